@@ -1,7 +1,7 @@
 """FlowOCT's sums over tests, written by tests and by features: size, writing, root relaxation and time to optimum.
 
     python -m benchmarks.sums [--small] [--limit 60] [--depths 2,3] [--only wine,iris:thresholds,…] [--forms
-    sums=tests,sums=features]
+    sums=splits,sums=features]
 
 λ = 0, start from CART, HiGHS on one thread. All seconds are CPU seconds, the limit too, so a busy machine
 measures the same; a solve that meets the limit has its bound in the column "optimum or bound". The model is
@@ -58,7 +58,7 @@ def main() -> None:
     words.add_argument("--limit", type=float, default=60, help="CPU seconds a solve; 0 solves nothing")
     words.add_argument("--depths", default="2,3")
     words.add_argument("--only", default="")
-    words.add_argument("--forms", default="sums=tests,sums=features", help="parameters of flowoct, joined by colons")
+    words.add_argument("--forms", default="sums=splits,sums=features", help="parameters of flowoct, joined by colons")
     asked = words.parse_args()
     print(
         "| data | encoding | depth | form | columns | rows | nonzeros | MPS MB | build + write s | root LP | LP s | "

@@ -40,7 +40,7 @@ function check(facts, data) {
   const left = facts.tests.map((test) => leftOf(test, data));
   facts.tests.forEach((test, f) => {
     for (const twin of [...(test.same || []), ...(test.complement || [])])
-      expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a test that is left out as a twin of another separates the rows otherwise");
+      expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that is left out as a twin of another separates the rows otherwise");
   });
   const splits = allSplits(data);
   const asked = new Set(left.map((side) => same(bits(side))));
@@ -159,7 +159,7 @@ function bound(facts, left, loss, price, depth) {
       expect(/^[0-9]{1,16}(,[0-9]{1,9})*$/.test(entry), "a target is not written as numbers between commas");
       const [target, ...literals] = entry.split(",").map(Number);
       expect(target < EXACT, "a target is too large");
-      expect(literals.length === j && new Set(literals.map((l) => l >> 1)).size === j && literals.every((l) => l < 2 * F), `a state of level ${j} has other than ${j} literals of different tests`);
+      expect(literals.length === j && new Set(literals.map((l) => l >> 1)).size === j && literals.every((l) => l < 2 * F), `a state of level ${j} has other than ${j} literals of different splits`);
       const some = rows.map((_, i) => i).filter((i) => literals.every((l) => rows[i].left[l >> 1] === Boolean(l & 1)));
       expect(some.length > 0, "a state holds no rows");
       const floor = some.reduce((total, i) => total + rows[i].floor, 0), height = depth - j;
@@ -394,7 +394,7 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
       }
       expect(c < C, `${where} evaluates a column that there is not`);
       const place = all[c].filter((cut) => cut.rank <= k).length - 1;
-      expect(place >= 0 && place < all[c].length - 1, `${where} evaluates a test that separates no rows`);
+      expect(place >= 0 && place < all[c].length - 1, `${where} evaluates a split that separates no rows`);
       [a, b].forEach((number, side) => {
         const child = name(number, rows.map((row, i) => inside[i] && (row.rank[c] <= k) === (side === 0)));
         if (!child) return;
@@ -402,7 +402,7 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
         bounds[c][2 + side][place] = Math.max(bounds[c][2 + side][place], child.target);
       });
     }
-    all.forEach((cuts, c) => expect(!open(cuts, bounds[c], whole, need, state.target).includes(true), `${where} claims ${state.target}, but the sides of a test of column ${c} are bounded by less`));
+    all.forEach((cuts, c) => expect(!open(cuts, bounds[c], whole, need, state.target).includes(true), `${where} claims ${state.target}, but the sides of a split of column ${c} are bounded by less`));
   }));
   return floor + levels[0][0].target;
 }
@@ -431,7 +431,7 @@ function termsOf(facts, data) {
     ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
     ...(facts.data.decimal ? [`numbers are as people write them, with '${facts.data.decimal}' before decimals`] : []),
     ...((facts.data.missing_mark || []).length ? [`missing is also what is written ${facts.data.missing_mark.join(", ")}`] : []),
-    ...(data.aside.length ? [`no test asks ${data.aside.join(", ")}`] : []),
+    ...(data.aside.length ? [`no split uses ${data.aside.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["missing cells are tested for"] : []),
   ].join("; ");
@@ -443,8 +443,8 @@ function main([file, given]) {
     const facts = JSON.parse(fs.readFileSync(file, "utf8")), source = given || path.resolve(path.dirname(file), facts.data.path);
     const data = readData(source, facts.data), proof = check(facts, data);
     const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
-    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked.replace(" that", "")} on ${data.fileRows} rows; `
-      : `proved: no tree of depth ${facts.depth} over ${proof.tests} tests${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
+    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
+      : `proved: no tree of depth ${facts.depth} over ${proof.tests} splits${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
     console.log(`of: ${termsOf(facts, data)}`);

@@ -5,13 +5,13 @@ const { expect } = require("./values.js");
 function leftOf(test, data) {
   // For each row whether it goes left; a missing cell does so only where that is asked.
   const feature = data.features.find((f) => f.name === test.feature);
-  expect(feature, `the certificate tests the column ${test.feature}, which is no column of the data`);
+  expect(feature, `the certificate splits on the column ${test.feature}, which is no column of the data`);
   if (test.kind === "missing") return feature.cells.map((v) => Number.isNaN(v));
   if (test.kind === "threshold") {
     expect(Number.isFinite(test.threshold), "a threshold is no finite number");
     return feature.cells.map((v) => v <= test.threshold);
   }
-  expect(test.kind === "subset" && Array.isArray(test.values), "a test is of no known kind");
+  expect(test.kind === "subset" && Array.isArray(test.values), "a split is of no known kind");
   const wanted = new Set(test.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
   return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
 }
@@ -38,12 +38,12 @@ function rankColumns(columns, data) {
   const complete = new Set();
   let tests = 0;
   const nested = ({ tests: own, turned }) => {
-    expect(own.length === turned.length, "a column of nested tests does not say which of them are turned");
+    expect(own.length === turned.length, "a column of nested splits does not say which of them are turned");
     let before = data.features[0].cells.map(() => true);
     const rank = before.map(() => 0);
     own.forEach((test, at) => {
       const right = leftOf(test, data).map((left) => left === Boolean(turned[at]));
-      expect(right.every((is, i) => !is || before[i]), "a column has tests that are not nested");
+      expect(right.every((is, i) => !is || before[i]), "a column has splits that are not nested");
       right.forEach((is, i) => { if (is) rank[i]++; });
       before = right;
     });
@@ -54,7 +54,7 @@ function rankColumns(columns, data) {
     if (column.kind === "nested") return nested(column);
     if (column.kind !== "threshold") { tests += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
     const feature = data.features.find((f) => f.name === column.feature);
-    expect(feature, `the certificate tests the column ${column.feature}, which is no column of the data`);
+    expect(feature, `the certificate splits on the column ${column.feature}, which is no column of the data`);
     let cuts = column.thresholds;
     if (cuts == null) {
       cuts = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b).slice(0, -1);
@@ -69,7 +69,7 @@ function rankColumns(columns, data) {
       return low;
     });
   });
-  expect(ranks.length > 0, "it has no columns of tests");
+  expect(ranks.length > 0, "it has no columns of splits");
   return { ranks, tests, complete };
 }
 

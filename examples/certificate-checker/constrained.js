@@ -207,7 +207,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   function pose(facts, data, left, loss, told, price) {
     const depth = heightOf(facts.depth, told), T = left.length, of = facts.tests.map((test) => test.feature), names = [...new Set(of)];
     const column = of.map((name) => names.indexOf(name));
-    expect(column.every((c, f) => !f || c >= column[f - 1]), "its tests are not in the order of their columns");
+    expect(column.every((c, f) => !f || c >= column[f - 1]), "its splits are not in the order of their columns");
     const at = new Map(), rows = [], rowOf = [];
     for (let i = 0; i < data.n; i++) {
       const key = left.map((side) => (side[i] ? "1" : "0")).join("");
@@ -224,9 +224,9 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       const own = facts.tests.map((test) => [test, ...(test.same || []), ...(test.complement || [])].every((one) => one.feature === name));
       const rises = own.map((mine, f) => mine && facts.tests[f].kind === "threshold");
       const known = rows.map((row, r) => ({ r, kind: row.goes.filter((_, f) => !own[f]).join(), number: row.goes.filter((goes, f) => rises[f] && !goes).length }));
-      expect(!facts.tests.some((test) => test.feature === name && test.kind === "subset"), `a test asks for numbers of ${name} one by one`);
+      expect(!facts.tests.some((test) => test.feature === name && test.kind === "subset"), `a split uses numbers of ${name} one by one`);
       const { cells } = data.features.find((feature) => feature.name === name), lacks = (i) => Number.isNaN(cells[i]);
-      expect(rows.every(({ members }) => members.every(lacks) || !members.some(lacks)), `no test tells rows that lack ${name} from those that have it`);
+      expect(rows.every(({ members }) => members.every(lacks) || !members.some(lacks)), `no split tells rows that lack ${name} from those that have it`);
       const compared = known.filter(({ r }) => !lacks(rows[r].members[0]));
       compared.sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : a.number - b.number));
       for (let i = 1; i < compared.length; i++) if (compared[i].kind === compared[i - 1].kind) follows.push([compared[i - 1].r, compared[i].r, klass]);
@@ -459,7 +459,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       }
       expect(path.length < facts.depth, `the tree is deeper than ${facts.depth}`);
       const name = node.split.feature, [from, to] = span.get(name) || [0, Infinity], goes = leftOf(node.split, data);
-      expect(from <= path.length && path.length <= to && !neverBelow.some(([low, high]) => low === name && path.includes(high)), `the tree tests ${name} at a place that its constraints bar`);
+      expect(from <= path.length && path.length <= to && !neverBelow.some(([low, high]) => low === name && path.includes(high)), `the tree splits on ${name} at a place that its constraints bar`);
       told.sums.forEach((sum, s) => { uses[s] += sum.node; });
       asked.set(name + " " + bits(goes), name);
       expect(!together.length || !("label" in node.left && node.left.label === node.right.label), "a node of the tree has two leaves of one class");
@@ -481,12 +481,12 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const infeasible = facts.claim === null;
     expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");
     const told = stated(facts.constraints, data, weight, table, scale - price), depth = heightOf(facts.depth, told);
-    const few = depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS, tooLarge = "it is of more tests, or deeper, than a certificate under constraints can be";
+    const few = depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS, tooLarge = "it is of more splits, or deeper, than a certificate under constraints can be";
     expect(T >= 1 && depth >= 1 && (few || (depth <= 8 && T <= MOST_SWEPT)), tooLarge);
     const loss = infeasible ? table.map((line) => line.map(() => 0)) : table, claim = infeasible ? 1 : whole(facts.claim, "the claim");
     expect(claim < EXACT, "its claim is too large");
     const left = facts.tests.map((test) => leftOf(test, data));
-    facts.tests.forEach((test, f) => { for (const twin of [...(test.same || []), ...(test.complement || [])]) expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a test that another stands for separates the rows otherwise"); });
+    facts.tests.forEach((test, f) => { for (const twin of [...(test.same || []), ...(test.complement || [])]) expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that another stands for separates the rows otherwise"); });
     const problem = pose(facts, data, left, loss, told, infeasible ? 0 : price);
     problem.oneTest = depth === 1 && T >= WIDE;
     if (depth > 1 && depth <= 3 && T >= WIDE) problem.swept = sweeps(problem);
@@ -513,7 +513,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
           cases.push({ root, columns, multipliers, set, s });
           continue;
         }
-        expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, which are no trees over nested tests of one column`);
+        expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, which are no trees over nested splits of one column`);
         if (settled[s]) continue;
         none(oneColumn.holdsOne(problem, walked[s], D, multipliers, weigh(problem, D, multipliers).limit(claim), claim, expect), columns);
         settled[s] = true;

@@ -50,7 +50,7 @@ function holdsOne(problem, cells, D, multipliers, limit, claim, expect) {
   const node = withWeight([problem.price, ...sums.map((sum) => sum.node)]);
   const limits = [claim - 1, ...sums.map(({ bound }) => bound), limit];
   const cell = own.map((line) => line.map(withWeight)), most = Math.min(2 ** depth, n);
-  expect(most * n * L * K <= MOST_HELD, "the tests of a column are too many for trees of this depth to be checked");
+  expect(most * n * L * K <= MOST_HELD, "the splits of a column are too many for trees of this depth to be checked");
   const before = [labels.map(() => new Array(L).fill(0))]; // what the cells before one come to
   for (let c = 0; c < n; c++) before.push(labels.map((k) => before[c][k].map((value, i) => value + cell[c][k][i])));
   // Behind which cell a leaf that begins at one may end first; n + 1 if behind none.
@@ -100,7 +100,7 @@ function holdsOne(problem, cells, D, multipliers, limit, claim, expect) {
   for (let c = 0; c <= n; c++) {
     walks = cheapest([...walks, ...waiting[c]].filter((one) => fits(one, c)));
     waiting[c] = [];
-    expect(walks.length <= MOST_WALKS, "the walks over the tests of a column are too many to be checked");
+    expect(walks.length <= MOST_WALKS, "the walks over the splits of a column are too many to be checked");
     if (c === n) return walks.length > 0;
     for (const k of labels) if (end[c][k] <= n) {
       const from = c ? walks.filter(({ label, leaves }) => label !== k && leaves < most) : [null];

@@ -13,8 +13,8 @@ const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, FREE = 2;
 // The limits of a certificate: {tests, together, words}, null if it has none.
 function limitsOf(facts) {
   if (!("splits" in facts) && !("together" in facts)) return null;
-  const tests = "splits" in facts ? whole(facts.splits, "the tests") : null, together = facts.together || [];
-  expect(Array.isArray(together) && together.every((group) => Array.isArray(group) && new Set(group).size > 1), "its trees test fewer than two columns together");
+  const tests = "splits" in facts ? whole(facts.splits, "the splits") : null, together = facts.together || [];
+  expect(Array.isArray(together) && together.every((group) => Array.isArray(group) && new Set(group).size > 1), "its trees split on fewer than two columns together");
   expect(tests === null || !together.length, "it is under `splits <= N` and `together` at once");
   const quoted = (name) => (/[,"]/.test(name) || name !== name.trim() ? `"${name.replace(/"/g, '""')}"` : name);
   return { tests, together, words: [...(tests === null ? [] : [`splits <= ${tests}`]), ...together.map((group) => `together[${group.map(quoted).join(",")}]`)] };
@@ -34,7 +34,7 @@ function expectKept({ tests, together, words }, root) {
 // What no tree costs less than; `some` is {measure, price, ranks, off}, and `at`, `shares`, `ofSides` tell limits on leaves.
 function least(limits, some, columns, depth, limit, leaves) {
   if (limits.tests !== null) return setsOfTests(limits.tests, some, depth, limit, leaves);
-  expect(columns.every((column) => "feature" in column), "a column of it holds tests of several columns of the data, which `together` tells apart");
+  expect(columns.every((column) => "feature" in column), "a column of it holds splits of several columns of the data, which `together` tells apart");
   expect(depth <= LEVELS && !limit.leaves, `it is of \`together\` and of more than ${LEVELS} levels, or of a number of leaves`);
   expect(new Set(limits.together.flat()).size <= MOST_NEEDED, `it is of \`together\` of more than ${MOST_NEEDED} columns`);
   return allOrNone(limits.together, some, columns.map(({ feature }) => feature), depth, limit);
@@ -54,7 +54,7 @@ function setsOfTests(asked, { measure, price, ranks, off }, depth, limit, leaves
   const tests = [...answers.values()], most = Math.min(asked, tests.length), states = 3 ** most, cells = 2 ** most;
   let sets = 1;
   for (let k = 0; k < most - 1; k++) sets *= (tests.length - k) / (k + 1);
-  expect(most <= MOST_TESTS && sets <= MOST_SETS, `it is of more sets of tests than ${MOST_SETS}, or of more than ${MOST_TESTS} tests`);
+  expect(most <= MOST_TESTS && sets <= MOST_SETS, `it is of more sets of splits than ${MOST_SETS}, or of more than ${MOST_TESTS} splits`);
   if (!most) return measure.low(every);
   const digit = (state, axis) => Math.floor(state / 3 ** axis) % 3, free = (state) => [...Array(most).keys()].filter((axis) => digit(state, axis) === FREE);
   const frees = [...Array(states).keys()].map(free), held = [...Array(cells).keys()].map((cell) => [...Array(most).keys()].reduce((state, axis) => state + ((cell >> axis) & 1) * 3 ** axis, 0));

@@ -132,7 +132,7 @@ def check() -> None:
     if is_over():
         raise TimeLimitReached(
             f"the time limit came before the work was done; allow more time ({option('time_limit')}), or make it "
-            f"smaller: fewer tests ({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
+            f"smaller: fewer splits ({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
 
 

@@ -54,7 +54,7 @@ def limited(what: str, error: type[Exception]) -> Iterator[None]:
 
 def smaller() -> str:
     """What to do about a model that is too large, in words."""
-    return f"use a smaller {option('depth')}, or fewer tests (for instance {option('encoding', 'auto:bins=8')})"
+    return f"use a smaller {option('depth')}, or fewer splits (for instance {option('encoding', 'auto:bins=8')})"
 
 
 def require_memory(size: float, what: str, instead: str = "") -> None:

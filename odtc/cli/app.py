@@ -30,7 +30,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as in shells; some versions of typer return i
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 HANDLES = {errno.EMFILE, errno.ENFILE}
 UNMAPPED = ("failed to map segment", "annot allocate memory")  # what the loader of libraries says without memory
-NO_MEMORY = "not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8"
+NO_MEMORY = "not enough memory; use a smaller --depth, or fewer splits with --encoding thresholds:bins=8"
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 

@@ -21,11 +21,13 @@ Within = Annotated[
 ]
 Using = Annotated[
     list[str],
-    typer.Option("--using", metavar="COL", help="Of a set of trees, those that test this column; repeatable."),
+    typer.Option("--using", metavar="COL", help="Near-optimal set: only trees that split on this column; repeatable."),
 ]
 Without = Annotated[
     list[str],
-    typer.Option("--without", metavar="COL", help="Of a set of trees, those that do not test this column; repeatable."),
+    typer.Option(
+        "--without", metavar="COL", help="Near-optimal set: only trees that do not split on this column; repeatable."
+    ),
 ]
 Leaves = Annotated[
     int | None, typer.Option("--leaves", metavar="N", help="Of a set of trees, those with at most N leaves.")
@@ -40,7 +42,7 @@ def show_pool(pool, number: int | None) -> str | None:
         if not 1 <= number <= len(pool.trees):
             raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the pool, got {number}")
         return None
-    alike = "of trees whose tests part the training rows alike one is listed"
+    alike = "of trees whose splits divide the training rows alike one is listed"
     lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
         lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")

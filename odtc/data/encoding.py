@@ -288,7 +288,7 @@ def encode(
     def look() -> None:
         if deadline.has_waited(began, PATIENCE):
             raise TimeLimitReached(
-                f"{deadline.what_ends()} came while the tests of {dataset.name!r} were made, so there is no tree; "
+                f"{deadline.what_ends()} came while the splits of {dataset.name!r} were made, so there is no tree; "
                 f"allow more time ({option('time_limit')}), or take fewer rows or columns"
             )
 
@@ -353,7 +353,7 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
             advice = "write these cells as empty ones or as numbers" if words else "put them into groups"
             raise DataError(
                 f"expected fewer levels, got {len(feature.levels):,} of the column {feature.name!r} in "
-                f"{dataset.n_rows:,} rows{shown}: each level is a test; {advice}, or leave the column out "
+                f"{dataset.n_rows:,} rows{shown}: each level is a split; {advice}, or leave the column out "
                 f"({option('ignore')})"
             )
 
@@ -396,7 +396,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
     scheme, by_column, radius, merge = how
     if not len(kept):
         raise DataError(
-            f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
+            f"expected a split that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
             "every feature column is constant; give another file or encoding"
         )
     if not merge:

@@ -104,7 +104,7 @@ class Inspection:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
         tests = (
             self.refusal
-            or f"{option('encoding', self.encoding)}: {self.n_candidate_splits:,} different tests of all columns"
+            or f"{option('encoding', self.encoding)}: {self.n_candidate_splits:,} different splits of all columns"
         )
         return "\n".join(
             [said, "", *(row.rstrip() for row in rows), "", tests, *(f"note: {n.text}" for n in self.notes)]
@@ -240,10 +240,10 @@ def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
     if not names:
         return []
     if len(names) == 1:
-        column, said = names[0], f"column {names[0]!r} has no test of its own, since each of its tests"
+        column, said = names[0], f"column {names[0]!r} has no split of its own, since each of its splits"
     else:
-        column, said = "", f"the columns {some(names)} have no test of their own, since each of their tests"
-    return [Note(column, "no test", f"{said} parts the rows as one of another column does")]
+        column, said = "", f"the columns {some(names)} have no split of their own, since each of their splits"
+    return [Note(column, "no split", f"{said} parts the rows as one of another column does")]
 
 
 def _gaps(table, n_rows: int) -> np.ndarray:

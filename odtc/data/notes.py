@@ -386,10 +386,10 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             feature.name,
             "scale",
-            f"column {feature.name!r} has levels in an order{beside}, and each is a category of its own; tests part "
+            f"column {feature.name!r} has levels in an order{beside}, and each is a category of its own; splits divide "
             f"it in two with {option('ordered', [told])}",
             of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a category of "
-            f"its own; {option('ordered', ['COLUMN=…'])} has tests part them in two",
+            f"its own; {option('ordered', ['COLUMN=…'])} lets splits divide them in two",
         )
 
 
@@ -517,10 +517,10 @@ def _equal_columns(dataset: Dataset) -> Iterator[Note]:
             equal.append((feature.name, other.name))
     if len(equal) == 1:
         name, other = equal[0]
-        yield Note(name, "equal", f"column {name!r} is equal to {other!r} in every row, so that it adds no test")
+        yield Note(name, "equal", f"column {name!r} is equal to {other!r} in every row, so that it adds no split")
     elif equal:
         pairs = ", ".join(f"{name!r} to {other!r}" for name, other in equal[:3]) + (", …" if len(equal) > 3 else "")
-        yield Note("", "equal", f"{len(equal)} columns are equal to one before them and add no test: {pairs}")
+        yield Note("", "equal", f"{len(equal)} columns are equal to one before them and add no split: {pairs}")
 
 
 def _codes(dataset: Dataset) -> Iterator[Note]:
@@ -540,7 +540,7 @@ def _merged(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             name,
             "digits",
-            f"column {name!r} has numbers that a double does not tell apart ({cell} and {other}), so no test does; "
+            f"column {name!r} has numbers that a double does not tell apart ({cell} and {other}), so no split does; "
             "subtract a number that they have in common, or round them",
         )
 
@@ -606,11 +606,11 @@ def _constants(dataset: Dataset) -> Iterator[Note]:
     ]
     if len(constant) == 1:
         name, value = constant[0]
-        yield Note(name, "constant", f"column {name!r} is {value} in every row, so no test asks it")
+        yield Note(name, "constant", f"column {name!r} is {value} in every row, so no split uses it")
     elif constant:
         names = ", ".join(repr(name) for name, _ in constant[:5]) + (", …" if len(constant) > 5 else "")
         yield Note(
-            "", "constant", f"{len(constant)} columns hold one value in every row, so no test asks them: {names}"
+            "", "constant", f"{len(constant)} columns hold one value in every row, so no split uses them: {names}"
         )
 
 

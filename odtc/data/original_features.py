@@ -112,7 +112,7 @@ class Features:
                 left_levels[self.owner == feature] = left[1:]
                 return feature, -1, left_levels, left[one.level]
         raise TreeError(
-            f"expected thresholds, tests of the encoding and sets of levels, got "
+            f"expected thresholds, splits of the encoding and sets of levels, got "
             f"{split.words(self.encoded.features)[0]!r}; "
             "a set of levels needs a feature of three levels or more that is encoded by level"
         )

@@ -72,7 +72,7 @@ class RankedAnswers:
         if self._dense is None:
             require_cells(*self.shape)
             rows, tests = self.shape
-            require_memory(rows * tests, f"the table of the answers of {rows:,} rows to {tests:,} tests")
+            require_memory(rows * tests, f"the table of the answers of {rows:,} rows to {tests:,} splits")
             dense, step = np.empty(self.shape, bool), max(1, BLOCK // max(1, tests))
             for first in range(0, rows, step):
                 deadline.check()
@@ -164,7 +164,7 @@ def require_cells(rows: int, tests: int) -> None:
     """Raises DataError if a dense table of so many rows and tests is too large."""
     if rows * tests > MOST_CELLS:
         raise DataError(
-            f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} tests on {rows:,} rows; take fewer "
+            f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} splits on {rows:,} rows; take fewer "
             f"thresholds ({option('encoding', 'auto:bins=16')}); {option('model', 'auto')} without constraints needs "
             "no column for each of them"
         )

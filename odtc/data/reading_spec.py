@@ -44,14 +44,14 @@ class ReadingSpec:
     missing: str = spec_field("drop", "Treatment of missing cells.", metavar="|".join(POLICIES), completes=POLICIES)
     weights: str | None = spec_field(None, "Column of row weights.", metavar="COL")
     aside: tuple[str, ...] = spec_field(
-        (), "Columns that no test uses, but that constraints may name.", metavar="A,B", form=NAMES
+        (), "Columns that no split uses, but that constraints may name.", metavar="A,B", form=NAMES
     )
     ignore: tuple[str, ...] = spec_field(
         (), "Columns that are not read, whatever is in them.", metavar="A,B", form=NAMES
     )
     ordered: tuple[str, ...] = spec_field(
         (),
-        "A column whose levels have an order, so that tests part it in two; without levels the sorted one.",
+        "A column whose levels have an order, so that splits divide it in two; without levels the sorted one.",
         metavar="COL[=A<B<…]",
         form=REPEATED,
     )

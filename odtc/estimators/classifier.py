@@ -405,7 +405,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if both := set(names) & set(self._names()):
             raise ValueError(
                 f"expected columns of aside that are none of X, got {', '.join(sorted(map(repr, both)))} in both; drop "
-                "them from X, so that no test asks them"
+                "them from X, so that no split uses them"
             )
         return frames.learn_features(frames.series_of(table), names, set())
 

@@ -135,7 +135,7 @@ TEXTS = {
     "`bound_` holds, and a ConvergenceWarning says if the tree is not proved to be the best. Other estimators take "
     "rows of one weight only.",
     "categorical_features": "Columns that are categories whatever their type is; text and categorical dtypes are so by "
-    "themselves. Of an ordered Categorical of pandas a test asks for the first levels of its order.",
+    "themselves. Of an ordered Categorical of pandas a split takes the first levels of its order.",
     "time_limit": "If they end without a proof the best tree so far is kept, with a ConvergenceWarning; `is_optimal_` "
     "is then False.",
     "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',

@@ -94,7 +94,7 @@ class SizeTable:
         if over and self.free is not None:
             lines.append(
                 f"{', '.join(over)}: more than the {_bytes(self.free)} of memory that are free; use a smaller "
-                f"{option('depth')}, fewer tests (for instance {option('encoding', 'auto:bins=8')}), or fewer rows "
+                f"{option('depth')}, fewer splits (for instance {option('encoding', 'auto:bins=8')}), or fewer rows "
                 f"({option('select', 'balanced')})"
             )
         return "\n".join(lines)
@@ -167,7 +167,8 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     encoded, dataset = problem.encoded, problem.encoded.dataset
     rows = "" if dataset is None or dataset.n_rows == encoded.n_rows else f" of {dataset.n_rows:,}"
     words = (
-        f"{encoded.n_rows:,} different rows{rows}, {encoded.n_candidate_splits:,} tests, depth {problem.topology.depth}"
+        f"{encoded.n_rows:,} different rows{rows}, {encoded.n_candidate_splits:,} splits, depth "
+        f"{problem.topology.depth}"
     )
     auto, why = (choice.formulation, choice.why) if choice else ("", "")
     return SizeTable(counts, auto, why, available(), words, pace())

@@ -45,7 +45,7 @@ from odtc.problem.roles import Role, node_axis
 from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "bendersoct"
-TITLE = "BendersOCT: min-cut formulation on binary tests, as one file or as a loop that adds cuts"
+TITLE = "BendersOCT: min-cut formulation on binary splits, as one file or as a loop that adds cuts"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 FIT_DEFAULTS = {"cuts": "none"}
 

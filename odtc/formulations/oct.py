@@ -65,7 +65,7 @@ class Params:
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
     binary: str = parameter(
         "auto",
-        "each test as a feature of its own; auto: if each feature has one test; printed: with one row per test",
+        "each split as a feature of its own; auto: if each feature has one split; printed: with one row per split",
         choices=("auto", "true", "false", "printed"),
     )
     merge: bool = merge_rows()

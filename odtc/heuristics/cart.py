@@ -17,7 +17,7 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays, prune, settle
 
 NAME = "cart"
-SUMMARY = "greedy Gini splits on the same tests"
+SUMMARY = "greedy Gini splits, chosen from the same candidates"
 
 
 LIMITS = ("least_rows", "most_leaves")
@@ -75,7 +75,7 @@ def grown_tests(
 ) -> np.ndarray:
     """int32 (2^(depth + 1),): the tests of the greedy tree of a classification before any of its nodes is dropped, -1
     if a node predicts; siblings may predict the same. Arguments as of `tree`; grown once for these rows."""
-    asked, clock = ("cart tests", topology.depth, least_rows, most_leaves), clock or Clock()
+    asked, clock = ("cart splits", topology.depth, least_rows, most_leaves), clock or Clock()
     grown = partial(_grown_tests, encoded, topology, least_rows, most_leaves, clock)
     found: np.ndarray = encoded.derived(asked, grown, clock.is_whole)
     return found

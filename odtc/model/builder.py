@@ -142,7 +142,7 @@ class ModelBuilder:
         if max(n_cols, n_rows) >= 2**31:
             raise ModelError(
                 f"the model would have at least {n_cols:,} columns and {n_rows:,} rows, more than 2^31 - 1; "
-                f"use a smaller {option('depth')}, or fewer tests (for instance {option('encoding', 'auto:bins=8')})"
+                f"use a smaller {option('depth')}, or fewer splits (for instance {option('encoding', 'auto:bins=8')})"
             )
         if n_cols + n_rows > SMALL:
             require_memory(

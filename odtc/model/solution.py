@@ -63,7 +63,7 @@ class Round:
     def __str__(self) -> str:
         more = "broken" if self.what == "rows" else "added"
         bound = "-" if self.bound is None else f"{round(self.bound, 6) + 0.0:.6g}"  # no -0
-        chosen = "" if self.chosen is None else f" ({self.chosen:.6g} over the chosen tests)"
+        chosen = "" if self.chosen is None else f" ({self.chosen:.6g} over the chosen splits)"
         tree = "" if self.incumbent is None else f"best tree {self.incumbent:.6g}, "
         return (
             f"round {self.number:>2} ({self.phase}): {self.rows:,} {self.what}, {self.added:,} more {more}, "

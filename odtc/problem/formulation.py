@@ -311,7 +311,7 @@ class SearchesItself(Protocol):
 
     def refusal(self, problem: Problem) -> str:
         """Why it does not take a problem that it refuses, and what to do, as the end of a sentence."""
-        return f"take fewer tests ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
+        return f"take fewer splits ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
 
     def frontier(self, problem: Problem, varied: list[Constraint]) -> list[Any] | None:
         """The same for each of some constraints beside those of the problem, the loosest first; None if there is no

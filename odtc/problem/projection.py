@@ -88,7 +88,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
                 words_now = after[0 if near[1] else 1]
                 changes.append(Change(words, words_now, f"{near[2]} of {rows.sum()} rows go to the other side"))
             else:
-                why = "no test asks its columns"
+                why = "no split uses its columns"
         if found is None:
             changes.append(Change(words, "", why))
             return place(node.left if sum(node.left.rows) >= sum(node.right.rows) else node.right, t, depth)

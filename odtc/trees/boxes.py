@@ -133,8 +133,8 @@ class Boxes:
         moved = [self.features[place].name for place in split.features if self.moves[place]]
         if moved and split.kind not in ("threshold", "subset", "missing"):
             raise ChoiceError(
-                f"robust: expected tests of one column where cells may move, got a hyperplane over {', '.join(moved)}; "
-                f"leave these columns out, or use {option('encoding', 'auto')}"
+                "robust: expected splits of one column where cells may move, got a hyperplane over "
+                f"{', '.join(moved)}; leave these columns out, or use {option('encoding', 'auto')}"
             )
         if moved and isinstance(split, Subset) and len(split.values) > 1 and self.radius[split.feature]:
             raise ChoiceError(

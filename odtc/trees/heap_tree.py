@@ -203,8 +203,8 @@ class HeapTree:
                     place(node.left if left.all() else node.right, t)
                     return
                 raise TreeError(
-                    f"the tree asks {node.split.words(encoded.features)[0]!r}, which no test of the encoding "
-                    f"{encoded.scheme!r} asks; use an {option('encoding')} that holds it"
+                    f"the tree splits on {node.split.words(encoded.features)[0]!r}, which is not a split of the "
+                    f"encoding {encoded.scheme!r}; use an {option('encoding')} that holds it"
                 )
             test[t], left_is_zero = found
             zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)

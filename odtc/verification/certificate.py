@@ -276,7 +276,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
         for other in (*test.get("same", ()), *test.get("complement", ())):
             if not sides.parts_as(at, left_of(other, dataset)):
                 raise CertificateError(
-                    f"the certificate leaves out the test {read_test(other)} as one of {read_test(test)}, "
+                    f"the certificate leaves out the split {read_test(other)} as one of {read_test(test)}, "
                     f"which parts the rows otherwise"
                 )
     _expect_cost(facts, dataset, loss)
@@ -375,7 +375,7 @@ def left_of(test, dataset) -> np.ndarray:
     if test["kind"] == "missing":
         return answered(dataset.X, at, np.isnan)
     if test["kind"] != "subset":
-        raise ValueError(f"a test is of no known kind: {test['kind']!r}")
+        raise ValueError(f"a split is of no known kind: {test['kind']!r}")
     values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in test["values"]]
     if len(values) == 1:
         return answered(dataset.X, at, lambda cells: cells == values[0])

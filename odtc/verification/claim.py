@@ -78,7 +78,7 @@ ASKED = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "tim
 LISTED = 10  # classes that are told one by one
 NAMES = {
     "classes": "the classes in their order",
-    "columns": "the columns that tests may use",
+    "columns": "the columns that splits may use",
     "aside": "the columns set aside",
     "weights": "the column of weights",
     "missing": "the policy for missing cells",
@@ -86,7 +86,7 @@ NAMES = {
     "n_dropped_missing": "the number of rows left out for a missing cell",
     "n_dropped_unlabelled": "the number of rows left out without a label or a weight",
     "rows_of_class": "the rows of each class",
-    "n_candidate_splits": "the number of tests",
+    "n_candidate_splits": "the number of splits",
     "categorical": "the columns read as categories",
     "numeric": "the columns read as numbers",
     "ignore": "the columns that are not read",
@@ -97,7 +97,7 @@ NAMES = {
     **{name: f"the option {name} of the form of the file" for name in LAYOUT},
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
-    "all_splits": "whether its tests are all",
+    "all_splits": "whether its splits are all",
     "asked": "the options of its task",
 }
 
@@ -260,7 +260,7 @@ def words(terms: dict) -> str:
         said.append(f"missing is also what is written {', '.join(terms['missing_mark'])}")
     said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
     if terms["aside"]:
-        said.append(f"no test asks {', '.join(terms['aside'])}")
+        said.append(f"no split uses {', '.join(terms['aside'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
     left += [f"{terms['n_skipped_lines']:,} lines that are not rows"] if terms.get("n_skipped_lines") else []
     left += (

@@ -66,7 +66,7 @@ class PairCheck:
             found = kernel(*arrays, inside, int(rows.price), int(target), STEPS, *place.arrays)
         if found < target:
             raise CertificateError(
-                f"a tree of two tests after each other costs {found} there, above what no tree can avoid, the target "
+                f"a tree of two splits after each other costs {found} there, above what no tree can avoid, the target "
                 f"is {target:.0f}"
             )
 

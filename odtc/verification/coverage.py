@@ -175,7 +175,7 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     if not lacking:
         return (
             f"these are all: each of the {total:,} thresholds between neighbouring values and single levels of a "
-            "column parts the rows as one of these tests does"
+            "column parts the rows as one of these splits does"
         )
     missing = sum(absent for absent, _ in lacking.values())
     most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]

@@ -18,9 +18,9 @@ PARTS = {
     "classes": "the classes",
     "features": "the columns",
     "missing": "the policy for missing cells",
-    "tests": "the tests",
-    "ones_left": "the sides of the tests",
-    "stands_for": "the tests that others stand for",
+    "tests": "the splits",
+    "ones_left": "the sides of the splits",
+    "stands_for": "the splits that others stand for",
     "X": "the answers of the rows",
     "y": "the classes of the rows",
     "weight": "the weights of the rows",
@@ -71,7 +71,7 @@ def check_encoding(
     return Check(
         "encoding",
         True,
-        f"{again.n_candidate_splits} tests on {again.n_rows} rows are derived again from the data file",
+        f"{again.n_candidate_splits} splits on {again.n_rows} rows are derived again from the data file",
     )
 
 

@@ -108,7 +108,7 @@ class IntervalBound:
             if height == 2:
                 pairs.require(rows, members, target)
             elif best_stump(NodeCuts(rows, members), rows.loss[members]) < target:
-                raise CertificateError(f"one test costs less than the target {target:.0f}")
+                raise CertificateError(f"one split costs less than the target {target:.0f}")
             return
         if height == 3 and not len(state.points) and rows.least == 1:
             if target > rows.price and (least := least_cost(rows, members, self.n_states)) < target:
@@ -124,7 +124,7 @@ class IntervalBound:
             named = [self._child(below, number, state.free) for number in sides]
             if column == len(rows.columns.place):
                 if named[0] is not None or named[1] is None:
-                    raise ValueError("without a test all rows are on the right")
+                    raise ValueError("without a split all rows are on the right")
                 self._note(sets, sides[1] - 1, inside, named[1])
                 for kind in (0, 1) if named[1].free or rows.least == 1 else (1,):
                     whole[kind] = max(whole[kind], named[1].target)
@@ -138,7 +138,7 @@ class IntervalBound:
                 halves.reverse()
             place = cuts.place_of(at, rank)
             if place < 0 or place == cuts.last[at]:
-                raise ValueError("it evaluates a test that separates no rows")
+                raise ValueError("it evaluates a split that separates no rows")
             for one, (child, half) in enumerate(zip(named, halves)):
                 if child is None:
                     continue
@@ -154,7 +154,7 @@ class IntervalBound:
         short = np.flatnonzero(cuts.parts & (worth < target))
         if len(short):
             raise CertificateError(
-                f"by its own numbers a test of column {int(cuts.column[short[0]])} of those that differ leaves "
+                f"by its own numbers a split of column {int(cuts.column[short[0]])} of those that differ leaves "
                 f"{worth[short[0]]:.0f}, above what no tree can avoid, the target is {target:.0f}"
             )
 

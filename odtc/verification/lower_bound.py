@@ -68,7 +68,7 @@ class LowerBound:
                     or len({at >> 1 for at in literals}) != j
                     or not all(0 <= at < 2 * len(self.X) for at in literals)
                 ):
-                    raise ValueError(f"a state of level {j} has other than {j} literals of different tests")
+                    raise ValueError(f"a state of level {j} has other than {j} literals of different splits")
                 cover = np.ones(self.X.shape[1], bool)
                 for at in literals:
                     cover &= self.X[at >> 1] == bool(at & 1)

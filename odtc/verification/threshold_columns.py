@@ -75,7 +75,7 @@ def rank_columns(
         ranks.append(np.searchsorted(np.asarray(cuts, float), cells, side="left"))  # a missing number comes last
         sizes.append(len(cuts))
     if not ranks:
-        raise ValueError("it has no columns of tests")
+        raise ValueError("it has no columns of splits")
     rank = np.empty((len(ranks), dataset.n_rows), np.int32)
     for column, of_rows in zip(rank, ranks):
         column[:] = of_rows
@@ -88,7 +88,7 @@ def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
     for test, turned in zip(column["tests"], column["turned"], strict=True):
         right = left(test, dataset) == bool(turned)
         if (right & ~before).any():
-            raise ValueError("a column has tests that are not nested")
+            raise ValueError("a column has splits that are not nested")
         rank, before = rank + right, right
     return rank
 
@@ -258,7 +258,7 @@ class DistinctColumns:
         values = self.values[column]
         at = int(np.searchsorted(values, k, side="right")) - 1
         if not 0 <= at < len(values) - 1:
-            raise ValueError("it evaluates a test that separates no rows")
+            raise ValueError("it evaluates a split that separates no rows")
         mirrored = bool(self.mirrored[column])
         return int(self.place[column]), len(values) - 2 - at if mirrored else at, mirrored
 

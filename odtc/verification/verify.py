@@ -158,7 +158,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         Check(
             "equivalent points",
             loss >= floor - TOLERANCE * max(1, floor),
-            f"no tree over these tests loses less than {floor:.10g}, this one loses {loss:.10g}",
+            f"no tree over these splits loses less than {floor:.10g}, this one loses {loss:.10g}",
         )
     ]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)

@@ -192,7 +192,7 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
         )
         if heap.beyond is not None and not problem.module.BEYOND:
             raise ChoiceError(
-                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; "
+                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the splits of the encoding; "
                 f"take {option('start', 'cart')}, "
                 f"or give it hyperplanes to ask ({option('encoding', 'oblique')})"
             )
@@ -215,7 +215,7 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
         heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
     except TreeError:
         heap = None
-    kept = "the columns of the data are others, and hold all that it tests"
+    kept = "the columns of the data are others, and hold all that it splits on"
     words = "; ".join(map(str, found.changes)) or (str(refused) if heap is None else kept)
     say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
     return heap

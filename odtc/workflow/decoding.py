@@ -231,7 +231,7 @@ def by_own_search(model: Model, solution: Solution) -> Solution:
     bound = settled_bound(problem, again.bound, float(paid))
     if not is_proved(float(paid), bound):
         return replace(solution, bound=bound)  # nor does the bound of the solver count
-    said = f"{solution.message}; the compiler's own search over all trees of these tests proves the tree"
+    said = f"{solution.message}; the compiler's own search over all trees of these splits proves the tree"
     return replace(solution, termination=Termination.OPTIMAL, objective=float(paid), bound=bound, message=said)
 
 

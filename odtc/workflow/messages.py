@@ -29,7 +29,7 @@ SEARCH_PROVED = (
 )
 SEARCH_AGREES = (
     "what came with the point does not say of which model it speaks, so it proves nothing; the compiler's own search "
-    "over all trees of these tests proves the tree"
+    "over all trees of these splits proves the tree"
 )
 SEARCH_INSTEAD = (
     "the time limit, or Ctrl-C, came before there was a model: the tree and the bound are those of the compiler's "
@@ -197,7 +197,7 @@ def no_solution_text(
     are those of the model, and whether they are of `selected` rows alone; `own_rows` names rows that its user added."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
         which = "it" if len(constraints) == 1 else "one of them"
-        return f"proved: {solution.message}; relax {which}, allow a greater {option('depth')}, or more tests"
+        return f"proved: {solution.message}; relax {which}, allow a greater {option('depth')}, or more splits"
     if solution.termination == Termination.INFEASIBLE and own_rows:
         beside = f" together with {'; '.join(constraints)}" if constraints else ""
         return (
@@ -207,10 +207,10 @@ def no_solution_text(
     if solution.termination == Termination.INFEASIBLE and constraints:
         return (
             f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of "
-            f"this depth over these tests keeps "
+            f"this depth over these splits keeps "
             f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} "
             f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
-            f"{option('depth')} or more tests, "
+            f"{option('depth')} or more splits, "
             "or look at the rows that were added to the file, if any were (docs/reference/files.md)"
         )
     if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
@@ -218,7 +218,7 @@ def no_solution_text(
     if solution.solver == COMPILER and solution.termination != Termination.UNKNOWN:
         return (
             "the time limit came in the compile, before there was a model, and there is no start; allow more time "
-            f"({option('time_limit')}), give a start ({option('start', 'cart')}), or make it smaller: fewer tests "
+            f"({option('time_limit')}), give a start ({option('start', 'cart')}), or make it smaller: fewer splits "
             f"({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
     more = f"the time limit came first; allow more time ({option('time_limit')})"

@@ -148,7 +148,7 @@ class NearOptimalSet:
         if self.graph is None:
             raise ChoiceError(
                 "the file has no graph to count such trees by, as it would be too large; give a smaller --within, "
-                f"fewer tests or a smaller {option('depth')}"
+                f"fewer splits or a smaller {option('depth')}"
             )
         found: dict[tuple[int, int], int] = {}
         for b, x in self._counted(frozenset(range(len(self.names))) - set(refused)):
@@ -177,7 +177,7 @@ class NearOptimalSet:
     def _numbers(self, names) -> list[int]:
         for name in names:
             if name not in self.names:
-                raise ChoiceError(f"expected a column that tests look at ({', '.join(self.names)}), got {name!r}")
+                raise ChoiceError(f"expected a column that splits use ({', '.join(self.names)}), got {name!r}")
         return sorted({self.names.index(name) for name in names})
 
 
@@ -257,7 +257,7 @@ def _of_each_column(problem: Problem, known: HeapTree | None) -> tuple[Problem, 
     each = of_each_column(problem.encoded)
     if each is None:
         raise ChoiceError(
-            "the tests of two columns part the rows alike, and the data that would tell them is not there"
+            "the splits of two columns part the rows alike, and the data that would tell them is not there"
         )
     if each is problem.encoded:
         return problem, known
@@ -379,8 +379,8 @@ def _text(found: NearOptimalSet) -> str:
     over = "all trees" if whole else f"{drawn} trees drawn"
     lines += [
         "",
-        "column: trees that test it, best objective with and without it, what its tests save (least to greatest of "
-        f"all trees), reliance (least to greatest of {over})",
+        "column: trees that split on it, best objective with and without it, what its splits save (least to greatest "
+        f"of all trees), reliance (least to greatest of {over})",
     ]
     lines += [_column_line(column) for column in sorted(facts["columns"], key=lambda one: -(one["share"] or 0))]
     if facts["fewest_columns"]:
@@ -412,7 +412,7 @@ def _column_line(column: dict) -> str:
 def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> str:
     cells = found.cells(using, without, leaves)
     trees = sum(many for _, _, many in cells)
-    conditions = [f"test {name}" for name in using] + [f"do not test {name}" for name in without]
+    conditions = [f"split on {name}" for name in using] + [f"do not split on {name}" for name in without]
     conditions += [] if leaves is None else [f"have at most {leaves} leaves"]
     lines = [f"{trees:,} of {found.count:,} trees {' and '.join(conditions)}"]
     by_leaves: dict = {}

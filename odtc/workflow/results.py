@@ -267,7 +267,7 @@ class Fit:
         """What is proved of its size among the trees of this objective, in words; "" for nothing."""
         if not (self.fewest_leaves and self.proved):
             return ""
-        said = ", and none of as few leaves tests fewer columns" if self.fewest_columns else ""
+        said = ", and none of as few leaves splits on fewer columns" if self.fewest_columns else ""
         return f"no tree of this objective has fewer leaves{said}"
 
     @cached_property

@@ -160,7 +160,7 @@ def _easier(problem: Problem, timed: bool) -> str:
     bins = next((few for few in FEWER if few < given), None)
     ways = [f"more time ({option('time_limit')})"] if timed else []
     ways += [f"a smaller {option('depth')}"] + (
-        [] if bins is None else [f"fewer tests ({option('encoding', f'auto:bins={bins}')})"]
+        [] if bins is None else [f"fewer splits ({option('encoding', f'auto:bins={bins}')})"]
     )
     return f"{', '.join(ways[:-1])}{' or ' if ways[1:] else ''}{ways[-1]} would let it end"
 

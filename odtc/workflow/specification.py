@@ -51,7 +51,7 @@ class ModelSpec:
     )
     encoding: str = spec_field(
         "auto",
-        "Which tests a tree may ask; see `odtc list encodings`.",
+        "Candidate splits of the tree; see `odtc list encodings`.",
         metavar="NAME[:KEY=VALUE,…]",
         completes="encodings",
         group="Tree",

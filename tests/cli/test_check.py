@@ -22,14 +22,14 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_broken_law_is_told_with_the_smallest_example(own):
-    said = odtc("check", "wrong", "--law", "tests", "--plugin", "wrong.py", folder=own)
+    said = odtc("check", "wrong", "--law", "splits", "--plugin", "wrong.py", folder=own)
     assert said.code == 1 and "Traceback" not in said.err
     told = ("tests: broken at case", "law: Each column", "what came: ZeroDivisionError: ", "(wrong.py:5)")
     assert all(words in said.out for words in told), said.out
     data = said.out.partition("data:\n")[2].split("encoding wrong")[0]
     assert data.split()[0] == "f0,class" and len(data.split()) == 6  # five rows, as few as break it
     assert said.out.endswith("encoding wrong: 0 of 1 hold, 1 broken\n")
-    facts = odtc("check", "wrong", "--law", "tests", "--json", "--plugin", "wrong.py", folder=own).facts
+    facts = odtc("check", "wrong", "--law", "splits", "--json", "--plugin", "wrong.py", folder=own).facts
     assert not facts["ok"] and "data" in facts["laws"][0]["example"]
 
 

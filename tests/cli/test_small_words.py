@@ -33,7 +33,7 @@ def test_a_stem_for_decode_is_that_of_the_tree(alike):
 def test_a_proof_without_targets_says_what_it_rests_on(alike):
     said = odtc("certify", "alike.csv", "--depth", "2", folder=alike)
     assert said.code == 0 and "0 targets" not in said.out
-    assert "no targets, as rows alike in every test cost as much" in said.out
+    assert "no targets, as rows alike in every split cost as much" in said.out
 
 
 def test_equal_numbers_have_no_interval_of_their_mean(tmp_path):

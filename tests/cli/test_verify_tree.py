@@ -241,7 +241,7 @@ def test_a_bound_that_a_record_claims_is_held_against_trees_in_hand(tmp_path):
     stump = _split("a", 0.5, _leaf(6, 6), _leaf(6, 6))
     failed = _forged(tmp_path, stump, 12.0)
     assert failed.keys() == {"bound", "smallest"}
-    assert "costs 0" in failed["bound"] and "this tree without needless tests costs 12" in failed["smallest"]
+    assert "costs 0" in failed["bound"] and "this tree without needless splits costs 12" in failed["smallest"]
     (tmp_path / "m.certificate.json").unlink()
     failed = _forged(tmp_path, stump, 12.0)
     assert "but the tree of a short search costs 0" in failed["bound"] or "but CART costs 0" in failed["bound"]
@@ -467,7 +467,7 @@ def test_a_certificate_over_fewer_tests_is_none_of_a_run(tmp_path):
     assert record["bound"] > 0  # which one of all thresholds costs
     (tmp_path / "m.run.json").write_text(json.dumps(record))
     passed, words = _check_of_certificate(tmp_path)
-    assert not passed and "is over tests among which" in words
+    assert not passed and "is over splits among which" in words
 
 
 def test_a_certificate_of_other_data_is_none_of_a_run_whatever_digest_it_states(tmp_path):

@@ -68,7 +68,7 @@ def test_a_tree_and_what_is_said_of_it(kind, monkeypatch):
         try:
             done = odtc.fit(dataset, time_limit=LIMIT, **KINDS[kind][1])
         except TimeLimitReached as reason:
-            assert "while the tests of" in str(reason)  # without tests there is no tree
+            assert "while the splits of" in str(reason)  # without tests there is no tree
             continue
         finally:
             clock.begin(None)

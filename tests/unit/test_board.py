@@ -108,7 +108,7 @@ def test_the_page_of_a_run_without_a_solver_tells_its_proof(loans):
     assert record["solution_file"] is None and record["termination"] == "optimal"
     page = page_of(loans, "loans")
     assert "Not proved" not in page and "<strong>optimal</strong>" in page and "FAILED" not in page
-    assert "no tree over these tests costs less than" in page and "leaf_rows &gt;= 5" in page
+    assert "no tree over these splits costs less than" in page and "leaf_rows &gt;= 5" in page
     assert json.loads(re.search(r"const HISTOGRAMS = (.*);", page)[1])
     # The command on the page makes the same tree.
     again = re.search(r"<code>(odtc fit loans.csv .*)</code>", page)[1].replace("&gt;", ">").replace("&#39;", "'")

@@ -416,7 +416,7 @@ def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
     said = command("certify", "d.csv", "--encoding", "oblique", folder=tmp_path)
     assert (
         said.code == 1
-        and "a certificate holds tests of one column each" in said.err
+        and "a certificate holds splits of one column each" in said.err
         and "--encoding" in said.err
         and "'oblique" in said.err
     )
@@ -626,5 +626,5 @@ def test_what_it_is_of_is_said(mixed):
     assert command("certify", "d.csv", *words, "-o", "c.json", folder=mixed.parent).code == 0
     said = command("verify", "--certificate", "c.json", folder=mixed.parent)
     assert said.code == 0, said.err
-    for part in ("target 'y' (n, p)", "weights in column 'w'", "no test asks site", "with missing cells"):
+    for part in ("target 'y' (n, p)", "weights in column 'w'", "no split uses site", "with missing cells"):
         assert part in said.out

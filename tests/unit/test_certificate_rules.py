@@ -72,7 +72,7 @@ def test_a_test_that_is_left_out_and_separates_otherwise(key):
     facts, dataset = certificate()
     one, other = ({k: v for k, v in test.items() if k not in ("same", "complement")} for test in facts["tests"][:2])
     facts["tests"][0][key] = [other]
-    refused(facts, dataset, "leaves out the test")
+    refused(facts, dataset, "leaves out the split")
     for alike in ([], [one], [one, one]):
         facts["tests"][0][key] = alike
         assert check(facts, dataset)
@@ -87,7 +87,7 @@ def test_a_test_that_asks_the_other_way_round_is_the_same_one():
     assert check(facts, dataset)
     # Which rows go left decides, not how many.
     facts["tests"][at]["complement"] = [{"kind": "threshold", "feature": "a", "threshold": 0.5}]
-    refused(facts, dataset, "leaves out the test")
+    refused(facts, dataset, "leaves out the split")
 
 
 def test_a_certificate_of_before_that_states_no_terms_proves_what_is_found():
@@ -241,7 +241,7 @@ def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
     empty = f"0,{2 * low + 1},{2 * high}"
     assert not (rows[:, low] & ~rows[:, high]).any()
     refused(facts | {"targets": ["", "", empty]}, dataset, "a state holds no rows")
-    refused(facts | {"targets": ["", "", f"0,{2 * low},{2 * low + 1}"]}, dataset, "2 literals of different tests")
+    refused(facts | {"targets": ["", "", f"0,{2 * low},{2 * low + 1}"]}, dataset, "2 literals of different splits")
 
 
 @pytest.mark.parametrize(
@@ -589,7 +589,7 @@ TERMS = {
         ({}, "target 'y' (n, p); every row counts 1; rows left out: none"),
         (
             {"weights": "w", "aside": ["a", "b"], "missing": "separate", "constraints": ["features <= 2"]},
-            "target 'y' (n, p); weights in column 'w'; no test asks a, b; rows left out: none; "
+            "target 'y' (n, p); weights in column 'w'; no split uses a, b; rows left out: none; "
             "missing cells are tested for; all trees satisfy features <= 2",
         ),
         (

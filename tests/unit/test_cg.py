@@ -344,7 +344,7 @@ def test_columns_are_kept_in_a_file_and_resumed(tmp_path):
     assert pipeline.solve(built, threads=1).objective <= solution.objective
     with pytest.raises(ChoiceError, match="expected columns of depth 2"):
         pipeline.pose(MONKS / "monks-2.csv", "cg", 2, columns=str(path), tail="0")
-    with pytest.raises(ChoiceError, match="which is no test of the encoding 'onehot'"):
+    with pytest.raises(ChoiceError, match="which is not a split of the encoding 'onehot'"):
         pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns=str(path), tail="0", encoding="onehot")
     with pytest.raises(ChoiceError, match="cannot read the columns 'none.json'"):
         pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns="none.json")
@@ -600,7 +600,7 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
 
     assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
     whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_candidate_splits}
-    assert whole or ("tests that were chosen" if splits == "pooled" else "chosen for each node") in solution.scope
+    assert whole or ("splits that were chosen" if splits == "pooled" else "chosen for each node") in solution.scope
     assert solution.overall <= exhaustive_cost(problem) <= solution.objective
 
 

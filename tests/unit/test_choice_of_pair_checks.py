@@ -44,7 +44,7 @@ def test_a_target_is_refused_by_each_check_just_if_a_tree_costs_less(seed, after
             loops = Loops(after)
             monkeypatch.setattr(compiled_pairs, "COMPILED", loops)
             if refused:
-                with pytest.raises(CertificateError, match=f"two tests after each other costs {best} there"):
+                with pytest.raises(CertificateError, match=f"two splits after each other costs {best} there"):
                     check.require(rows, members, float(target))
             else:
                 check.require(rows, members, float(target))

@@ -223,7 +223,7 @@ def test_a_tree_lays_out_the_columns_that_it_asks(monkeypatch):
     cells_of = CodedColumn.cells
 
     def cells(column, rows=slice(None)):
-        assert column not in (columns[1], columns[3]), "a column that no split asks was laid out"
+        assert column not in (columns[1], columns[3]), "a column that no split uses was laid out"
         return cells_of(column, rows)
 
     monkeypatch.setattr(CodedColumn, "cells", cells)

@@ -89,7 +89,7 @@ def test_columns_that_are_none_are_refused():
     assert rank_columns([{"kind": "nested", "tests": two, "turned": [0, 0]}], data, left_of)
     other = Dataset("d", np.arange(4.0)[:, None], np.zeros(4, np.int32), data.features[:1], ("p",), np.ones(4))
     for tests, turned in ((two[::-1], [0, 0]), (two, [1, 1]), (two, [0, 1])):
-        with pytest.raises(ValueError, match="tests that are not nested"):
+        with pytest.raises(ValueError, match="splits that are not nested"):
             rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
     for tests, turned in ((two, [0]), (two[:1], [0, 0]), (two, [])):
         with pytest.raises(ValueError, match="zip"):
@@ -97,7 +97,7 @@ def test_columns_that_are_none_are_refused():
     for wrong in ([1.0, 1.0], [2.0, 1.0], [0.0, 2.0, 1.0], [1.0, np.inf], [-np.inf, 1.0], [np.nan], [1.0, 2.0, 2.0]):
         with pytest.raises(ValueError, match="no finite numbers in rising order"):
             rank_columns([{"kind": "threshold", "feature": "a", "thresholds": wrong}], other, left_of)
-    with pytest.raises(ValueError, match="no columns of tests"):
+    with pytest.raises(ValueError, match="no columns of splits"):
         rank_columns([], other, left_of)
     with pytest.raises(CertificateError, match="asks the column 'z'"):
         rank_columns([{"kind": "threshold", "feature": "z"}], other, left_of)

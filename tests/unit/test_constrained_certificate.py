@@ -658,9 +658,9 @@ def with_numbers_as_levels() -> tuple[dict, Dataset]:
 
 
 FORGED_ORDERS = {
-    without_another_column: "states whether its tests are all as True, but of this data it is False",
+    without_another_column: "states whether its splits are all as True, but of this data it is False",
     with_missing_cells_as_the_greatest: "satisfies the constraints and costs less than 1",
-    with_numbers_as_levels: "asks for numbers of 'c' one by one",
+    with_numbers_as_levels: "uses numbers of 'c' one by one",
 }
 
 

@@ -88,7 +88,7 @@ def test_what_has_no_pool_is_told_why():
         near_optimal_set(problem, 1.0)
     with pytest.raises(
         ChoiceError,
-        match="are listed over at most 600 tests, got 8.. tests; take fewer .encoding=.auto:bins=8",
+        match="are listed over at most 600 splits, got 8.. splits; take fewer .encoding=.auto:bins=8",
     ):
         near_optimal(posed(5, ["recall[p] >= 0.5"], 2, numbers=10**6, rows=300), 3)
 
@@ -109,5 +109,5 @@ def test_a_pool_says_that_one_of_trees_alike_is_listed(tmp_path):
     asked = ("--depth", 1, "--model", "dpflow", "--pool", 9, "--constraint", "recall[p] >= 0.5", "-o", "m")
     assert command("fit", "twin.csv", *asked, folder=tmp_path).code == 0
     shown = command("show", "m.pool.json", folder=tmp_path).out
-    assert "of trees whose tests part the training rows alike one is listed" in shown
+    assert "of trees whose splits part the training rows alike one is listed" in shown
     assert json.loads((tmp_path / "m.pool.json").read_text())["feature_use"] == {"a": 2}

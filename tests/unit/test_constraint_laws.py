@@ -328,7 +328,7 @@ def test_a_test_of_two_columns_is_of_no_column(kind):
     oblique, plain = of_two_columns()
     assert {len(test.features) for test in oblique.tests} == {1, 2}
     for text in CONSTRAINTS.get(kind).tries(plain)[-2:]:
-        with pytest.raises(ChoiceError, match="has tests that weigh several"):
+        with pytest.raises(ChoiceError, match="has splits that use several columns"):
             parse(text, oblique)
 
 

@@ -183,7 +183,7 @@ def test_what_speaks_of_columns_is_refused_beside_tests_of_two():
         module = CONSTRAINTS.get(kind)
         for text in module.tries(encoded)[-2:]:
             if module.SUBJECT in OF_COLUMNS and kind != "splits":
-                with pytest.raises(ChoiceError, match="the encoding 'oblique.*' has tests that weigh several"):
+                with pytest.raises(ChoiceError, match="the encoding 'oblique.*' has splits that use several columns"):
                     parse(text, encoded)
             elif kind != "monotone":
                 assert str(parse(text, encoded)) == text

@@ -437,7 +437,7 @@ def test_the_words_of_a_round():
     told = Round(3, "whole", 1200, 4, 7.0, 5.25, 1.25)
     assert str(told) == "round  3 (whole): 1,200 rows, 4 more broken, bound 5.25, best tree 7, 1.2 s"
     other = Round(12, "columns", 5, 0, None, None, 0.0, "columns", -1e-12)
-    assert str(other) == "round 12 (columns): 5 columns, 0 more added, bound - (-1e-12 over the chosen tests), 0.0 s"
+    assert str(other) == "round 12 (columns): 5 columns, 0 more added, bound - (-1e-12 over the chosen splits), 0.0 s"
     assert "bound 0," in str(replace(other, bound=-1e-12, chosen=None))
 
 
@@ -521,7 +521,7 @@ def test_only_a_solvers_own_word_is_searched_against(model, found, monkeypatch):
     monkeypatch.setattr(decoding, "quickly_searched", lambda problem, bound: asked.append(bound) or [])
     told = {check.name: check.text for check in decode(model, replace(found, bound=1.0)).checks}
     assert asked == [1.0] and "CART" in told["bound"]
-    decode(model, replace(found, bound=1.0, scope="over these tests"))
+    decode(model, replace(found, bound=1.0, scope="over these splits"))
     decode(model, found)
     assert asked == [1.0]
 

@@ -423,7 +423,7 @@ def test_a_column_of_names_of_rows_is_refused_before_its_tests_are_asked(monkeyp
         encode(from_frame(pl.DataFrame(frame), "frame"))
     frame["name"] = [f"row {at}" for at in range(n)]
     with pytest.raises(
-        DataError, match="got 40 of the column 'name' in 40 rows: each level is a test; put them into groups"
+        DataError, match="got 40 of the column 'name' in 40 rows: each level is a split; put them into groups"
     ):
         encode(from_frame(pl.DataFrame(frame), "frame"))
     frame["name"] = [f"level {at % 20}" for at in range(n)]

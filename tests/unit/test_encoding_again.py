@@ -63,7 +63,7 @@ def weight(facts):
 ALTERED = {
     threshold: "the tests",
     level: "the tests",
-    merged: "the tests that others stand for",
+    merged: "the splits that others stand for",
     copies: "the numbers of equal rows",
     column: "the columns",
     weight: "the weights of the rows",
@@ -191,7 +191,7 @@ def test_answers_and_sides_are_compared_each_by_itself(solved):
     X[3, -1] ^= True
     ones_left[-1] ^= True
     assert check_encoding(encoded, dataset).passed
-    for changed, words in (({"X": X}, "answers of the rows"), ({"ones_left": ones_left}, "sides of the tests")):
+    for changed, words in (({"X": X}, "answers of the rows"), ({"ones_left": ones_left}, "sides of the splits")):
         check = check_encoding(replace(encoded, **changed), dataset)
         assert (check.name, check.passed) == ("encoding", False) and check.text.endswith(f": the {words}")
     strange = check_encoding(replace(encoded, scheme="thresholds"), dataset)

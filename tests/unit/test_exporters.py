@@ -190,7 +190,7 @@ def test_nodes_of_scikit_learn_have_the_impurity_of_its_own(weighs):
 
 @pytest.mark.parametrize(
     ("split", "instead"),
-    [(Subset(1, (1.0,)), "numbers alone"), (Oblique((Term(0, 1.0),), 2.0), "tests of one column each")],
+    [(Subset(1, (1.0,)), "numbers alone"), (Oblique((Term(0, 1.0),), 2.0), "splits of one column each")],
 )
 def test_scikit_learn_cannot_have_categories_or_hyperplanes(split, instead):
     features = (X, Feature("colour", "categorical", ("blue", "red")))

@@ -273,7 +273,7 @@ def test_a_tree_in_words_starts_fair_but_not_a_model_of_tests(tmp_path):
     model = pipeline.compile_model(problem)
     heap, point = pipeline.start(model, tmp_path / "tree.json")
     assert model.objective(point) == 0 and heap.to_tree(problem.encoded) == tree
-    with pytest.raises(TreeError, match="which no test of the encoding 'auto' asks"):
+    with pytest.raises(TreeError, match="which is not a split of the encoding 'auto'"):
         pipeline.start(pipeline.compile_model(pose(columns, y, 2, model="flowoct")), tmp_path / "tree.json")
     numbers = Tree(Branch(Subset(1, (0.0, 2.0)), Leaf(0), Leaf(1)), tree.features, tree.classes, tree.target)
     (tmp_path / "numbers.json").write_text(json.dumps(numbers.to_json()))

@@ -76,7 +76,7 @@ def measured(encoded, by):
 @given(encoded=encodings().filter(lambda found: found is not None))
 @settings(max_examples=150, **SLOW)
 def test_both_ways_of_writing_are_the_sum_of_each_row(encoded):
-    for by in ("tests", "features", "auto"):
+    for by in ("splits", "features", "auto"):
         found, plain, _ = measured(encoded, by)
         np.testing.assert_allclose(found, plain, atol=1e-9)
 
@@ -84,8 +84,8 @@ def test_both_ways_of_writing_are_the_sum_of_each_row(encoded):
 @given(encoded=encodings().filter(lambda found: found is not None))
 @settings(max_examples=100, **SLOW)
 def test_the_entries_foretold_are_those_of_the_model(encoded):
-    sizes = {by: measured(encoded, by)[2].nnz for by in ("tests", "features", "auto")}
-    assert sizes["auto"] <= min(sizes["tests"], sizes["features"])
+    sizes = {by: measured(encoded, by)[2].nnz for by in ("splits", "features", "auto")}
+    assert sizes["auto"] <= min(sizes["splits"], sizes["features"])
 
 
 @given(encoded=encodings().filter(lambda found: found is not None))
@@ -118,7 +118,7 @@ def test_a_row_has_an_entry_for_each_feature_in_which_it_is_unusual():
 @settings(max_examples=25, **SLOW)
 def test_the_relaxation_of_flowoct_is_the_same(form, encoded, depth):
     bounds = []
-    for by in ("tests", "features"):
+    for by in ("splits", "features"):
         problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", form | {"sums": by}))
         model = FORMULATIONS.get("flowoct").build(problem)
         bounds.append(relaxed(model))

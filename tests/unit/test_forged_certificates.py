@@ -45,16 +45,16 @@ WORDED = {
     "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
     "interval_bound._hold: it evaluates column": "the column is looked up by its number",
     "interval_bound._child: it names state": "the state is looked up by its number",
-    "threshold_columns.rank_columns: it has no columns of tests": "there is nothing to stack",
+    "threshold_columns.rank_columns: it has no columns of splits": "there is nothing to stack",
     "threshold_columns.cells_of: the certificate asks the column": "there are no cells",
     "constrained_certificate._check_cases: the certificate lists a case that": "no such set",
     "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
-    "constrained_certificate._left: the certificate tests the column": "the column is looked up by its name",
+    "constrained_certificate._left: the certificate splits on the column": "the column is looked up by its name",
     "stated_constraints.of_class: the certificate states a constraint on": "the class is looked up by name",
     "stated_constraints.groups: the certificate states groups by": "there are no groups",
 }
 # A rule that ends a search: without it there is no end.
-ENDLESS = {"pair_bound.require_pair: a tree of two tests after"}
+ENDLESS = {"pair_bound.require_pair: a tree of two splits after"}
 
 # Two numbers of three values and a column of two levels; 12 rows. Of the second labels one test tells all.
 CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
@@ -346,7 +346,7 @@ FORGERIES = {
     "certificate._check_thresholds: the certificate bounds all trees by": lambda: ranked(bound=1),
     "certificate._expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
     "certificate._check: the certificate bounds all trees by": lambda: listed(targets=[""]),
-    "certificate._check: the certificate leaves out the test": left_out_otherwise,
+    "certificate._check: the certificate leaves out the split": left_out_otherwise,
     "certificate._whole: expected": lambda: listed(
         depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, targets=[""]
     ),
@@ -359,7 +359,7 @@ FORGERIES = {
     "certificate.left_of: the certificate asks the column": lambda: listed(
         tests=[A | {"feature": "z"}, *true("tests")["tests"][1:]]
     ),
-    "certificate.left_of: a test is of no known": lambda: (
+    "certificate.left_of: a split is of no known": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
     "certificate.left_of: a threshold is no finite number": lambda: lambda _: left_of(EXTREME, rows(HARD)),
@@ -399,17 +399,17 @@ FORGERIES = {
     "interval_bound._hold: one label alone costs": lambda: ranked(
         depth=3, price=0.9, states=["5,0,0,1,0", "9"], bound=5
     ),
-    "interval_bound._hold: by its own numbers a test": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
+    "interval_bound._hold: by its own numbers a split": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
     "interval_bound._hold: a tree of three levels costs": lambda: in_numpy(
         ranked(depth=3, states=["2"], bound=2, claim=2, tree=true("thresholds")["tree"])
     ),
     "interval_bound._hold: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
     "interval_bound._hold: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
-    "interval_bound._hold: it evaluates a test that separates": lambda: ranked(
+    "interval_bound._hold: it evaluates a split that separates": lambda: ranked(
         EASY, 4, states=["0,0,0,1,0", "0,0,1,0,0"]
     ),
-    "interval_bound._hold: one test costs less than the": lambda: ranked(depth=1, **WORSE),
-    "interval_bound._hold: without a test all rows are": lambda: ranked(EASY, 3, states=["0,3,0,1,1", "0"]),
+    "interval_bound._hold: one split costs less than the": lambda: ranked(depth=1, **WORSE),
+    "interval_bound._hold: without a split all rows are": lambda: ranked(EASY, 3, states=["0,3,0,1,1", "0"]),
     "interval_bound._child: it names state": lambda: ranked(EASY, 3, states=["0,0,0,5,0", ""]),
     "interval_bound._child: a bound without a least number": lambda: ranked(
         EASY, 4, least=2, states=["0,0,0,1,0", "f0,1,0,1,0", "0"]
@@ -418,15 +418,15 @@ FORGERIES = {
         EASY, 3, least=2, states=["0,0,0,1,0,0,1,1,0", "0"]
     ),
     "interval_bound._entries: expected a bound and four whole": lambda: written_as("thresholds", "states", 0, "+2"),
-    "pair_bound.require_pair: a tree of two tests after": lambda: in_numpy(ranked(**WORSE)),
-    "compiled_pairs.require: a tree of two tests after": lambda: compiled(ranked(**WORSE)),
-    "threshold_columns.rank_columns: it has no columns of tests": lambda: ranked(columns=[]),
+    "pair_bound.require_pair: a tree of two splits after": lambda: in_numpy(ranked(**WORSE)),
+    "compiled_pairs.require: a tree of two splits after": lambda: compiled(ranked(**WORSE)),
+    "threshold_columns.rank_columns: it has no columns of splits": lambda: ranked(columns=[]),
     "threshold_columns.rank_columns: its thresholds are no finite numbers": with_repeated_threshold,
-    "threshold_columns._nested_rank: a column has tests that are": with_tests_that_are_not_nested,
+    "threshold_columns._nested_rank: a column has splits that are": with_tests_that_are_not_nested,
     "threshold_columns.cells_of: the certificate asks the column": lambda: ranked(
         columns=[{"kind": "threshold", "feature": "z"}]
     ),
-    "threshold_columns.cut: it evaluates a test that separates": with_a_missing_column,
+    "threshold_columns.cut: it evaluates a split that separates": with_a_missing_column,
     "constrained_certificate.read_problem: a certificate under constraints is checked": lambda: patched(
         constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
     ),
@@ -442,7 +442,7 @@ FORGERIES = {
     "constrained_certificate.read_problem: its numbers are too large to": lambda: alone(
         "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49
     ),
-    "constrained_certificate.read_problem: its tests are not in the": lambda: alone(
+    "constrained_certificate.read_problem: its splits are not in the": lambda: alone(
         "p", tests=[true("constraints", HARD, 1, 0.0, ("features <= 0",))["tests"][at] for at in (0, 2, 1, 3, 4)]
     ),
     "constrained_certificate._check: the certificate has a tree without": unsatisfied_with_a_tree,
@@ -467,7 +467,7 @@ FORGERIES = {
         depth=1,
         tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
     ),
-    "constrained_certificate.read_problem: the certificate says that a test": one_test_for_another,
+    "constrained_certificate.read_problem: the certificate says that a split": one_test_for_another,
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
@@ -475,7 +475,9 @@ FORGERIES = {
     "constrained_certificate._loss: its losses are no square table (again)": lambda: alone(
         "p", loss=[[0, 0], [0, 0]], claim=0
     ),
-    "constrained_certificate._left: the certificate tests the column": lambda: alone("p", tests=[A | {"feature": "z"}]),
+    "constrained_certificate._left: the certificate splits on the column": lambda: alone(
+        "p", tests=[A | {"feature": "z"}]
+    ),
     "constrained_certificate._left: a threshold is no finite number": lambda: (
         lambda _: constrained_certificate._left(EXTREME, rows(HARD))
     ),
@@ -505,10 +507,10 @@ FORGERIES = {
     "multiplier_bound.__init__: its multipliers are too large to": lambda: added(
         "recall[p] >= 0.6", "features <= 2", key="passes", value=[2**50]
     ),
-    "one_column.__init__: the tests of a column are": lambda: patched(
+    "one_column.__init__: the splits of a column are": lambda: patched(
         one_column, "MOST_HELD", 0, constrained("features <= 1", depth=4)
     ),
-    "one_column.one_ends: the walks over the tests of": lambda: patched(one_column, "MOST_WALKS", 0, walked),
+    "one_column.one_ends: the walks over the splits of": lambda: patched(one_column, "MOST_WALKS", 0, walked),
     "listed_cases._above: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, joined),
     "listed_cases._some_pair: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, paired),
 }

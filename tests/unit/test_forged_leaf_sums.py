@@ -34,7 +34,7 @@ WORDED = {
     "likelihood.__init__: its scale is no whole number": "the weights would be no whole numbers above 0",
     "likelihood._cost: the hazard of a leaf with": "it is divided by",
     "whole_trees.of: its trees have": "no set has so few tests",
-    "whole_trees.least: a column of it holds tests": "it is looked up of which column of the data it is",
+    "whole_trees.least: a column of it holds splits": "it is looked up of which column of the data it is",
 }
 NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
 TIMES = [5, 1, 4, 2, 2, 9, 7, 6, 3, 8, 5, 1]
@@ -215,14 +215,14 @@ FORGERIES = {
     "bound._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
     "bound._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
     "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["splits <= -1"]), splits=-1),
-    "whole_trees.of: its trees test fewer than two": lambda: forged(
+    "whole_trees.of: its trees split on fewer than two": lambda: forged(
         with_terms(true(), constraints=["together[a]"]), together=[["a"]]
     ),
     "whole_trees.expect_kept: the tree of the certificate does": of_more_tests,
     "whole_trees.least: it is of no such limits:": lambda: forged(
         with_terms(true("regression", 4), constraints=["together[a,b]"]), together=[["a", "b"]], tried=[]
     ),
-    "whole_trees.least: a column of it holds tests": of_columns_together,
+    "whole_trees.least: a column of it holds splits": of_columns_together,
     "squares.__init__: its scales are no whole numbers": lambda: forged(true(), number_scale=-1),
     "squares.__init__: the numbers of the data are": lambda: shifted(0.25),
     "squares.__init__: the numbers of the data are (again)": far_apart,
@@ -269,5 +269,5 @@ def without_the_copy() -> tuple[dict, Dataset]:
 
 def test_tests_of_a_column_that_another_one_stands_for_are_missed_under_together():
     facts, data = without_the_copy()
-    with pytest.raises(CertificateError, match="whether its tests are all as True, but of this data it is False"):
+    with pytest.raises(CertificateError, match="whether its splits are all as True, but of this data it is False"):
         check_leaf_sums(facts, data)

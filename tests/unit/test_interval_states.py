@@ -193,8 +193,8 @@ def test_with_a_least_number_of_rows_no_two_cuts_lead_to_one_state(least):
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (["1,4,0,0,0", "1"], "without a test all rows are on the right"),
-        (["1,4,0,1,1", "1"], "without a test all rows are on the right"),
+        (["1,4,0,0,0", "1"], "without a split all rows are on the right"),
+        (["1,4,0,1,1", "1"], "without a split all rows are on the right"),
         (["1,5,0,0,1", "1"], "it evaluates column 5 of 4"),
         (["0,0,9,0,1", "1"], "separates no rows"),
         (["0,0,1,0,2", "1"], "names state 2 of a level that has 1"),
@@ -238,7 +238,7 @@ def test_a_cut_that_separates_no_row_of_a_state_says_nothing_of_it():
     low, high = values[0], values[-2]
     for root, again in ((f"0,0,{low},1,0", high), (f"0,0,{high},0,1", low), (f"0,0,{low},1,0", low)):
         for names in ("1,0", "0,1", "0,0"):
-            with pytest.raises(ValueError, match="it evaluates a test that separates no rows"):
+            with pytest.raises(ValueError, match="it evaluates a split that separates no rows"):
                 IntervalBound([root, f"0,0,{again},{names}", "0"], drawn.rows, 4).of_root()
 
 

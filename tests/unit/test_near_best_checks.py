@@ -156,7 +156,11 @@ def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, po
         (bare, replace(tree, features=features), "other columns or classes, or is deeper"),
         (bare, replace(tree, classes=("a", "b")), "other columns or classes, or is deeper"),
         (shallow, tree, "other columns or classes, or is deeper"),
-        (replace(bare, encoded=replace(bare.encoded, tests=bare.encoded.tests[:0])), tree, "which no test of this run"),
+        (
+            replace(bare, encoded=replace(bare.encoded, tests=bare.encoded.tests[:0])),
+            tree,
+            "which is not a split of this run",
+        ),
     ):
         with pytest.raises(TreeError, match=words):
             _heap(problem, other)
@@ -366,7 +370,7 @@ def test_without_the_data_the_tests_of_columns_that_part_rows_alike_are_not_know
     run = SimpleNamespace(problem=problem, proof=SimpleNamespace(objective=None, bound=None))
     assert _wrong_set(run, near, 0)[0] == ""
     bare = SimpleNamespace(problem=replace(problem, encoded=replace(problem.encoded, dataset=None)), proof=run.proof)
-    word = "its trees are the word of the run: the data that would tell their tests is not there"
+    word = "its trees are the word of the run: the data that would tell their splits is not there"
     assert _wrong_set(bare, near, 5) == ("", word)
 
 

@@ -149,7 +149,9 @@ def test_the_file_is_browsed(folder):
     assert command("show", "m.near.json", "--tree", 1, folder=folder).out.startswith("class: 0, 1")
     with_a1 = command("show", "m.near.json", "--using", "a1", "--without", "a2", "--leaves", 6, folder=folder)
     trees = sum(t for *_, t in found.cells(["a1"], ["a2"], 6))
-    assert with_a1.out.startswith(f"{trees:,} of {found.count:,} trees test a1 and do not test a2 and have at most 6")
+    assert with_a1.out.startswith(
+        f"{trees:,} of {found.count:,} trees split on a1 and do not split on a2 and have at most 6"
+    )
     both = sum(t for *_, t in found.cells(["a1"])) + sum(t for *_, t in found.cells((), ["a1"]))
     assert both == found.count and found.cells(["a1"], ["a1"]) == []
     unknown = command("show", "m.near.json", "--using", "b", folder=folder)

@@ -111,7 +111,7 @@ def test_a_bad_pool_is_refused_in_a_sentence():
         ChoiceError, match="expected pool, seconds and seed of 0 or more in the encoding 'oblique', got -1"
     ):
         encode(diagonal(), "oblique:pool=-1")
-    with pytest.raises(ChoiceError, match="speaks of the columns of the data that tests ask, one a test"):
+    with pytest.raises(ChoiceError, match="is about columns of the data, so each split has to use one column"):
         odtc.fit(
             EXAMPLES / "iris" / "iris.csv", "oct", 1, encoding="oblique:pool=5,bins=2", constraints=("features <= 1",)
         )

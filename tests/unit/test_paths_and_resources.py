@@ -114,4 +114,4 @@ def test_two_columns_and_a_recall_on_real_data():
     )
     said = fitted.model.problem.module.notes(fitted.model.problem)["fixed"]
     assert 0 < said["columns"] < said["of"] and said["bound"] <= fitted.facts["objective"] <= said["incumbent"]
-    assert "a flow of labels and tests" in choose(20, 3, ("features", "recall")).why
+    assert "a flow of labels and splits" in choose(20, 3, ("features", "recall")).why

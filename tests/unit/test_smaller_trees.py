@@ -84,7 +84,7 @@ def test_needless_tests_of_the_tree_itself_are_found():
     paid = posed.module.objective(posed, heap)
     said = _smaller(posed, heap, paid, [], False)
     assert (
-        said == f"this tree without needless tests costs {paid:g}, leaves 1, columns 0; of this tree they are 4 and 2"
+        said == f"this tree without needless splits costs {paid:g}, leaves 1, columns 0; of this tree they are 4 and 2"
     )
 
 

@@ -153,16 +153,16 @@ def test_what_a_path_violates_is_told_with_its_place():
     places = Places(span, below, (frozenset("ad"),), (frozenset("bd"),), 2, 3)
     barred = "which its constraints bar"
     for path, said in {
-        "a": f"the root of the tree of the certificate tests 'a', {barred}",
+        "a": f"the root of the tree of the certificate splits on 'a', {barred}",
         "b": "",
         "ba": "",
         "ab": "",
-        "aab": f"a node of depth 2 of the tree of the certificate tests 'b', {barred}",
-        "ddb": f"a node of depth 2 of the tree of the certificate tests 'b', {barred}",
-        "bc": "the tree of the certificate tests 'c' below 'b'",
-        "dbc": "the tree of the certificate tests 'c' below 'b'",
-        "dbdc": "the tree of the certificate tests 'c' below 'b'",
-        "cdc": "the tree of the certificate tests 'c' below 'c'",
+        "aab": f"a node of depth 2 of the tree of the certificate splits on 'b', {barred}",
+        "ddb": f"a node of depth 2 of the tree of the certificate splits on 'b', {barred}",
+        "bc": "the tree of the certificate splits on 'c' below 'b'",
+        "dbc": "the tree of the certificate splits on 'c' below 'b'",
+        "dbdc": "the tree of the certificate splits on 'c' below 'b'",
+        "cdc": "the tree of the certificate splits on 'c' below 'c'",
         "cb": "",
         "bd": "",
     }.items():
@@ -171,8 +171,8 @@ def test_what_a_path_violates_is_told_with_its_place():
         ("ac", 3, ""),
         ("abc", 3, "tests 3 columns"),
         ("a", 4, "asks 4 different tests"),
-        ("ad", 2, "tests columns that are never to be together"),
-        ("ab", 2, "tests some of columns that are to be together, not all"),
+        ("ad", 2, "splits on columns that are never to be together"),
+        ("ab", 2, "splits on some of columns that are to be together, not all"),
         ("bd", 2, ""),
     ]:
         told = places.violated_by_all(set(columns), tests)

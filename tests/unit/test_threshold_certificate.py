@@ -295,7 +295,7 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
         for steps in (0, 10, 10**9):
             monkeypatch.setattr(compiled_pairs, "STEPS", steps)
             compiled_pairs.PairCheck().require(rows, members, least)
-            with pytest.raises(CertificateError, match="a tree of two tests after each other costs"):
+            with pytest.raises(CertificateError, match="a tree of two splits after each other costs"):
                 compiled_pairs.PairCheck().require(rows, members, least + 1)
         assert pair_kernel.PAUSED in pauses
 
@@ -382,7 +382,7 @@ def test_rows_that_cost_the_same_whatever_is_said_count_in_a_leaf(least):
         for constraint in (f"leaf_rows >= {least}", "leaf_rows >= 4")
     )
     assert check(facts, dataset).bound == 2 and check(of_four, dataset).bound == 3
-    with pytest.raises(CertificateError, match="one test costs less than the target 1"):
+    with pytest.raises(CertificateError, match="one split costs less than the target 1"):
         check(of_four | {"least": least, "of": facts["of"]}, dataset)
 
 

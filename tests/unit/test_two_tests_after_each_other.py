@@ -97,7 +97,7 @@ def test_a_target_above_the_best_tree_is_refused_and_no_other(seed, labels, leas
     best = cheapest(rows, members, known)
     require_pair(rows, members, best if np.isfinite(best) else 1e6)
     if np.isfinite(best):
-        with pytest.raises(CertificateError, match=f"a tree of two tests after each other costs {best:.0f} there"):
+        with pytest.raises(CertificateError, match=f"a tree of two splits after each other costs {best:.0f} there"):
             require_pair(rows, members, best + 1)
 
 

@@ -131,7 +131,7 @@ def test_sets_of_columns_are_told_just_if_a_tree_could_test_more():
 
 
 LIMITED = {
-    "a number of tests": {"most_tests": 3},
+    "a number of splits": {"most_tests": 3},
     "columns together": {"together": (frozenset([0, 1]),)},
     "rows that follow": {"follows": np.array([[0, 1, 0]])},
     "rows that count less than nothing": {"measures": np.array([[1, -1, 1]]), "least": np.zeros((1, 2))},
@@ -141,9 +141,9 @@ LIMITED = {
     "three levels": {"levels": np.ones((3, 4), bool)},
     "nine levels": {"levels": np.ones((9, 4), bool)},
     "no column": {"most_columns": 0},
-    "a test that may not be at a level": {"levels": np.arange(16).reshape(4, 4) != 9},
-    "a test that may not be below another": {"below": np.arange(16).reshape(4, 4) != 9},
-    "a test that is not nested": {"X": np.arange(3)[:, None] == np.array([0, 1, 0, 2])},
+    "a split that may not be at a level": {"levels": np.arange(16).reshape(4, 4) != 9},
+    "a split that may not be below another": {"below": np.arange(16).reshape(4, 4) != 9},
+    "a split that is not nested": {"X": np.arange(3)[:, None] == np.array([0, 1, 0, 2])},
     "two columns": {"column": np.array([0, 0, 1, 1])},
 }
 

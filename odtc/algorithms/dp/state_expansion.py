@@ -28,7 +28,7 @@ SAMPLE = 32  # states by which the arcs of a level are estimated
 def _instead() -> str:
     """What to do about a graph that is too large, in words."""
     return (
-        f"use fewer tests (for instance {option('encoding', 'auto:bins=8')}), a smaller {option('depth')}, "
+        f"use fewer splits (for instance {option('encoding', 'auto:bins=8')}), a smaller {option('depth')}, "
         f"{param('tail', 2)}, or {option('model', 'flowoct')}, which grows with the rows"
     )
 
@@ -102,7 +102,7 @@ def _expect_stumps(rows: Rows, size: int) -> None:
     (n, F), K = rows.X.shape, rows.loss.shape[1]
     deadline.expect_end(
         float(n) * F**2 * (K if K > 2 else 1) * comb(F, size),
-        f"the sums over all itemsets of {size + 2} of {F:,} tests",
+        f"the sums over all itemsets of {size + 2} of {F:,} splits",
         _instead(),
     )
 
@@ -118,7 +118,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         work = float(np.unpackbits(last.cover[np.unique(last.state)]).sum()) * rows.X.shape[1] ** 2 * rows.loss.shape[1]
         deadline.expect_end(
             work,
-            f"the best pairs of {rows.X.shape[1]:,} tests at {last.n_states:,} states of the dynamic program",
+            f"the best pairs of {rows.X.shape[1]:,} splits at {last.n_states:,} states of the dynamic program",
             _instead(),
         )
         for s in np.unique(last.state).tolist():
@@ -205,7 +205,7 @@ def state_sums(rows: Rows, level: Level) -> np.ndarray:
 def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
     """Raises ModelError if the arcs of a level would not fit, estimated by those of some of its states."""
     (n, F), level = rows.X.shape, now["path"].shape[1]
-    what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} tests"
+    what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} splits"
     if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):
         deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, _instead())
     if len(opened) * F * ARC_BYTES < FEW:

@@ -95,7 +95,7 @@ def build(
     pieces = f" {words}" if (words := TASKS.get(problem.encoded.task).PIECES) else ""
     print(
         f"{facts['model']} of depth {facts['depth']} for {facts['n_rows']} rows ({facts['n_rows_merged']}{pieces} "
-        f"after merging) and {facts['n_features_encoded']} tests: {facts['n_cols']:,} columns, "
+        f"after merging) and {facts['n_features_encoded']} splits: {facts['n_cols']:,} columns, "
         f"{facts['n_model_rows']:,} rows, {facts['nnz']:,} nonzeros"
     )
     for path in written:

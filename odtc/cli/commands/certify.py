@@ -168,7 +168,7 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
         lines.append(
             f"bound     the tree of the certificate costs {proof.objective:.10g}: the bound is proved, not the tree"
         )
-    covered = f"tests     {words(proof.n_possible_splits, proof.left_out)}"
+    covered = f"splits    {words(proof.n_possible_splits, proof.left_out)}"
     return told, [*lines, covered, f"of        {terms_in_words(proof.of)}"]
 
 
@@ -186,7 +186,7 @@ def _scope(proof) -> dict:
 
 def _steps(proof) -> str:
     if proof.steps == {"n_targets": 0}:
-        return "no targets, as rows alike in every test cost as much"
+        return "no targets, as rows alike in every split cost as much"
     named = {name.removeprefix("n_").replace("_", " "): count for name, count in proof.steps.items()}
     return ", ".join(f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in named.items())
 

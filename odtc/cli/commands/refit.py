@@ -176,7 +176,7 @@ def _print_change(done, drift: dict) -> None:
         print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")
     apart = "apart are the answers on the mean" if near.numbers else "of the rows predicted otherwise"
     print(
-        f"distance  {near.rows_words} {apart}, {100 * near.tests:.0f} % of the tests "
+        f"distance  {near.rows_words} {apart}, {100 * near.tests:.0f} % of the splits "
         f"differ; the best tree: {far.rows_words}, {100 * far.tests:.0f} %"
     )
     print(

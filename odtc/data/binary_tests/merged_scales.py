@@ -41,7 +41,7 @@ def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[H
         code = lines[mine[0]].code[first]
         for k in mine:
             lines[k] = Scale(lines[k].table, code)
-    phases.begin("comparing the tests")
+    phases.begin("comparing the splits")
     kept, stands_for = _merged_nested(asked, lines, (scales, by_scale, place), of)
     # Without the tests that went, a row lies above fewer of its scale.
     used: list[Scale] = []

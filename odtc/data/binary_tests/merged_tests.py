@@ -37,8 +37,8 @@ def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[i
             values, code = distinct(dataset.X, features[0])
             if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
                 raise DataError(
-                    f"expected fewer levels, got {len(mine):,} tests on {len(values):,} different values of the column "
-                    f"{dataset.features[features[0]].name!r}; leave it out "
+                    f"expected fewer levels, got {len(mine):,} splits on {len(values):,} different values of the "
+                    f"column {dataset.features[features[0]].name!r}; leave it out "
                     f"if it is an identifier ({option('ignore')})"
                 )
             X = as_rows(values, dataset.X.shape[1])

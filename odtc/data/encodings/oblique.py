@@ -19,7 +19,7 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
 
 NAME = "oblique"
-SUMMARY = "the tests of auto, and hyperplanes found by a local search with parallel ones (oblique:pool=100)"
+SUMMARY = "the splits of auto, and hyperplanes found by a local search with parallel ones (oblique:pool=100)"
 OPTIONS = {
     "pool": (int, "how many hyperplanes at most (default 100)"),
     "bins": BINS,

@@ -98,11 +98,11 @@ FORMS = (
 class Params:
     splits: str = parameter(
         "auto",
-        "the tests of the nodes: all; those that threshold sampling finds for each node, or for any (pooled); "
+        "the splits of the nodes: all; those that threshold sampling finds for each node, or for any (pooled); "
         "auto: all if they are few, else pooled, and sampled with search=false",
         choices=("auto", "all", "sampled", "pooled"),
     )
-    q: int = parameter(100, "threshold sampling keeps the q most frequent tests of a node, of the root all", least=1)
+    q: int = parameter(100, "threshold sampling keeps the q most frequent splits of a node, of the root all", least=1)
     seed: int = parameter(0, "of the threshold sampling and the random paths", least=0)
     tail: str = parameter(
         "auto",
@@ -370,8 +370,8 @@ def _some_tests(problem: Problem, paths: Paths) -> str:
     if min(asked, default=F) == F:
         return ""
     if min(asked) < len(paths.tests):
-        return f"the tests that were chosen for each node, {len(paths.tests)} of {F}"
-    return f"the {len(paths.tests)} of {F} tests that were chosen"
+        return f"the splits that were chosen for each node, {len(paths.tests)} of {F}"
+    return f"the {len(paths.tests)} of {F} splits that were chosen"
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:

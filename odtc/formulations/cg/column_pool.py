@@ -84,7 +84,7 @@ class ColumnPool:
         _expect(len(asked) == 2 ** (depth + 1), f"expected splits of {2 ** (depth + 1)} nodes, got {len(asked)}")
         for node, some in enumerate(self.splits):
             _expect(len(some) == len(asked[node]), f"splits[{node}] has the same split twice")
-            _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is none of the tests")
+            _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is not a candidate")
             _expect(
                 not len(some) or (node and not node >> depth),
                 f"splits[{node}] has splits, and node {node} is no branch node",
@@ -170,7 +170,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
             fit_shape(test, {"ones_left": FLAG}, f"tests[{at}]")
             if (split, test["ones_left"]) not in known:
                 raise ChoiceError(
-                    f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is no test of the "
+                    f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is not a split of the "
                     f"encoding "
                     f"{encoded.scheme!r} here (they were made with {show_value(facts['encoding'])}); use that data and "
                     f"encoding, or no columns"

@@ -58,7 +58,7 @@ def estimate(sizes: Sizes) -> Estimate:
     n_candidate_splits, depth = sizes.n_candidate_splits, sizes.depth
     columns, what, most = _columns(sizes, remembers)
     sums = size_estimate.sums(n_candidate_splits, depth)
-    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_candidate_splits} tests"
+    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_candidate_splits} splits"
     if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Estimate(True, f"is {what} of {size}", sums)
     sums = engines.sums(n_candidate_splits, depth)
@@ -133,7 +133,7 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     if remembers and names & set(resources.answering()):
         from odtc.formulations.dpflow import paths_and_resources
 
-        return paths_and_resources.most_columns(n_candidate_splits, depth), "a flow of labels and tests", most
+        return paths_and_resources.most_columns(n_candidate_splits, depth), "a flow of labels and splits", most
     if remembers:
         from odtc.formulations.dpflow import path_constraints
 
@@ -149,4 +149,4 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
 
 
 def _less(would: str) -> str:
-    return f"fewer tests ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would {would}"
+    return f"fewer splits ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would {would}"

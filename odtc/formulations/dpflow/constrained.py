@@ -123,8 +123,8 @@ def refusal(problem: Problem) -> str:
     if not can_search(problem.encoded, problem.topology.depth):
         n_scales, depth = len(np.unique(nested(problem.encoded))), problem.topology.depth
         instead = (
-            f"take fewer tests ({option('encoding', 'auto:bins=8')}), leave columns out ({option('ignore')}) or take a "
-            f"smaller {option('depth')}"
+            f"take fewer splits ({option('encoding', 'auto:bins=8')}), leave columns out ({option('ignore')}) or take "
+            f"a smaller {option('depth')}"
         )
         return f"{n_scales:,} columns and levels are too many at depth {depth}: {instead}"
     return problem.derived(Posed).refused
@@ -378,7 +378,8 @@ def search(
     phases = ""
     if by_some_tests(problem):
         some = (
-            "some tests of each column were searched; the bound is of all tests, with a price on what the constraints "
+            "some splits of each column were searched; the bound is of all splits, with a price on what the "
+            "constraints "
         )
         some += "limit, or without these"
         phases = "; ".join([*before[-1:], some])

@@ -47,7 +47,9 @@ def _expect(fits: bool, wrong: str) -> None:
 
 def _expect_code(code: list, n_candidate_splits: int, n_classes: int, place: str) -> None:
     """Raises SchemaError if a code (odtc.algorithms.dp.pareto.Points) is none of a whole tree."""
-    _expect(all(-n_classes <= one < n_candidate_splits for one in code), f"a node at {place} is no test and no class")
+    _expect(
+        all(-n_classes <= one < n_candidate_splits for one in code), f"a node at {place} is neither a split nor a class"
+    )
     _expect(all(one < 0 for one in code[len(code) // 2 :]), f"the last nodes at {place} are no leaves")
 
 
@@ -117,7 +119,7 @@ class Live:
             _expect(len(getattr(self, name)) == wanted, f"expected {wanted} numbers at {name}")
         _expect_code(self.known, n_candidate_splits, n_classes, "known")
         _expect(self.unit > 0, "expected a unit above 0")
-        _expect(all(0 <= test < n_candidate_splits for test in self.root), "a root is none of the tests")
+        _expect(all(0 <= test < n_candidate_splits for test in self.root), "a root is not a candidate split")
         places = [tuple(entry[:2]) for entry in self.sides]
         _expect(all(one <= other for one, other in pairwise(places)), "the sides are not sorted by case and side")
         wanted = {(case, side) for case in range(n) for side in (0, 1)}

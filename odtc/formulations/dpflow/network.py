@@ -122,7 +122,7 @@ def point_of(
             continue
         if not len(found):
             raise TreeError(
-                f"the tree asks a test at node {node} that parts too few rows there, or need not be "
+                f"the tree has a split at node {node} that parts too few rows there, or need not be "
                 f"asked{', or the tree costs more than one that the compiler knows' if beaten else ''}; drop it"
             )
         arc = arcs.start + int(found[0])

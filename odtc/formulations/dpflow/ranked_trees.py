@@ -34,8 +34,8 @@ def expect_ranking(problem: Problem) -> None:
         expect_leaf_rows_alone(problem)
     if problem.encoded.n_candidate_splits > FEW_TESTS:
         raise ChoiceError(
-            f"the trees near the best under {str(given)!r} are listed over at most {FEW_TESTS} tests, got "
-            f"{problem.encoded.n_candidate_splits:,} tests; take fewer ({option('encoding', 'auto:bins=8')})"
+            f"the trees near the best under {str(given)!r} are listed over at most {FEW_TESTS} splits, got "
+            f"{problem.encoded.n_candidate_splits:,} splits; take fewer ({option('encoding', 'auto:bins=8')})"
         )
     if not constrained.searches(problem):
         raise ChoiceError(

@@ -94,7 +94,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     encoded = problem.encoded
     if any(isinstance(test, Oblique) for test in encoded.tests):
         raise ChoiceError(
-            f"a certificate holds tests of one column each; the encoding {encoded.scheme!r} has hyperplanes: choose "
+            f"a certificate holds splits of one column each; the encoding {encoded.scheme!r} has hyperplanes: choose "
             f"another {option('encoding')}"
         )
     order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
@@ -146,14 +146,14 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
     if found.proved:
         return search, found
     if not deadline.is_over() and not deadline.is_interrupted():
-        raise ChoiceError(f"the search ended without a proof; take fewer tests ({option('encoding', 'auto:bins=8')})")
+        raise ChoiceError(f"the search ended without a proof; take fewer splits ({option('encoding', 'auto:bins=8')})")
     raise _unproved(problem, found, order)
 
 
 def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedError:
     """What a search that was ended has come to."""
     error = NotProvedError(
-        f"{deadline.what_ends()} came before the proof, so that there is no certificate; more time, fewer tests "
+        f"{deadline.what_ends()} came before the proof, so that there is no certificate; more time, fewer splits "
         f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it end"
     )
     error.interrupted = deadline.is_interrupted()
@@ -551,6 +551,6 @@ def _listed(facts: dict, read: Read, alive: np.ndarray, passes, own, scale: int,
         every = [own(root, columns, subset), *passes]
         multipliers = next((m for m in every if excluded(read.problem, scale, root, columns, m, claim)), None)
         if multipliers is None:
-            raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer tests")
+            raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer splits")
         cases.append({"root": root, "columns": names[columns].tolist(), "multipliers": multipliers})
     return cases

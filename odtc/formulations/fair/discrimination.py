@@ -55,7 +55,7 @@ class Contrast:
         if column not in told:
             names = [feature.name for feature in encoded.features]
             why = (
-                f"its {len(first)} rows are one group: no test of the encoding {encoded.scheme!r} tells them apart"
+                f"its {len(first)} rows are one group: no split of the encoding {encoded.scheme!r} tells them apart"
                 if column in names
                 else f"there is no such column{did_you_mean(column, names)}"
             )

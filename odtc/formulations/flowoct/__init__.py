@@ -51,7 +51,7 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "flowoct"
-TITLE = "FlowOCT: max-flow formulation on binary tests"
+TITLE = "FlowOCT: max-flow formulation on binary splits"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 
 ANY_COST = True
@@ -59,7 +59,7 @@ CHANGES = (
     Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER),
     Change("flows from the root and from leaves to the sink are replaced by what they equal", SAME, SAME),
     Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER),
-    Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=tests)", SAME, SAME),
+    Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME),
     Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
 )
 FORMS = (
@@ -94,7 +94,7 @@ class Params:
     )
     sums: str = parameter(
         "auto",
-        "how sums over tests are written: an entry per test, about one per original feature "
+        "how sums over splits are written: an entry per split, about one per original feature "
         "with columns for partial sums, or (auto) as has fewer entries",
         choices=BY,
     )
@@ -363,7 +363,7 @@ class _Flow:
 
 def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
     """The right sides of (1.7), (1.8), and of the rows of stumps."""
-    by = "tests" if problem.params.literal else problem.params.sums
+    by = "splits" if problem.params.literal else problem.params.sums
     return BranchSums(problem.encoded, by), StumpSums(problem.encoded, by)
 
 

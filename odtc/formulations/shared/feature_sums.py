@@ -28,7 +28,7 @@ from odtc.model.counting import labels_where
 from odtc.problem.roles import Role
 
 BITS = 48  # answers that are compared as one number
-BY = ("auto", "tests", "features")
+BY = ("auto", "splits", "features")
 Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
 
 
@@ -85,7 +85,7 @@ class BranchSums:
     def __init__(self, encoded: Encoded, by: str):
         """`by` tests or features, or with "auto" as takes fewer entries per node."""
         self.encoded, self.kinds = encoded, None
-        if by != "tests":
+        if by != "splits":
             kinds = encoded.derived((Kinds, None), lambda: Kinds.of(encoded, np.arange(encoded.n_rows)))
             short = 2 * (encoded.n_rows + len(kinds.unusual[0])) + kinds.nnz(1)
             self.kinds = kinds if by == "features" or short < encoded.X.size else None
@@ -130,7 +130,7 @@ class StumpSums:
     def __init__(self, encoded: Encoded, by: str):
         """As of BranchSums. Rows of each class have kinds, and a usual row, of their own."""
         self.encoded, self.kinds = encoded, None
-        if by != "tests":
+        if by != "splits":
             classes = range(len(encoded.classes))
             kinds = encoded.derived(
                 (Kinds, "classes"), lambda: [Kinds.of(encoded, np.flatnonzero(encoded.y == k)) for k in classes]

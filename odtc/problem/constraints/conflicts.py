@@ -67,9 +67,9 @@ class Conflict:
         """In words."""
         names = "; ".join(map(str, self.constraints))
         if len(self.constraints) == 1:
-            said = f"no tree of this depth over these tests keeps {names}"
+            said = f"no tree of this depth over these splits keeps {names}"
         else:
-            said = f"no tree of this depth over these tests keeps together: {names}"
+            said = f"no tree of this depth over these splits keeps together: {names}"
             said += " (without any one of them there is a tree)" if self.smallest else ""
         for given, value, settled in self.nearest:
             if not settled and value <= 0:  # what any tree keeps is no news

@@ -295,7 +295,7 @@ def built(problem: Problem) -> Model:
         if module.SUBJECT == Subject.SETTLED:
             raise SearchOnlyError(
                 f"constraint {str(given)!r} is satisfied by the compiler's own search alone, as no row of a model "
-                "tells which branch nodes separate rows; use `odtc fit --model dpflow`, with fewer tests "
+                "tells which branch nodes separate rows; use `odtc fit --model dpflow`, with fewer splits "
                 f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} if it is refused"
                 f"{'; ' * bool(module.HINT)}{module.HINT}"
             )

@@ -39,9 +39,9 @@ class Subject(StrEnum):
     neither knows the other by name."""
 
     BRANCHES = "which nodes branch"
-    TESTS = "which tests occur"
+    TESTS = "which splits occur"
     FEATURES = "which columns of the data occur"
-    PLACES = "which node tests which column"
+    PLACES = "which node splits on which column"
     LEAF_ROWS = "where each row ends"
     RIGHT = "which rows are right"
     RIGHT_OF_TWO = "which rows are right, if there are two classes"

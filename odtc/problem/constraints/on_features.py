@@ -25,8 +25,8 @@ def single(encoded: Encoded, given: Constraint) -> None:
     """Raises ChoiceError for an encoding with tests of several columns."""
     if any(len(test.features) > 1 for test in Splits.of(encoded.tests).others.values()):
         raise ChoiceError(
-            f"constraint {str(given)!r} speaks of the columns of the data that tests ask, one a test; the encoding "
-            f"{encoded.scheme!r} has tests that weigh several: leave out one of the two"
+            f"constraint {str(given)!r} is about columns of the data, so each split has to use one column; the "
+            f"encoding {encoded.scheme!r} has splits that use several columns: leave out one of the two"
         )
 
 

@@ -29,10 +29,12 @@ def tests(member, under, trial: Trial) -> None:
         trial.note("test", words[0] if isinstance(words, tuple) else words)
         column = np.asarray(encoded.X[:, j])[encoded.row_of]
         left = np.asarray(split.left(data.X))
-        trial.expect((column == (left == ones_left)).all(), "expected column j to be the answers to test j, got others")
+        trial.expect(
+            (column == (left == ones_left)).all(), "expected column j to be the answers to split j, got others"
+        )
     again = encode(data, member.name)
     same = again.tests == encoded.tests and np.array_equal(np.asarray(again.X), np.asarray(encoded.X))
-    trial.expect(same, "expected the same tests of the same data, got others")
+    trial.expect(same, "expected the same splits of the same data, got others")
 
 
 def trees(member, under, trial: Trial) -> None:
@@ -44,7 +46,7 @@ def trees(member, under, trial: Trial) -> None:
     heap = settle(test, encoded)
     tree = heap.to_tree(encoded)
     on_heap = heap.label[heap.reach(encoded.X)][encoded.row_of]
-    trial.expect((tree.predict(data.X) == on_heap).all(), "expected a tree in words to predict as its tests do")
+    trial.expect((tree.predict(data.X) == on_heap).all(), "expected a tree in words to predict as its splits do")
 
 
 def weights(member, under, trial: Trial) -> None:
@@ -54,8 +56,10 @@ def weights(member, under, trial: Trial) -> None:
 
 
 LAWS = (
-    Law("tests", "Each column of the encoded data is the answers to its test, the same each time.", tests, examples=40),
-    Law("trees", "A tree over its tests predicts in words as on the encoded rows.", trees, examples=25),
+    Law(
+        "splits", "Each column of the encoded data is the answers to its split, the same each time.", tests, examples=40
+    ),
+    Law("trees", "A tree over its splits predicts in words as on the encoded rows.", trees, examples=25),
     Law("weights", "Rows that are merged keep their number and weight.", weights, examples=15),
 )
 

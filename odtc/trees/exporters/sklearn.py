@@ -196,7 +196,7 @@ def _compared(node: Branch, tree: Tree):
         rest = Branch(Subset(split.feature, tuple(others)), node.left, node.right) if others else node.right
         within = Branch(Threshold(split.feature, first), node.left, rest)
         return split.feature, nextafter(first, -inf), node.right, within, 1
-    instead = "tests of one column each" if split.kind == "oblique" else "numbers alone"
+    instead = "splits of one column each" if split.kind == "oblique" else "numbers alone"
     raise ChoiceError(
         f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train "
         f"on {instead}, "

@@ -187,8 +187,8 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     depth, price, scale, weight_scale = (facts[key] for key in ("depth", "price", "scale", "weight_scale"))
     if len(facts["tests"]) * dataset.n_rows > MOST_CELLS:
         raise CertificateError(
-            f"a certificate under constraints is checked by the answers of all rows to all tests, at most "
-            f"{MOST_CELLS:,}; got {len(facts['tests']):,} tests of {dataset.n_rows:,} rows"
+            f"a certificate under constraints is checked by the answers of all rows to all splits, at most "
+            f"{MOST_CELLS:,}; got {len(facts['tests']):,} splits of {dataset.n_rows:,} rows"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its price are no numbers that can be")
@@ -218,13 +218,13 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
             other = _left(twin, dataset)
             if not (np.array_equal(other, side) or np.array_equal(other, ~side)):
                 raise CertificateError(
-                    f"the certificate says that a test of {test['feature']!r} separates the rows as one of "
+                    f"the certificate says that a split of {test['feature']!r} separates the rows as one of "
                     f"{twin['feature']!r} does, which it does not"
                 )
     names = {name: place for place, name in enumerate(dict.fromkeys(test["feature"] for test in facts["tests"]))}
     column, of = np.array([names[test["feature"]] for test in facts["tests"]]), [t["feature"] for t in facts["tests"]]
     if (np.diff(column) < 0).any():
-        raise ValueError("its tests are not in the order of their columns")
+        raise ValueError("its splits are not in the order of their columns")
     # Rows that cost and use the same are of one kind; of one kind, those that answer all tests alike are one row.
     K, sums = loss.shape[1], len(stated.uses)
     used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
@@ -263,9 +263,9 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
 def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int] | None) -> None:
     if not small_enough(depth, len(facts["tests"]), dataset.n_rows, apart):
         raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} tests, "
+            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} splits, "
             f"of {MOST_DEPTH} over some tens in each set of columns, or up to {DEEPEST} over the thresholds of one "
-            f"column; got depth {depth} over {len(facts['tests']):,} tests"
+            f"column; got depth {depth} over {len(facts['tests']):,} splits"
         )
 
 
@@ -360,7 +360,7 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
         elif place[columns] not in found.walked:
             raise CertificateError(
                 f"the certificate lists all trees over {', '.join(case['columns'])} as one case, which is told by its "
-                "root: they are no trees over nested tests of one column"
+                "root: they are no trees over nested splits of one column"
             )
         elif not settled[place[columns]]:
             weighted = Weighted(problem, scale, case["multipliers"])
@@ -379,7 +379,7 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
         over = ", ".join(names[column] for column in dict.fromkeys(sets[at].tolist()))
         raise CertificateError(
             f"{int(alive.sum())} cases are neither excluded by multipliers nor listed, the first of them the trees "
-            f"over {over} with test {root} at the root"
+            f"over {over} with split {root} at the root"
         )
     return len(facts["cases"])
 
@@ -465,7 +465,7 @@ def _left(test: dict, dataset: Dataset) -> np.ndarray:
     """bool (rows,): the rows that a test sends left."""
     names = [feature.name for feature in dataset.features]
     if test["feature"] not in names:
-        raise CertificateError(f"the certificate tests the column {test['feature']!r}, which the data has not")
+        raise CertificateError(f"the certificate splits on the column {test['feature']!r}, which the data has not")
     at = names.index(test["feature"])
     feature, cells = dataset.features[at], dataset.X[:, at]
     if test["kind"] == "missing":

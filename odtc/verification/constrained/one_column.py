@@ -108,7 +108,7 @@ class _Walks:
         self.n_cells, self.n_labels, self.n_plain = n_cells, own.shape[2], 1 + sums
         self.most_leaves = min(2**problem.depth, n_cells)
         if self.most_leaves * n_cells * len(self.limit) * self.n_labels > MOST_HELD:
-            raise CertificateError("the tests of a column are too many for trees of this depth to be checked")
+            raise CertificateError("the splits of a column are too many for trees of this depth to be checked")
         self.to_come = self._to_come()
 
     def _to_come(self) -> np.ndarray:
@@ -153,7 +153,7 @@ class _Walks:
             some = some[_cheapest(leaves[some] * K + label[some], vector[some, : self.n_plain])]
             leaves, label, vector = leaves[some], label[some], vector[some]
             if len(some) > MOST_WALKS:
-                raise CertificateError("the walks over the tests of a column are too many to be checked")
+                raise CertificateError("the walks over the splits of a column are too many to be checked")
             if cell == n:
                 break
             for k, end in enumerate(self.end[cell].tolist()):

@@ -59,7 +59,7 @@ def pairs_of(
     for order in orders:
         own = np.array([all(one["feature"] == order.column for one in (test, *twins(test))) for test in tests])
         if any(test["feature"] == order.column and test["kind"] == "subset" for test in tests):
-            raise CertificateError(f"a test of the certificate asks for numbers of {order.column!r} one by one")
+            raise CertificateError(f"a split of the certificate uses numbers of {order.column!r} one by one")
         rises = own & np.array([test["kind"] == "threshold" for test in tests])
         number = (~left[:, rises]).sum(axis=1)
         kind = np.unique(np.packbits(left[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
@@ -76,7 +76,7 @@ def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.
     absent = np.isnan(dataset.X[:, [feature.name for feature in dataset.features].index(column)])
     count, lack = (np.bincount(row, each, n_rows) for each in (None, absent))
     if ((lack > 0) & (lack < count)).any():
-        raise CertificateError(f"no test of the certificate tells rows that lack {column!r} from those that have it")
+        raise CertificateError(f"no split of the certificate tells rows that lack {column!r} from those that have it")
     return lack > 0
 
 

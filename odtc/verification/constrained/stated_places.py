@@ -79,20 +79,20 @@ class Places:
         first, last = self.span.get(path[-1], (0, inf))
         if not first <= len(path) - 1 <= last:
             node = "the root" if len(path) == 1 else f"a node of depth {len(path) - 1}"
-            return f"{node} of the tree of the certificate tests {path[-1]!r}, which its constraints bar"
+            return f"{node} of the tree of the certificate splits on {path[-1]!r}, which its constraints bar"
         above = next((high for low, high in self.never_below if low == path[-1] and high in path[:-1]), None)
-        return "" if above is None else f"the tree of the certificate tests {path[-1]!r} below {above!r}"
+        return "" if above is None else f"the tree of the certificate splits on {path[-1]!r} below {above!r}"
 
     def violated_by_all(self, columns: set[str], n_candidate_splits: int) -> str:
         """In words, what a tree violates that tests these columns, by so many different tests; "" for nothing."""
         if self.most_columns is not None and len(columns) > self.most_columns:
-            return f"the tree of the certificate tests {len(columns)} columns"
+            return f"the tree of the certificate splits on {len(columns)} columns"
         if self.most_tests is not None and n_candidate_splits > self.most_tests:
-            return f"the tree of the certificate asks {n_candidate_splits} different tests"
+            return f"the tree of the certificate has {n_candidate_splits} different splits"
         if any(len(columns & apart) > 1 for apart in self.apart):
-            return "the tree of the certificate tests columns that are never to be together"
+            return "the tree of the certificate splits on columns that are never to be together"
         if any(columns & both and not both <= columns for both in self.together):
-            return "the tree of the certificate tests some of columns that are to be together, not all"
+            return "the tree of the certificate splits on some of columns that are to be together, not all"
         return ""
 
 

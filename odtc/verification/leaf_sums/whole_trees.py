@@ -31,9 +31,9 @@ class WholeTrees(NamedTuple):
         """Those of a certificate. Raises ValueError for limits that it does not hold."""
         found = cls(facts.get("splits"), tuple(map(tuple, facts.get("together", ()))))
         if found.tests is not None and found.tests < 0:
-            raise ValueError(f"its trees have {found.tests} tests")
+            raise ValueError(f"its trees have {found.tests} splits")
         if any(len(set(group)) < 2 for group in found.together):
-            raise ValueError("its trees test fewer than two columns together")
+            raise ValueError("its trees split on fewer than two columns together")
         return found
 
     @property
@@ -95,7 +95,7 @@ class WholeTrees(NamedTuple):
         if self.tests is not None:
             return SetsOfTests(bound, limit).least(self.tests, depth, need)
         if any("feature" not in column for column in columns):
-            raise ValueError("a column of it holds tests of several columns of the data, which `together` tells apart")
+            raise ValueError("a column of it holds splits of several columns of the data, which `together` tells apart")
         return AllOrNone(bound, [column["feature"] for column in columns], limit.rows).least(self.together, depth, need)
 
 

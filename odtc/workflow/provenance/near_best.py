@@ -116,7 +116,7 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
     problem, facts = done.problem, near.facts
     each = of_each_column(problem.encoded)
     if each is None:
-        return "", "its trees are the word of the run: the data that would tell their tests is not there"
+        return "", "its trees are the word of the run: the data that would tell their splits is not there"
     posed = replace(problem, encoded=each)
     wrong = _wrong_trees(posed, near.trees, near.objectives)
     wrong = wrong or _wrong_best(done, facts["best"]) or _wrong_sums(near, unit_of_costs(problem))
@@ -203,7 +203,7 @@ def _heap(problem: Problem, tree: Tree) -> HeapTree:
             label[t] = node.label
             continue
         if node.split not in place:
-            raise TreeError(f"it asks {node.split.words(encoded.features)[0]!r}, which no test of this run does")
+            raise TreeError(f"it asks {node.split.words(encoded.features)[0]!r}, which is not a split of this run")
         test[t] = at = place[node.split]
         sides = (node.right, node.left) if encoded.ones_left[at] else (node.left, node.right)
         stack += [(sides[0], 2 * t), (sides[1], 2 * t + 1)]

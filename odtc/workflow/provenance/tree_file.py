@@ -181,7 +181,7 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
             proved["objective"], own.loss(problem.encoded), unit=unit_of_costs(problem)
         ):
             return ""
-        return "has a tree over other tests than those of this run"
+        return "has a tree over other splits than those of this run"
     there, here = problem.module.objective(problem, heap), problem.module.objective(problem, own)
     if not is_close(there, here, unit=unit_of_costs(problem)):
         return f"has a tree that costs {there:.10g}, and the one of this run costs {here:.10g}"
@@ -212,5 +212,5 @@ def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path 
         if not again.passed:
             return f"is of other rows than this run, whose data file is not at hand ({again.text})"
     if absent := uncovered_tests(done.problem, rows, facts, proved["left_out"]):
-        return f"is over tests among which {absent:,} of the {encoded.n_candidate_splits:,} tests of this run are not"
+        return f"is over splits among which {absent:,} of the {encoded.n_candidate_splits:,} splits of this run are not"
     return ""

@@ -252,7 +252,7 @@ def _smaller(problem: Problem, heap: HeapTree, paid: float, known, columns: bool
     own = simplify_tree(heap.to_tree(problem.encoded))
     with contextlib.suppress(TreeError):
         known = [
-            ("this tree without needless tests", HeapTree.from_tree(own, problem.encoded, problem.topology)),
+            ("this tree without needless splits", HeapTree.from_tree(own, problem.encoded, problem.topology)),
             *known,
         ]
     size = tree_size(problem, heap)

@@ -52,7 +52,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     if dataset is None or by_places(problem):
         raise ChoiceError(
             f"a certificate of {option('task', problem.encoded.task)} is of data, and of limits on the leaves of a "
-            "tree, the number of its tests, and columns tested together; leave the others out, or let "
+            "tree, the number of its splits, and columns used together; leave the others out, or let "
             f"{command('fit')} prove the tree by its search alone"
         )
     limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)

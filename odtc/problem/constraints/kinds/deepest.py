@@ -26,7 +26,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "deepest"
-SUMMARY = "deepest[FEATURE] <= N: no node deeper than N tests a column; the root is at depth 0"
+SUMMARY = "deepest[FEATURE] <= N: no node deeper than N splits on the column; the root is at depth 0"
 OPS = ("<=",)
 SUBJECT = Subject.DEPTHS
 KNOWS = Knows.TESTS

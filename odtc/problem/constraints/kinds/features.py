@@ -19,7 +19,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "features"
-SUMMARY = "features <= N: the tree tests at most N columns of the data"
+SUMMARY = "features <= N: the tree splits on at most N columns of the data"
 OPS = ("<=",)
 SUBJECT = Subject.FEATURES
 KNOWS = Knows.TESTS

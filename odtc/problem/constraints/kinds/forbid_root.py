@@ -16,7 +16,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "forbid_root"
-SUMMARY = "forbid_root[FEATURE,…]: the root tests none of these columns of the data"
+SUMMARY = "forbid_root[FEATURE,…]: the root splits on none of these columns of the data"
 OPS = ()
 SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS

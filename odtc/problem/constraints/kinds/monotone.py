@@ -39,7 +39,7 @@ from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"
 SUMMARY = (
-    "monotone[FEATURE,positive=CLASS]: of two rows that the tests of the other columns do not tell apart, "
+    "monotone[FEATURE,positive=CLASS]: of two rows that the splits of the other columns do not tell apart, "
     "the one with the greater number is predicted as the class if the other is"
 )
 OPS = ()

@@ -22,7 +22,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "never_together"
-SUMMARY = "never_together[FEATURE,FEATURE,…]: a tree tests at most one of these columns of the data"
+SUMMARY = "never_together[FEATURE,FEATURE,…]: a tree splits on at most one of these columns of the data"
 OPS = ()
 SUBJECT = Subject.FEATURES
 KNOWS = Knows.TESTS

@@ -18,7 +18,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "not_below"
-SUMMARY = "not_below[F,G]: no node that tests column F of the data is below a node that tests column G"
+SUMMARY = "not_below[F,G]: no node that splits on column F of the data is below a node that splits on column G"
 OPS = ()
 SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS

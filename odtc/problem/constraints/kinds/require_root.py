@@ -18,7 +18,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "require_root"
-SUMMARY = "require_root[FEATURE,…]: the root tests one of these columns of the data, if it is a branch node"
+SUMMARY = "require_root[FEATURE,…]: the root splits on one of these columns of the data, if it is a branch node"
 OPS = ()
 SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS
@@ -27,7 +27,7 @@ KNOWS = Knows.TESTS
 def read(encoded: Encoded, given: Constraint) -> Constraint:
     if not of_columns(encoded, named(encoded, given)).any():
         raise ChoiceError(
-            f"expected {str(given)!r} to name a column that can be asked, got only columns without a test in the "
+            f"expected {str(given)!r} to name a column that can be split on, got only columns without a split in the "
             f"encoding {encoded.scheme!r} (they are constant, or part the rows as others do)"
         )
     return given

@@ -20,7 +20,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "shallowest"
-SUMMARY = "shallowest[FEATURE] >= N: no node above depth N tests a column; the root is at depth 0"
+SUMMARY = "shallowest[FEATURE] >= N: no node above depth N splits on the column; the root is at depth 0"
 OPS = (">=",)
 SUBJECT = Subject.SETTLED
 KNOWS = Knows.TESTS

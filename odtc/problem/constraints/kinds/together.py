@@ -21,7 +21,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "together"
-SUMMARY = "together[FEATURE,FEATURE,…]: a tree that tests one of these columns tests all of them"
+SUMMARY = "together[FEATURE,FEATURE,…]: a tree that splits on one of these columns splits on all of them"
 OPS = ()
 SUBJECT = Subject.SETTLED
 KNOWS = Knows.TESTS

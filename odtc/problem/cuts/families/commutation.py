@@ -19,7 +19,7 @@ from odtc.problem.roles import fresh_name, node_axis
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "commutation"
-SUMMARY = "of two trees that differ only in the order of two tests, one is cut off"
+SUMMARY = "of two trees that differ only in the order of two splits, one is cut off"
 NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 

@@ -17,7 +17,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "equivalent_points"
-SUMMARY = "among rows with equal tests and different labels at most one class is right"
+SUMMARY = "among rows that every split sends the same way, at most one class is correct"
 NEEDS = ((Need(Statement.ASKS, "branch_nodes"), Need(Statement.PASSES)), (Need(Statement.RIGHT),))
 VALID = EVERY_TREE
 

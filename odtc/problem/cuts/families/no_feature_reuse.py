@@ -16,7 +16,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "no_feature_reuse"
-SUMMARY = "no path uses a test twice"
+SUMMARY = "no path uses a split twice"
 NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
