@@ -33,12 +33,18 @@ def drawn(rng, mass: np.ndarray, n: int) -> Dataset:
     which = rng.choice(mass.size, n, p=mass.reshape(-1))
     sort, y = which // 2, (which % 2).astype(np.int32)
     cells = SORTS[sort]
-    return Dataset("drawn", cells[:, :2], y, FEATURES, ("no", "yes"), np.ones(n), aside=(SIDE,), aside_X=cells[:, 2:])
+    return Dataset(
+        "drawn", cells[:, :2], y, FEATURES, ("no", "yes"), np.ones(n), auxiliary=(SIDE,), auxiliary_X=cells[:, 2:]
+    )
 
 
 def frame_of(drawn: Dataset) -> pl.DataFrame:
     """The rows as a table, the class last."""
-    cells = {"x": drawn.X[:, 0], "z": drawn.X[:, 1], "side": [SIDE.levels[int(code)] for code in drawn.aside_X[:, 0]]}
+    cells = {
+        "x": drawn.X[:, 0],
+        "z": drawn.X[:, 1],
+        "side": [SIDE.levels[int(code)] for code in drawn.auxiliary_X[:, 0]],
+    }
     return pl.DataFrame(cells | {"class": [drawn.classes[k] for k in drawn.y]})
 
 
@@ -59,7 +65,7 @@ def simulated(seed: int, confidence: float = 0.95, given: bool = False) -> dict:
             fitted = odtc.fit(train, "dpflow", 2, constraints=texts)
             found = assurances(fitted.problem, fitted.tree, test, confidence)
         else:
-            reading = {"aside": ("side",)}
+            reading = {"auxiliary": ("side",)}
             fitted = odtc.fit(frame_of(table), "dpflow", 2, constraints=texts, confidence=confidence, reading=reading)
             found = fitted.assured(confidence)
     except NoSolutionError:

@@ -39,9 +39,9 @@ def measure(name: str, depth: int) -> tuple:
 
 def measure_constrained(name: str, depth: int, constraints: tuple[str, ...]) -> tuple:
     """The same under constraints, with the cases that are listed in the place of the states."""
-    file, *_, aside = TABLES[name]
+    file, *_, auxiliary = TABLES[name]
     problem = pipeline.pose(
-        data_folder() / file, "dpflow", depth, reading={"aside": aside}, constraints=constraints, fitting=True
+        data_folder() / file, "dpflow", depth, reading={"auxiliary": auxiliary}, constraints=constraints, fitting=True
     )
     clock = [time.process_time()]
     found = problem.module.search(problem, None, lambda *told: None)

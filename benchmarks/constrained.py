@@ -6,7 +6,7 @@
 One line of JSON a cell and model, appended when it is done; what the file has already is not run again, so
 a stopped run goes on, and the table of all that is there is printed at the end. FlowOCT is `literal=true`; where a
 constraint asks what each row is predicted (parity), that form routes every row by itself (`rows=all`). Numeric
-columns have 4 quantile bins, the group is no feature (--aside). The embedded HiGHS on one thread, CART's tree
+columns have 4 quantile bins, the group is no feature (--auxiliary). The embedded HiGHS on one thread, CART's tree
 as start where it can be made to keep the constraint. Seconds are wall time from rows in memory to the checked
 tree, the compiler included; CPU seconds are those of this process and of the solver's.
 """
@@ -27,7 +27,7 @@ SETS = {
     "compas": (
         "compas_6172",
         "auto:bins=4",
-        {"aside": ("race",)},
+        {"auxiliary": ("race",)},
         {
             "recall": "recall[1] >= 0.7",
             "budget": "features <= 3",
@@ -38,7 +38,7 @@ SETS = {
     "german": (
         "german-credit",
         "auto:bins=4",
-        {"aside": ("personal_status_sex",)},
+        {"auxiliary": ("personal_status_sex",)},
         {
             "recall": "recall[2] >= 0.6",
             "budget": "features <= 3",

@@ -55,13 +55,13 @@ def sets_of(table: str) -> dict[str, tuple[str, ...]]:
 
 def cell(table: str, depth: int, encoding: str, constraints: tuple[str, ...], time_limit: float) -> dict:
     """One search, measured."""
-    file, *_, aside = TABLES[table]
+    file, *_, auxiliary = TABLES[table]
     problem = pipeline.pose(
         data_folder() / file,
         "dpflow",
         depth,
         encoding=encoding,
-        reading={"aside": aside},
+        reading={"auxiliary": auxiliary},
         constraints=constraints,
         fitting=True,
     )
@@ -77,14 +77,14 @@ def cell(table: str, depth: int, encoding: str, constraints: tuple[str, ...], ti
 
 def mip(table: str, depth: int, encoding: str, constraints: tuple[str, ...], time_limit: float) -> dict:
     """FlowOCT with the same constraints, by the embedded HiGHS."""
-    file, *_, aside = TABLES[table]
+    file, *_, auxiliary = TABLES[table]
     try:
         facts = odtc.fit(
             data_folder() / file,
             "flowoct",
             depth,
             encoding=encoding,
-            reading={"aside": aside},
+            reading={"auxiliary": auxiliary},
             constraints=constraints,
             time_limit=time_limit,
             threads=1,

@@ -24,7 +24,7 @@ from tests.command_line import MONKS, odtc
 KINDS = {"point": "m.sol", "model": "m.mps", "manifest": "m.odt.json", "data": "d.csv", "record": "m.run.json"}
 KINDS |= {"tree": "m.tree.json", "lone tree": "n.tree.json", "certificate": "c.json"}
 PROOF = ("objective", "bound", "optimal", "depth", "n_rows", "terms")  # what a certificate claims, and of what
-OF = ("target", "classes", "columns", "aside", "weights", "missing", "rows_of_class", "depth", "constraints")
+OF = ("target", "classes", "columns", "auxiliary", "weights", "missing", "rows_of_class", "depth", "constraints")
 CLAIMS = ("objective", "bound", "termination", "train_correct")
 NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 

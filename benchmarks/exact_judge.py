@@ -113,7 +113,7 @@ def drawn(draw: random.Random, tasks: list[str], models: list[str]) -> Case:
     else:
         put("g", [draw.choice("ab") for _ in range(n)])
         put("y", [f"c{draw.randrange(classes)}" for _ in range(n)])
-        case.reading["aside"] = ("g",)
+        case.reading["auxiliary"] = ("g",)
         labels = sorted({row["y"] for row in table})
         if draw.random() < 0.4 and model != "cg":
             pairs = list(permutations(labels, 2))

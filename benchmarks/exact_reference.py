@@ -68,7 +68,7 @@ class Reference:
         self.case = case
         read, how = case.reading, case.how
         named = {read.get("weights"), read.get("time"), read.get("event"), *read.get("actions", ())}
-        named |= {*read.get("aside", ())} | ({"y"} if "y" in case.table[0] else set())
+        named |= {*read.get("auxiliary", ())} | ({"y"} if "y" in case.table[0] else set())
         self.columns = [name for name in case.table[0] if name not in named]
         dropped = read.get("missing", "drop") == "drop"
         self.rows = [row for row in case.table if not (dropped and any(row[name] == "" for name in self.columns))]

@@ -10,7 +10,7 @@ level that is compared with all others, and the class that is the good answer. I
 named above.
 
 Fixed before the first run: 75 % of the complete rows train, drawn by class (scikit-learn train_test_split, the split's
-number is its seed), the others test. `dpflow`, --encoding auto:bins=8, the group no feature (--aside), statistical
+number is its seed), the others test. `dpflow`, --encoding auto:bins=8, the group no feature (--auxiliary), statistical
 parity of at most --most. free: without the constraint; asked: with it; assured: with --confidence 0.95, too, which
 sets a part of the training rows aside by itself. The gap is counted here from predictions and groups.
 
@@ -117,7 +117,7 @@ def run(key: dict) -> dict:
     if way == "assured":
         words["confidence"] = CONFIDENCE
     try:
-        done = odtc.fit(train, "dpflow", depth, reading={"aside": (group,)}, **words)
+        done = odtc.fit(train, "dpflow", depth, reading={"auxiliary": (group,)}, **words)
     except NoSolutionError as problem:
         return {"error": str(problem)}
 

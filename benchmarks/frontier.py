@@ -30,13 +30,13 @@ ALONE = (0, 5, 10, 15, 19)
 
 def posed(table: str, depth: int, *constraints: str):
     """The problem of a table."""
-    file, *_, aside = TABLES[table]
+    file, *_, auxiliary = TABLES[table]
     return pipeline.pose(
         data_folder() / file,
         "dpflow",
         depth,
         encoding="auto:bins=8",
-        reading={"aside": aside},
+        reading={"auxiliary": auxiliary},
         constraints=(*BUDGET, *constraints),
         fitting=True,
     )

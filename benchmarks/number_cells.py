@@ -151,8 +151,8 @@ def process(name: str, depth: int, tool: str, limit: float) -> dict:
 
 
 def _posed(name: str, depth: int):
-    known, aside, encoding = BINARY.get(name, (name, (), "onehot"))
-    return pipeline.pose(read(data_file(known), aside=aside), "dpflow", depth, encoding=encoding)
+    known, auxiliary, encoding = BINARY.get(name, (name, (), "onehot"))
+    return pipeline.pose(read(data_file(known), auxiliary=auxiliary), "dpflow", depth, encoding=encoding)
 
 
 def _rows(encoded):

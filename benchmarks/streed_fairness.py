@@ -3,9 +3,9 @@
     python -m benchmarks.streed_fairness [-o streed.jsonl] [--only german-credit,compas_6172] [--depth 2,3]
                                          [--time-limit 60]
 
-Tests are those of `--encoding auto:bins=8`, the group is no test (`--aside`), leaves hold one row or more and there is
-no budget. Both differences are at most 0.05. CPU seconds are those of this process: of STreeD its `fit`, of ours from
-the encoded table to the proved tree. The errors and the gap of STreeD's tree are counted from its predictions.
+Tests are those of `--encoding auto:bins=8`, the group is no test (`--auxiliary`), leaves hold one row or more and there
+is no budget. Both differences are at most 0.05. CPU seconds are those of this process: of STreeD its `fit`, of ours
+from the encoded table to the proved tree. The errors and the gap of STreeD's tree are counted from its predictions.
 """
 
 import argparse
@@ -29,8 +29,8 @@ def peer(table: str, depth: int, task: str, time_limit: float) -> dict:
     """STreeD on the tests of a table."""
     from pystreed import STreeDGroupFairnessClassifier
 
-    file, _, group, positive, aside = TABLES[table]
-    problem = pipeline.pose(data_folder() / file, "dpflow", depth, encoding=ENCODING, reading={"aside": aside})
+    file, _, group, positive, auxiliary = TABLES[table]
+    problem = pipeline.pose(data_folder() / file, "dpflow", depth, encoding=ENCODING, reading={"auxiliary": auxiliary})
     data, encoded = problem.encoded.dataset, problem.encoded
     inside = members(data, group)[0] == 0
     y = (data.y == data.classes.index(positive)).astype(int)

@@ -58,7 +58,7 @@ const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal"
 
 function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
   const found = {
-    target: data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
+    target: data.target, classes: facts.classes, columns: data.columns, auxiliary: data.auxiliary,
     weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.fileRows,
     n_dropped_missing: data.nDropped - data.nUnlabelled, n_dropped_unlabelled: data.nUnlabelled,
     rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
@@ -431,7 +431,7 @@ function termsOf(facts, data) {
     ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
     ...(facts.data.decimal ? [`numbers are as people write them, with '${facts.data.decimal}' before decimals`] : []),
     ...((facts.data.missing_mark || []).length ? [`missing is also what is written ${facts.data.missing_mark.join(", ")}`] : []),
-    ...(data.aside.length ? [`no split uses ${data.aside.join(", ")}`] : []),
+    ...(data.auxiliary.length ? [`no split uses ${data.auxiliary.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["missing cells are tested for"] : []),
   ].join("; ");

@@ -62,7 +62,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const zeros = () => data.y.map(() => new Array(K).fill(0));
     const exact = (size, given) => expect(size < BigInt(EXACT), `the numbers of ${given.text} are too large to be added exactly`);
     const big = (p) => (p < 0n ? -p : p);
-    const columns = new Map([...data.features, ...data.asideFeatures].map((feature) => [feature.name, feature]));
+    const columns = new Map([...data.features, ...data.auxiliaryFeatures].map((feature) => [feature.name, feature]));
     const names = data.features.map((feature) => feature.name);
     const one = (given) => { expect(given.args.length === 1, `it states ${given.text}, which names one class`); return given.args[0]; };
     const classOf = (name) => { const k = data.classes.indexOf(name); expect(k >= 0, `it states a constraint on the class ${name}, which the data has not`); return k; };

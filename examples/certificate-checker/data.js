@@ -73,7 +73,7 @@ function readData(file, source) {
   const every = withoutMarks(written, names, source, plain);
   const out = share ? heldOut(every.length, share) : [], cells = every.filter((_, i) => !out[i]);
   const ofNumbers = source.decimal && !["classification", "policy"].includes(source.task || "classification");
-  const aside = new Set((source.aside || []).map(at));
+  const auxiliary = new Set((source.auxiliary || []).map(at));
   const ignored = new Set((source.ignore || []).map(at));
   expect(names[0] || ignored.has(0), "column 1 of the data has no name, and is read");
   const used = names.map((_, j) => j).filter((j) => !targets.includes(j) && j !== weights && !ignored.has(j));
@@ -105,11 +105,11 @@ function readData(file, source) {
     task: source.task || "classification",
     target: names[targets[0]],
     targets: targets.map((j) => names[j]),
-    features: used.filter((j) => !aside.has(j)).map(featureOf),
-    asideFeatures: used.filter((j) => aside.has(j)).map(featureOf),
+    features: used.filter((j) => !auxiliary.has(j)).map(featureOf),
+    auxiliaryFeatures: used.filter((j) => auxiliary.has(j)).map(featureOf),
     weight,
-    columns: used.filter((j) => !aside.has(j)).map((j) => names[j]),
-    aside: used.filter((j) => aside.has(j)).map((j) => names[j]),
+    columns: used.filter((j) => !auxiliary.has(j)).map((j) => names[j]),
+    auxiliary: used.filter((j) => auxiliary.has(j)).map((j) => names[j]),
     nUnlabelled: cells.filter(without).length,
     nDropped: cells.length - kept.length,
     missing: source.missing,

@@ -11,7 +11,7 @@ function taken(data, rows, lines) {
   const features = (some) => some.map((feature) => ({ ...feature, cells: only(feature.cells) }));
   const more = Object.fromEntries(Object.entries(lines).map(([name, line]) => [name, only(line)]));
   const weight = only(data.weight);
-  return { ...data, ...more, weight, features: features(data.features), asideFeatures: features(data.asideFeatures), n: rows.length, fileRows: rows.length };
+  return { ...data, ...more, weight, features: features(data.features), auxiliaryFeatures: features(data.auxiliaryFeatures), n: rows.length, fileRows: rows.length };
 }
 
 function numbersOf(cells, what) {

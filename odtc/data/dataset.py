@@ -147,9 +147,9 @@ class Dataset:
     n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
     n_skipped: int = 0  # lines of the file that are not rows, and were skipped (on_bad_line)
     source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
-    # Columns that no test asks, but constraints may name: float64 (rows, aside), as in X.
-    aside: tuple[Feature, ...] = ()
-    aside_X: np.ndarray | None = None
+    # Columns that no test asks, but constraints may name: float64 (rows, auxiliary), as in X.
+    auxiliary: tuple[Feature, ...] = ()
+    auxiliary_X: np.ndarray | None = None
     selected: "Selected | None" = None  # if these are only some of the rows
     held_out: Any = None  # polars.DataFrame: rows of the same table that were set aside before it was read
     task: str = CLASSIFICATION
@@ -167,13 +167,13 @@ class Dataset:
     label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
 
     def __post_init__(self):
-        if self.aside_X is None:
-            object.__setattr__(self, "aside_X", np.zeros((len(self.y), 0)))
+        if self.auxiliary_X is None:
+            object.__setattr__(self, "auxiliary_X", np.zeros((len(self.y), 0)))
         if self.sums is None:
             object.__setattr__(self, "sums", np.zeros((len(self.y), 0)))
         if self.copies is None:
             object.__setattr__(self, "copies", np.ones(len(self.y), np.int64))
-        for array in (self.X, self.y, self.weight, self.aside_X, self.sums, self.copies):
+        for array in (self.X, self.y, self.weight, self.auxiliary_X, self.sums, self.copies):
             array.setflags(write=False)
 
     @property
@@ -198,7 +198,7 @@ class Dataset:
         -------
         Dataset
         """
-        kept = {name: getattr(self, name)[rows] for name in ("X", "y", "weight", "aside_X", "sums", "copies")}
+        kept = {name: getattr(self, name)[rows] for name in ("X", "y", "weight", "auxiliary_X", "sums", "copies")}
         return replace(self, **(kept | fields))
 
 

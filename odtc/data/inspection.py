@@ -30,7 +30,7 @@ class Column:
     and no other column (None if the data cannot be encoded), and its `values` in words."""
 
     name: str
-    role: str  # feature, target, aside
+    role: str  # feature, target, auxiliary
     kind: str
     distinct: int
     missing: int
@@ -173,7 +173,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         whole = whole.taken(whole.copies > 0)
     gaps = _gaps(whole.X, whole.n_rows)
     try:
-        lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.aside_X, whole.n_rows).any()
+        lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.auxiliary_X, whole.n_rows).any()
         is_whole = reading.missing == "separate" or not lacks_cells
         kept = whole if is_whole else read_as(data, reading)
         encoded = encode(kept, encoding)
@@ -190,9 +190,9 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         _column(feature, whole.X, at, "feature", None if asked is None else asked[at])
         for at, feature in enumerate(whole.features)
     ]
-    columns += [_column(feature, whole.aside_X, at, "aside", None) for at, feature in enumerate(whole.aside)] + [
-        _target(whole)
-    ]
+    columns += [
+        _column(feature, whole.auxiliary_X, at, "auxiliary", None) for at, feature in enumerate(whole.auxiliary)
+    ] + [_target(whole)]
     incomplete = int(gaps.sum()) + whole.n_unlabelled
     return Inspection(
         whole.name,

@@ -70,7 +70,7 @@ class LinearTerms:
         if missed and refuse_missing:
             raise ChoiceError(
                 f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their rows "
-                f"({option('missing', 'drop')}) or the columns ({option('aside', missed)}), or take "
+                f"({option('missing', 'drop')}) or the columns ({option('auxiliary', missed)}), or take "
                 f"{option('model', 'dpflow')} with {option('encoding', 'oblique')}, which asks such columns by "
                 f"themselves, or {option('model', 'oblique_search')}, whose hyperplanes send rows without a number "
                 "right"

@@ -93,7 +93,7 @@ def notes_on(dataset: Dataset) -> list[Note]:
     Parameters
     ----------
     dataset : Dataset
-        As it was read; columns set aside are not looked at.
+        As it was read; auxiliary columns are not looked at.
 
     Returns
     -------

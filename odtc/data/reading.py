@@ -65,7 +65,7 @@ def read(
     missing="drop",
     weights=None,
     name=None,
-    aside=(),
+    auxiliary=(),
     hold_out: float = 0.0,
     ignore=(),
     ordered=(),
@@ -90,7 +90,7 @@ def read(
         A column of numbers >= 0, the weights of the rows; it is then no feature. Beside a data frame also the numbers.
     name : str or None
         Name of the data set; None is the stem of the file, or "data".
-    aside : sequence of str
+    auxiliary : sequence of str
         Columns that are no features, but that constraints may speak of.
     hold_out : float
         Share of the rows, 0 to less than 1, that are set aside by chance before anything is learnt of them; the same
@@ -128,7 +128,7 @@ def read(
         numeric,
         missing,
         weights,
-        aside,
+        auxiliary,
         hold_out=hold_out,
         ignore=ignore,
         ordered=ordered,
@@ -282,7 +282,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     """The Dataset of a polars frame.
 
     Of `how`, `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
-    column of numbers >= 0, which is then no feature; `aside` names columns that are none either, but
+    column of numbers >= 0, which is then no feature; `auxiliary` names columns that are none either, but
     that constraints may speak of. `missing` is "drop" (rows with a missing
     cell are left out and counted), "error", or "separate" (a missing feature stays, as NaN; a
     row without target or weight is still left out). `source` holds path and sha256 of a file.
@@ -341,7 +341,7 @@ def _place_of(target: str, n_columns: int) -> int | None:
 
 def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
     """The columns that are not ignored; raises ChoiceError for an ignored one that is not there or has a part."""
-    for role in ("target", "weights", "categorical", "numeric", "aside"):
+    for role in ("target", "weights", "categorical", "numeric", "auxiliary"):
         for name in _listed(getattr(how, role) or ()):
             if name in how.ignore:
                 raise ChoiceError(
@@ -358,11 +358,11 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
 def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tuple[str, ...]:
     """The columns of the target, after the names of columns were found to be good, and a feature among them."""
     check_names(names, place)
-    aside = _listed(how.aside)
-    targets = task_of(how).target_columns(names, replace(how, aside=tuple(aside)), place)
-    _check_columns(names, place, targets, how, aside)
-    if not set(names) - {*targets, how.weights, *aside}:
-        advice = "set fewer columns aside" if aside or how.ignore else "add one"
+    auxiliary = _listed(how.auxiliary)
+    targets = task_of(how).target_columns(names, replace(how, auxiliary=tuple(auxiliary)), place)
+    _check_columns(names, place, targets, how, auxiliary)
+    if not set(names) - {*targets, how.weights, *auxiliary}:
+        advice = "name fewer auxiliary columns" if auxiliary or how.ignore else "add one"
         if len(names) == 1:
             signs = "commas, semicolons, tabs, | or white space"
             advice = f"add one, or separate the columns by {signs}, or name the sign ({option('separator')})"
@@ -376,7 +376,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     """The Dataset of columns; `table` is emptied, so that each column is in memory once. `remarks` are those of
     `Dataset.left_out` before it."""
     missing, weights, place = how.missing, how.weights, repr(source["path"] or name)
-    categorical, numeric, aside = _listed(how.categorical), _listed(how.numeric), _listed(how.aside)
+    categorical, numeric, auxiliary = _listed(how.categorical), _listed(how.numeric), _listed(how.auxiliary)
     targets = _checked_columns([column.name for column in table], place, how)
     columns = {column.name: column for column in table}
     table.clear()
@@ -433,23 +433,23 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         coded.append(column.level_codes(levels, kind))
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
-    parts = [[column for n, column in zip(names, coded) if (n in aside) == out] for out in (False, True)]
-    X, aside_X = (table_of_columns(part, n_kept) for part in parts)
+    parts = [[column for n, column in zip(names, coded) if (n in auxiliary) == out] for out in (False, True)]
+    X, auxiliary_X = (table_of_columns(part, n_kept) for part in parts)
     features = [replace(one, has_missing=bool(column.has_missing)) for one, column in zip(features, coded)]
     rows = Dataset(
         name=name,
         X=X,
         y=np.zeros(n_kept, np.int32),
-        features=tuple(feature for feature in features if feature.name not in aside),
+        features=tuple(feature for feature in features if feature.name not in auxiliary),
         classes=(),
         weight=weight if all_kept else weight[keep],
         target=targets[0],
         missing=missing,
         n_dropped=int(n_rows - keep.sum()),
         n_unlabelled=n_unlabelled,
-        source=source | replace(how, categorical=categorical, numeric=numeric, aside=aside).to_source(),
-        aside=tuple(feature for feature in features if feature.name in aside),
-        aside_X=aside_X,
+        source=source | replace(how, categorical=categorical, numeric=numeric, auxiliary=auxiliary).to_source(),
+        auxiliary=tuple(feature for feature in features if feature.name in auxiliary),
+        auxiliary_X=auxiliary_X,
         task=how.task,
         padded=tuple(padded),
         merged=tuple(merged),
@@ -513,7 +513,7 @@ def _without_empty(
     option names them or there are no others."""
     if how.missing != "drop":
         return how, []
-    named = {*targets, how.weights, *_listed(how.categorical), *_listed(how.numeric), *_listed(how.aside)}
+    named = {*targets, how.weights, *_listed(how.categorical), *_listed(how.numeric), *_listed(how.auxiliary)}
     named |= set(_ordered(how, list(columns), place))
     features = [name for name in columns if name not in named]
     empty = [name for name in features if columns[name].missing.all()]
@@ -526,7 +526,7 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
     """The Dataset of a frame without the rows that are set aside. Of these it knows nothing, but that a column with a
     word among them is no column of numbers."""
     whole = from_frame(frame, name, replace(how, hold_out=0.0), source)  # a fault is told with its row in the file
-    worded = [one.name for one in (*whole.features, *whole.aside) if one.kind == CATEGORICAL]
+    worded = [one.name for one in (*whole.features, *whole.auxiliary) if one.kind == CATEGORICAL]
     kept, held_out = set_aside(frame, how.hold_out)
     if not kept.height or not held_out.height:
         raise DataError(
@@ -650,8 +650,8 @@ def _opened(path, layout: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str, st
 def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     """Rows of another file with their target, coded by the features of a data set whose task is no classification.
 
-    Rows without a target or a weight are left out; if `numbered`, the one column aside is the place of each row in the
-    file, from 0. Raises DataError as `read_rows`, and for other actions.
+    Rows without a target or a weight are left out; if `numbered`, the one auxiliary column is the place of each row in
+    the file, from 0. Raises DataError as `read_rows`, and for other actions.
     """
     frame, place, name, path = _opened(path, layout_of(trained.features))
     features = trained.features
@@ -687,8 +687,8 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
         n_dropped=int((~keep).sum()),
         source={"path": path, "weights": how.weights},
         task=trained.task,
-        aside=(Feature("place", NUMERIC),) if numbered else (),
-        aside_X=np.flatnonzero(keep)[:, None].astype(float) if numbered else None,
+        auxiliary=(Feature("place", NUMERIC),) if numbered else (),
+        auxiliary_X=np.flatnonzero(keep)[:, None].astype(float) if numbered else None,
     )
     found = task.labelled(rows, {n: columns[n].kept(keep) for n in targets}, how, place)
     if found.classes != trained.classes and not task.NUMBERS:
@@ -790,7 +790,7 @@ def _more_options(given: dict) -> dict:
     return given
 
 
-def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
+def _check_columns(names, place: str, targets, how: ReadingSpec, auxiliary) -> None:
     """Raises ChoiceError for a column named in an option that does not exist or does not fit."""
     weights, categorical, numeric = how.weights, _listed(how.categorical), _listed(how.numeric)
     ordered = list(_ordered(how, names, place))
@@ -798,7 +798,7 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
         ("weights", [weights] if weights else []),
         ("categorical", categorical),
         ("numeric", numeric),
-        ("aside", aside),
+        ("auxiliary", auxiliary),
         ("ordered", ordered),
     ):
         for name in named:
@@ -810,7 +810,7 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
                 raise ChoiceError(
                     f"expected another column for {option(role)}, got {name!r}, which is the target of {place}"
                 )
-            if role in ("categorical", "numeric", "aside", "ordered") and name == weights:
+            if role in ("categorical", "numeric", "auxiliary", "ordered") and name == weights:
                 raise ChoiceError(
                     f"expected a feature column for {option(role)}, got {name!r}, which holds the weights"
                 )

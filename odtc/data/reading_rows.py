@@ -162,7 +162,7 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
 def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
     """The column that is named as the target, or the last one that is neither a weight nor set aside, as a tuple.
     Raises ChoiceError if it is not there."""
-    others = [name for name in columns if name != how.weights and name not in how.aside]
+    others = [name for name in columns if name != how.weights and name not in how.auxiliary]
     target = how.target if how.target is not None else others[-1] if others else how.weights
     if target not in columns:
         hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"

@@ -43,7 +43,7 @@ class ReadingSpec:
     numeric: tuple[str, ...] = spec_field((), "Columns to take as numbers.", metavar="A,B", form=NAMES)
     missing: str = spec_field("drop", "Treatment of missing cells.", metavar="|".join(POLICIES), completes=POLICIES)
     weights: str | None = spec_field(None, "Column of row weights.", metavar="COL")
-    aside: tuple[str, ...] = spec_field(
+    auxiliary: tuple[str, ...] = spec_field(
         (), "Columns that no split uses, but that constraints may name.", metavar="A,B", form=NAMES
     )
     ignore: tuple[str, ...] = spec_field(
@@ -184,7 +184,7 @@ class ReadingSpec:
         """How the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one that
         does not say."""
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
-            key: tuple(facts.get(key, ())) for key in ("aside", "ignore", "ordered", "missing_mark")
+            key: tuple(facts.get(key, ())) for key in ("auxiliary", "ignore", "ordered", "missing_mark")
         }
         asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
         told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
@@ -200,7 +200,7 @@ class ReadingSpec:
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
         changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
-        more = {"aside": self.aside, "hold_out": self.hold_out, "decimal": self.decimal} | {
+        more = {"auxiliary": self.auxiliary, "hold_out": self.hold_out, "decimal": self.decimal} | {
             key: list(getattr(self, key)) for key in ("ignore", "ordered", "missing_mark")
         }
         return source | {key: value for key, value in more.items() if value} | self.layout | told

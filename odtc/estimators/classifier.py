@@ -142,7 +142,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.progress = progress
 
     @in_doubles()
-    def fit(self, X, y, sample_weight=None, aside=None):
+    def fit(self, X, y, sample_weight=None, auxiliary=None):
         """Finds the best tree for these rows.
 
         Parameters
@@ -153,7 +153,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             Labels.
         sample_weight : float (rows,) or None
             Weights >= 0; a row of weight 0 counts as absent.
-        aside : data frame (rows, columns), series or None
+        auxiliary : data frame (rows, columns), series or None
             Columns that no test asks and `predict` does without, but constraints may name: the groups of
             `constraints="statistical_parity[group=sex,positive=yes] <= 0.1"`.
 
@@ -188,7 +188,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.n_classes_ = len(self.classes_)
         if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
             raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
-        dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
+        dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, auxiliary))
         dataset, units = self._in_units(dataset)
         cost = self._cost(dataset)
         self.notes_ += self._remarks_on_classes(dataset)
@@ -235,7 +235,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self._stop_if_interrupted()
         return self
 
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None, aside=None):
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None, auxiliary=None):
         """The best trees for all values of `ccp_alpha`, with the exact values at which they change.
 
         Each tree is the best one for its values of `ccp_alpha`, while scikit-learn prunes one tree. A tree is fitted
@@ -243,7 +243,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, aside
+        X, y, sample_weight, auxiliary
             As of `fit`.
 
         Returns
@@ -260,8 +260,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         """
 
         def solve(alpha: float) -> Corner:
-            fitted = clone(self).set_params(ccp_alpha=alpha).fit(X, y, sample_weight, aside)
-            dataset = fitted._training_rows(fitted._coded(X), y, sample_weight, aside)
+            fitted = clone(self).set_params(ccp_alpha=alpha).fit(X, y, sample_weight, auxiliary)
+            dataset = fitted._training_rows(fitted._coded(X), y, sample_weight, auxiliary)
             weight = fitted._weight_of_all(dataset)
             cost = fitted._cost(dataset)
             lost = sum(float(np.dot(leaf.counts, cost[:, leaf.label])) for leaf in fitted.tree_.leaves())
@@ -381,41 +381,45 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     # What `fit` is made of.
 
-    def _training_rows(self, X, y, sample_weight, aside=None) -> Dataset:
+    def _training_rows(self, X, y, sample_weight, auxiliary=None) -> Dataset:
         """Rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
         y = column_or_1d(y)
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
         if len(y) != len(X) or (self.classes_[codes] != y).any():
             raise ValueError("expected the rows and labels that the estimator was fitted on, got other ones")
-        return self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, aside))
+        return self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, auxiliary))
 
-    def _set_aside(self, X, aside) -> tuple[np.ndarray, tuple[Feature, ...]]:
+    def _set_aside(self, X, auxiliary) -> tuple[np.ndarray, tuple[Feature, ...]]:
         """(float64 (rows, columns), features) of columns that no test asks; ValueError if they do not fit."""
-        if aside is None:
+        if auxiliary is None:
             return np.zeros((len(X), 0)), ()
         from odtc.data import frames  # it loads polars
 
-        table = aside.to_frame() if hasattr(aside, "to_frame") else aside  # of a series
+        table = auxiliary.to_frame() if hasattr(auxiliary, "to_frame") else auxiliary  # of a series
         if not hasattr(table, "columns"):
-            raise ValueError(f"expected aside as a data frame or a series with a name, got {type(aside).__name__}")
+            raise ValueError(
+                f"expected auxiliary as a data frame or a series with a name, got {type(auxiliary).__name__}"
+            )
         frames.expect_names(table)
         names = [str(name) for name in table.columns]
         if len(table) != len(X):
-            raise ValueError(f"expected a row of aside for each row of X, got {len(table)} and {len(X)} rows")
+            raise ValueError(
+                f"expected a row of auxiliary columns for each row of X, got {len(table)} and {len(X)} rows"
+            )
         if both := set(names) & set(self._names()):
             raise ValueError(
-                f"expected columns of aside that are none of X, got {', '.join(sorted(map(repr, both)))} in both; drop "
-                "them from X, so that no split uses them"
+                f"expected auxiliary columns that are none of X, got {', '.join(sorted(map(repr, both)))} in both; "
+                "drop them from X, so that no split uses them"
             )
         return frames.learn_features(frames.series_of(table), names, set())
 
-    def _dataset(self, X, codes, weight, aside) -> Dataset:
+    def _dataset(self, X, codes, weight, auxiliary) -> Dataset:
         """The rows that weigh something, in an order of their own: so neither the order of the rows nor
         whether a row is repeated or weighs 2 makes any difference among trees that are equally good."""
         kept = np.flatnonzero(weight > 0)
         if not len(kept):
             raise ValueError("expected a sample weight above 0, got only zero-weight rows")
-        cells, features = aside
+        cells, features = auxiliary
         kept = kept[np.lexsort((*cells[kept].T[::-1], codes[kept], *X[kept].T[::-1]))]
         return Dataset(
             "X",
@@ -426,8 +430,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             weight[kept],
             "y",
             missing="separate",
-            aside=features,
-            aside_X=np.ascontiguousarray(cells[kept]) + 0.0,
+            auxiliary=features,
+            auxiliary_X=np.ascontiguousarray(cells[kept]) + 0.0,
             label_type=_label_type(self.classes_),
         )
 

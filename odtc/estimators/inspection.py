@@ -64,12 +64,12 @@ class InspectionMixin:
             write_text(Path(path), page)
         return page
 
-    def verify(self, X, y, sample_weight=None, aside=None) -> list[Check]:
+    def verify(self, X, y, sample_weight=None, auxiliary=None) -> list[Check]:
         """Computes anew, from the training rows, what `fit` has said.
 
         Parameters
         ----------
-        X, y, sample_weight, aside
+        X, y, sample_weight, auxiliary
             The training rows of `fit`.
 
         Returns
@@ -83,7 +83,7 @@ class InspectionMixin:
         NotFittedError, ValueError
             If the rows do not fit the tree.
         """
-        dataset = self._training_rows(self._coded(X), y, sample_weight, aside)
+        dataset = self._training_rows(self._coded(X), y, sample_weight, auxiliary)
         dataset, units = self._in_units(dataset)
         if self.model_ is None:  # a leaf alone
             return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset), units)

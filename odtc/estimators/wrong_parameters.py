@@ -38,7 +38,7 @@ MEANT = {
     "sample_weight": _WEIGHTS,
     "target": _COLUMNS,
     "ignore": _COLUMNS,
-    "aside": "columns for constraints alone are given to fit(X, y, aside=…) of OptimalTreeClassifier",
+    "auxiliary": "columns for constraints alone are given to fit(X, y, auxiliary=…) of OptimalTreeClassifier",
     "criterion": "it is of OptimalTreeRegressor alone; a classifier minimises the weight of wrong rows",
     "splitter": "the search tries all thresholds",
     "callback": "progress",

@@ -25,7 +25,7 @@ from odtc.workflow.results import Fit
 
 BINS = 12  # ranges of a histogram
 MAX_LEVELS = 40  # levels that have a bar each; the rarest of more share one
-FEW_GROUPS = 12  # of a column set aside whose groups are compared unasked
+FEW_GROUPS = 12  # of an auxiliary column whose groups are compared unasked
 SAME_ROWS = 0.5  # share of the test rows that are training rows, from which on there is a warning
 
 
@@ -170,11 +170,11 @@ def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tu
     ----------
     tree : Tree
     rows : Dataset
-        Labelled rows; columns set aside are known, too.
+        Labelled rows; auxiliary columns are known, too.
     asked : tuple of str
         COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, as constraints name groups.
     known : tuple of str
-        Groups that constraints of the run compare. Columns set aside that have few values are compared unasked.
+        Groups that constraints of the run compare. Auxiliary columns that have few values are compared unasked.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tu
     """
     few = [
         feature.name
-        for feature, cells in zip(rows.aside, rows.aside_X.T)
+        for feature, cells in zip(rows.auxiliary, rows.auxiliary_X.T)
         if 2 <= len(np.unique(cells[~np.isnan(cells)])) <= FEW_GROUPS
     ]
     labelled = rows.y >= 0

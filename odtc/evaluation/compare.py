@@ -138,7 +138,7 @@ def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str |
     labels: list[str | None] = [None] * n_rows
     if judging is not None:
         rows, goal = judging[0], TASKS.get(judging[0].task).terms(judging[1].source).get("goal", "")
-        for place, sums in zip(rows.aside_X[:, 0].astype(int), rows.sums):
+        for place, sums in zip(rows.auxiliary_X[:, 0].astype(int), rows.sums):
             if sums[0]:  # of a policy one of the votes of a row counts as the row
                 labels[place] = TASKS.get(rows.task).target_words(sums, rows.classes, goal) or None
     return labels
@@ -210,7 +210,7 @@ def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | 
     task, rows = TASKS.get(tree.task), judging[0]
     if tree.target != rows.target or (not task.NUMBERS and set(tree.classes) != set(rows.classes)):
         return None
-    answers = answers[rows.aside_X[:, 0].astype(int)]
+    answers = answers[rows.auxiliary_X[:, 0].astype(int)]
     if not task.NUMBERS:
         answers = np.array([rows.classes.index(name) for name in tree.classes])[answers]
     return TASKS.get(rows.task).figures(rows.sums, answers, rows.classes).get(figure)

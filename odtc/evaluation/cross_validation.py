@@ -340,7 +340,7 @@ class FoldTask:
 
 def _content(dataset: Dataset, fold: np.ndarray) -> str:
     """What the cells of a data set and the folds of its rows come to, in 64 hexadecimal digits."""
-    cells = (dataset.X, dataset.y, dataset.weight, dataset.copies, dataset.aside_X, dataset.sums, fold)
+    cells = (dataset.X, dataset.y, dataset.weight, dataset.copies, dataset.auxiliary_X, dataset.sums, fold)
     found = hashlib.sha256()
     for one in cells:
         found.update(np.ascontiguousarray(one))

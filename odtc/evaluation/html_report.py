@@ -345,7 +345,7 @@ def rows_set_aside(run: Run) -> Dataset | None:
 
 
 def _with_data(fit: Fit) -> Problem:
-    """The problem with its data set: a manifest's knows the rows, but not the columns set aside."""
+    """The problem with its data set: a manifest's knows the rows, but not the auxiliary columns."""
     return replace(fit.problem, encoded=replace(fit.problem.encoded, dataset=fit.dataset))
 
 

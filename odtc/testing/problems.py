@@ -43,9 +43,9 @@ CLOSE = (0.5, 0.5 + 1e-13, float(np.nextafter(0.5 + 1e-13, 1)))
 
 
 @st.composite
-def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside=False, odd=ODD):
+def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, auxiliary=False, odd=ODD):
     """Numeric and categorical columns with few values, so that rows repeat, tie and contradict; the first
-    is categorical and called `group` where one is wanted, and with `aside` a column "side" is no feature. `odd` are
+    is categorical and called `group` where one is wanted, and with `auxiliary` a column "side" is no feature. `odd` are
     those of ODD that may be drawn."""
     n = draw(st.integers(3, most_rows))
     kinds = draw(st.lists(st.sampled_from([NUMERIC, CATEGORICAL]), min_size=1, max_size=3))
@@ -71,10 +71,10 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside
         weight[y == K - 1] = 0.0
     policy = "separate" if own == "missing" else "drop"
     dataset = Dataset("random", X, y, tuple(features), classes, weight, missing=policy)
-    if not aside:
+    if not auxiliary:
         return dataset
     side = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
-    return replace(dataset, aside=(Feature("side", CATEGORICAL, ("p", "q", "r")),), aside_X=side[:, None])
+    return replace(dataset, auxiliary=(Feature("side", CATEGORICAL, ("p", "q", "r")),), auxiliary_X=side[:, None])
 
 
 @st.composite
@@ -215,7 +215,7 @@ def constrained(draw, form, kind, **of_problem):
     if group_of(kind) == "answers":  # each way to label the rows of the data is tried
         rows = {"most_rows": min(8, of_problem.get("most_rows", 8))}
         most = draw(st.integers(2, 3)) if kind == "answers" or takes_three_classes(form, kind) else 2
-        of_problem |= rows | {"aside": True, "levels": "abc", "most_classes": most}
+        of_problem |= rows | {"auxiliary": True, "levels": "abc", "most_classes": most}
     if group_of(kind) == "labels":  # and every tree
         of_problem |= {"most_rows": min(6, of_problem.get("most_rows", 6))}
     if group_of(kind) in ("places", "columns") and "depths" not in of_problem:
@@ -223,7 +223,7 @@ def constrained(draw, form, kind, **of_problem):
         of_problem |= {"depths": (depth,), "most_rows": min(6 if depth > 2 else 14, of_problem.get("most_rows", 14))}
     problem = draw(problems(form, **of_problem))
     others = constraint_words(form)
-    if "aside" in of_problem:
+    if "auxiliary" in of_problem:
         others = [other for other in others if other in BESIDE_ANSWERS]
     else:
         others = [other for other in others if other not in ("answers", "labels")]

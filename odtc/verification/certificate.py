@@ -141,7 +141,7 @@ SOURCE = {
         "categorical?": [TEXT],
         "numeric?": [TEXT],
         "weights?": (TEXT, None),
-        "aside?": [TEXT],
+        "auxiliary?": [TEXT],
         "ignore?": [TEXT],
         "ordered?": [TEXT],
         "missing_mark?": [TEXT],

@@ -20,7 +20,7 @@ SHAPE = {
     "target": TEXT,
     "classes": [TEXT],
     "columns": [TEXT],
-    "aside": [TEXT],
+    "auxiliary": [TEXT],
     "weights": (TEXT, None),
     "missing": ("drop", "error", "separate"),
     "n_rows": WHOLE,
@@ -79,7 +79,7 @@ LISTED = 10  # classes that are told one by one
 NAMES = {
     "classes": "the classes in their order",
     "columns": "the columns that splits may use",
-    "aside": "the columns set aside",
+    "auxiliary": "the auxiliary columns",
     "weights": "the column of weights",
     "missing": "the policy for missing cells",
     "n_rows": "the number of rows",
@@ -121,7 +121,7 @@ def claim_of(dataset: Dataset, depth: int, n_candidate_splits: int, all_splits: 
             "target": dataset.target,
             "classes": list(dataset.classes),
             "columns": [feature.name for feature in dataset.features],
-            "aside": [feature.name for feature in dataset.aside],
+            "auxiliary": [feature.name for feature in dataset.auxiliary],
             "weights": dataset.source.get("weights"),
             "missing": dataset.missing,
             "n_rows": dataset.n_file_rows,
@@ -259,8 +259,8 @@ def words(terms: dict) -> str:
     if terms.get("missing_mark"):
         said.append(f"missing is also what is written {', '.join(terms['missing_mark'])}")
     said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
-    if terms["aside"]:
-        said.append(f"no split uses {', '.join(terms['aside'])}")
+    if terms["auxiliary"]:
+        said.append(f"no split uses {', '.join(terms['auxiliary'])}")
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
     left += [f"{terms['n_skipped_lines']:,} lines that are not rows"] if terms.get("n_skipped_lines") else []
     left += (

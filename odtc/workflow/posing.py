@@ -184,17 +184,17 @@ def default_params(model: str, fitting: bool) -> dict:
     return FORMULATIONS.get(model).FIT_DEFAULTS if fitting else {}
 
 
-def _with_aside(problem: Problem, path) -> Dataset | None:
-    """Labelled rows with the columns set aside, which groups are compared by; None if there are none."""
-    encoded, aside = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.aside
-    if not aside:
+def _with_auxiliary(problem: Problem, path) -> Dataset | None:
+    """Labelled rows with the auxiliary columns, which groups are compared by; None if there are none."""
+    encoded, auxiliary = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.auxiliary
+    if not auxiliary:
         return None
     try:
-        both = read_rows(path, (*encoded.features, *aside), encoded.classes, encoded.target, require_labels=True)
+        both = read_rows(path, (*encoded.features, *auxiliary), encoded.classes, encoded.target, require_labels=True)
     except DataError:  # the file may lack them
         return None
     m = len(encoded.features)
-    return replace(both, X=both.X[:, :m], features=encoded.features, aside=aside, aside_X=both.X[:, m:])
+    return replace(both, X=both.X[:, :m], features=encoded.features, auxiliary=auxiliary, auxiliary_X=both.X[:, m:])
 
 
 def held_out_rows(problem: Problem) -> Dataset | None:
@@ -209,7 +209,7 @@ def test_rows(problem: Problem, path) -> Dataset:
     encoded = problem.encoded
     if encoded.task != CLASSIFICATION and encoded.dataset is not None:
         rows = read_judged_rows(path, encoded.dataset)
-    elif (rows := _with_aside(problem, path)) is None:
+    elif (rows := _with_auxiliary(problem, path)) is None:
         weights = None if encoded.dataset is None else encoded.dataset.source.get("weights")
         rows = read_rows(path, encoded.features, encoded.classes, encoded.target, True, weights, weights_may_lack=True)
     incomplete = np.isnan(rows.X).any(axis=1)

@@ -264,7 +264,7 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
         ("--model", "flowoct", "--depth", "1", "--class-weight", "0=2", "--constraint", "leaf_rows >= 4")
         + ("--missing", "separate"),
         ("--solver", "highs", "--select", "balanced"),
-        ("--solver", "highs", "--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
+        ("--solver", "highs", "--auxiliary", "a6", "--categorical", "a1,a2", "--weights", "a4"),
         # So many seconds that the search ends by its restarts: what it finds then does not hang on the machine's speed.
         ("--solver", "highs", "--encoding", "oblique:pool=5,seconds=600"),
     ],

@@ -252,7 +252,7 @@ def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_
             (
                 (),
                 ("--cost", "rare:usual=20"),
-                ("--class-weight", "balanced", "--aside", "g"),
+                ("--class-weight", "balanced", "--auxiliary", "g"),
                 ("--constraint", "recall[rare] >= 0.9"),
             )
         )

@@ -27,7 +27,7 @@ ENGINES = ({}, {"FEW_TESTS": 1, "FEW": 1}, {"FEW_TESTS": 1, "FEW": 1, "MOST_TEST
 @settings(max_examples=6, **SLOW)
 def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
     form = ("dpflow", data.draw(st.sampled_from([{}, {"lambda": 0.25}])))
-    problem = data.draw(problems(form, depths=(1, 2, 2), most_rows=7, aside=True))
+    problem = data.draw(problems(form, depths=(1, 2, 2), most_rows=7, auxiliary=True))
     assume(problem.encoded.n_candidate_splits <= MOST_TESTS)
     kinds = [kind, *data.draw(st.lists(st.sampled_from(CONSTRAINTS.names()), max_size=1))]
     try:

@@ -63,7 +63,7 @@ def best(table: pl.DataFrame, task: str, limits, least: int, price: float):
     words = {} if task == "classification" else {"task": task}
     try:
         fitted = odtc.fit(
-            table, model="dpflow", depth=2, missing="separate", weights="weight", aside=["side"],
+            table, model="dpflow", depth=2, missing="separate", weights="weight", auxiliary=["side"],
             constraints=[*limits, f"leaf_rows >= {least}"], params={"lambda": price}, **TASKS[task], **words
         )  # fmt: skip
     except odtc.NoSolutionError as why:

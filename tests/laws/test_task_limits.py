@@ -234,7 +234,7 @@ def test_the_trees_of_a_pool_are_the_best_ones_in_order(tmp_path, task, depth, l
     told = [[float(a), int(b)] for a, b in zip(rng.integers(1, 9, 8), rng.integers(0, 2, 8))]
     path = write(tmp_path / "r.csv", [*header, "y", "e"], [a + b for a, b in zip(rows, told)])
     if task == "regression":
-        reading = {"task": task, "weights": "w", "target": "y", "aside": "e"}
+        reading = {"task": task, "weights": "w", "target": "y", "auxiliary": "e"}
     else:
         reading = {"task": task, "weights": "w", "time": "y", "event": "e"}
     given = [f"leaf_rows >= {least}"] if least > 1 else []
@@ -319,7 +319,7 @@ def data_of(folder, task: str, seed: int, n: int):
     told = [[int(a) + line[0], int(b)] for a, b, line in zip(rng.integers(1, 9, n), rng.integers(0, 2, n), rows)]
     path = write(folder / "r.csv", [*header, "y", "e"], [a + b for a, b in zip(rows, told)])
     if task == "regression":
-        return read(path, task=task, weights="w", target="y", aside="e")
+        return read(path, task=task, weights="w", target="y", auxiliary="e")
     return read(path, task=task, weights="w", time="y", event="e")
 
 

@@ -170,7 +170,7 @@ def small_costs(tmp_path, task, exponent):
     folder.mkdir()
     lines = [(one, two, f"{u}e-{exponent}", f"{v}e-{exponent}") for one, two, u, v in zip(a, b, y, z)]
     data = written(folder / "costs.csv", "a,b,y,z", lines)
-    target = ["--actions", "y,z"] if task == "policy" else ["--target", "y", "--aside", "z"]
+    target = ["--actions", "y,z"] if task == "policy" else ["--target", "y", "--auxiliary", "z"]
     return data, ["--task", task, *target, "--depth", 2]
 
 
@@ -269,8 +269,8 @@ def test_labelled_rows_are_scored_by_the_figures_of_the_task(tmp_path, task):
     a, y = rng.integers(0, 6, 24), rng.integers(1, 9, 24)
     data = written(tmp_path / "d.csv", "a,y,z", zip(a, y, rng.integers(0, 2, 24)))
     targets = {
-        "regression": ["--target", "y", "--aside", "z"],
-        "median": ["--target", "y", "--aside", "z"],
+        "regression": ["--target", "y", "--auxiliary", "z"],
+        "median": ["--target", "y", "--auxiliary", "z"],
         "survival": ["--time", "y", "--event", "z"],
         "policy": ["--actions", "y,z"],
     }[task]
@@ -320,7 +320,7 @@ def test_a_frontier_holds_the_best_tree_of_each_number_of_leaves(tmp_path, task)
     rng = np.random.default_rng(8)
     a, b = rng.integers(0, 5, (2, 30))
     data = written(tmp_path / "d.csv", "a,b,y,z", zip(a, b, a + rng.integers(1, 5, 30), rng.integers(0, 2, 30)))
-    words = ["--time", "y", "--event", "z"] if task == "survival" else ["--target", "y", "--aside", "z"]
+    words = ["--time", "y", "--event", "z"] if task == "survival" else ["--target", "y", "--auxiliary", "z"]
     told = run_cli("frontier", data, "--task", task, *words, "--depth", 2, "--vary", "leaves <= 1:4:1", "--json")
     found = {point["asked"]: point for point in told.facts["points"]}
     for leaves in (1, 2, 3, 4):

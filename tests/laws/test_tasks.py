@@ -698,7 +698,7 @@ def test_the_page_of_a_run_tells_its_own_figures_and_no_accuracy(tmp_path, task)
     header, rows = table(31, 30)
     costs = np.random.default_rng(32).integers(0, 9, (30, 2)).tolist()
     write(tmp_path / "d.csv", [*header[:3], "a", "b"], [line[:3] + cost for line, cost in zip(rows, costs)])
-    words = ["--task", "policy", "--actions", "a,b"] if task == "policy" else ["--task", task, "--aside", "a"]
+    words = ["--task", "policy", "--actions", "a,b"] if task == "policy" else ["--task", task, "--auxiliary", "a"]
     said(tmp_path, "fit", "d.csv", *words, "-o", "m")
     said(tmp_path, "report", "m")
     page = (tmp_path / "m.html").read_text()

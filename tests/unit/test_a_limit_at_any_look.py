@@ -12,7 +12,7 @@ from odtc.base import deadline
 from odtc.errors import TimeLimitReached
 
 LIMIT = 2000.0  # seconds, which pass at once at some look
-CLASSES = {"target": "y", "aside": ["g"], "ignore": ["c", "d"]}
+CLASSES = {"target": "y", "auxiliary": ["g"], "ignore": ["c", "d"]}
 KINDS = {
     "depth 3": (CLASSES, {"depth": 3}),
     "a price": (CLASSES, {"depth": 3, "lambda_": 0.3}),

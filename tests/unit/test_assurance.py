@@ -59,7 +59,7 @@ def test_command_line(files, tmp_path):
     words = [
         "--depth",
         1,
-        "--aside",
+        "--auxiliary",
         "side",
         "--constraint",
         "recall[yes] >= 0.7",
@@ -87,7 +87,7 @@ def test_command_line(files, tmp_path):
 def test_so_many_rows_of_the_same_shares_as_are_said_to_be_needed_do_assure(files, tmp_path):
     train, _ = files
     some, few = ["p,3,0,yes"] * 9 + ["q,0,1,yes"] + ["q,0,2,no"] * 5, tmp_path / "few.csv"
-    words = ["fit", train, "--depth", 1, "--aside", "side", "--constraint", "recall[yes] >= 0.8", "--test", few]
+    words = ["fit", train, "--depth", 1, "--auxiliary", "side", "--constraint", "recall[yes] >= 0.8", "--test", few]
     words += ["--confidence", 0.99, "-o", tmp_path / "t"]
 
     def assured(times: int) -> dict:
@@ -120,7 +120,7 @@ def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_pat
 
 
 def test_a_number_with_no_room_is_said_not_to_be_asked_harder(files, tmp_path):
-    words = ("fit", files[0], "--depth", 1, "--aside", "side", "--confidence", 0.95, "-o", tmp_path / "m")
+    words = ("fit", files[0], "--depth", 1, "--auxiliary", "side", "--confidence", 0.95, "-o", tmp_path / "m")
     close = command(*words, "--constraint", "statistical_parity[group=side,positive=yes] <= 0.02")
     assert "a test on 36 rows is sure of statistical_parity[group=side,positive=yes] <= 0.02 within 0." in close.err
     assert "nothing harder to ask" in close.err and "the search was asked for" not in close.err
@@ -298,7 +298,19 @@ def test_nothing_is_assured_of_rows_that_the_test_has_none_of(constraint, rare, 
     """Over 200 draws half of what was called assured was wrong: the group without test rows was left out."""
     keep, words = RARE[constraint]
     train = rare("train.csv")
-    given = ["fit", train, "--depth", 1, "--aside", "side", "--constraint", constraint, "--confidence", 0.95, "--json"]
+    given = [
+        "fit",
+        train,
+        "--depth",
+        1,
+        "--auxiliary",
+        "side",
+        "--constraint",
+        constraint,
+        "--confidence",
+        0.95,
+        "--json",
+    ]
     (whole,) = command(*given, "--test", rare("whole.csv"), "-o", tmp_path / "t").facts["assured"]["constraints"]
     facts = command(*given, "--test", rare("part.csv", keep), "-o", tmp_path / "t").facts["assured"]
     (part,) = facts["constraints"]
@@ -308,20 +320,20 @@ def test_nothing_is_assured_of_rows_that_the_test_has_none_of(constraint, rare, 
 
 
 def test_a_class_that_is_predicted_of_no_test_row_has_no_precision(rare, tmp_path):
-    given = ["fit", rare("a.csv"), "--depth", 1, "--aside", "side,z", "--constraint", "precision[yes] >= 0.999"]
+    given = ["fit", rare("a.csv"), "--depth", 1, "--auxiliary", "side,z", "--constraint", "precision[yes] >= 0.999"]
     given += ["--constraint", "leaf_rows >= 20"]
     said = command(*given, "--test", rare("b.csv"), "--confidence", 0.95, "-o", tmp_path / "t")
     assert "cannot be assured, as there is no test row that is predicted 'yes'" in said.out
 
 
 def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_apart(rare, tmp_path):
-    given = ["fit", rare("a.csv"), "--depth", 1, "--aside", "side", "--test", rare("b.csv"), "-o", tmp_path / "t"]
+    given = ["fit", rare("a.csv"), "--depth", 1, "--auxiliary", "side", "--test", rare("b.csv"), "-o", tmp_path / "t"]
     given += ["--constraint", "leaf_rows >= 20", "--confidence", 0.95]
     facts = command(*given, "--constraint", "leaf_precision >= 0.7", "--json").facts["assured"]
     (entry,) = facts["constraints"]
     assert facts["of_the_tree"] == ["leaf_rows >= 20"] and facts["all"] is entry["assured"] is True
     tree = odtc.read_tree(tmp_path / "t.tree.json")
-    rows = odtc.read(tmp_path / "b.csv", aside=["side"])
+    rows = odtc.read(tmp_path / "b.csv", auxiliary=["side"])
     leaf, right = tree.apply(rows.X), tree.predict(rows.X) == rows.y
     shares = [(right[leaf == at].sum(), (leaf == at).sum()) for at in range(2)]
     assert entry["test"] == pytest.approx(min(k / n for k, n in shares))
@@ -335,7 +347,18 @@ def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_a
 
 def test_rows_that_were_trained_on_assure_nothing(rare, tmp_path):
     train, other = rare("train.csv"), rare("other.csv")
-    given = ["fit", train, "--depth", 1, "--aside", "side", "--constraint", "recall[yes] >= 0.3", "--confidence", 0.9]
+    given = [
+        "fit",
+        train,
+        "--depth",
+        1,
+        "--auxiliary",
+        "side",
+        "--constraint",
+        "recall[yes] >= 0.3",
+        "--confidence",
+        0.9,
+    ]
     given += ["-o", tmp_path / "t", "--test"]
     copy, mixed = tmp_path / "copy.csv", tmp_path / "mixed.csv"
     copy.write_text(train.read_text())
@@ -353,7 +376,7 @@ def test_rows_left_out_of_the_test_are_told(rare, tmp_path):
         rare("a.csv"),
         "--depth",
         1,
-        "--aside",
+        "--auxiliary",
         "side",
         "--constraint",
         "recall[yes] >= 0.3",
@@ -379,7 +402,7 @@ def test_a_group_without_test_rows_is_not_assured(tmp_path):
     for name, n, rare in (("train", 150, 2), ("test", 300, 0)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["side,x,y", *rare_groups(n, rng, rare)]) + "\n")
     for text in ("equal_opportunity[group=side,positive=yes] <= 0.9", "group_accuracy[group=side] >= 0.1"):
-        words = ["--depth", 1, "--aside", "side", "--constraint", text, "--confidence", 0.9, "--test", "test.csv"]
+        words = ["--depth", 1, "--auxiliary", "side", "--constraint", text, "--confidence", 0.9, "--test", "test.csv"]
         facts = command("fit", "train.csv", *words, "--json", folder=tmp_path).facts["assured"]
         assert facts["all"] is False
         assert facts["constraints"][0]["why"].startswith("as there is no test row of rare")
@@ -392,7 +415,7 @@ def test_a_group_that_no_test_can_assure_is_told_before_the_search(tmp_path):
     path.write_text("x,side,class\n" + "\n".join(rows[:120]) + "\n")
     (tmp_path / "more.csv").write_text("x,side,class\n" + "\n".join(rows[20:]) + "\n")
     asked = "statistical_parity[group=side,positive=yes] <= 0.01"
-    words = ("--aside", "side", "--test", tmp_path / "more.csv", "--constraint", asked, "--confidence", 0.9)
+    words = ("--auxiliary", "side", "--test", tmp_path / "more.csv", "--constraint", asked, "--confidence", 0.9)
     said = command("fit", path, *words, folder=tmp_path)
     told = re.search(r"which has 9 rows of q; it needs ([\d,]+) or more", said.err)
     assert told and said.err.index(told[0]) < said.err.index("not assured on new rows"), said.err

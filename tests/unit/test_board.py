@@ -88,10 +88,10 @@ LOANS = "age,region,loan\n" + "".join(
 
 @pytest.fixture(scope="module")
 def loans(tmp_path_factory):
-    """A run without a solver, with a column set aside."""
+    """A run without a solver, with an auxiliary column."""
     folder = tmp_path_factory.mktemp("loans")
     (folder / "loans.csv").write_text(LOANS)
-    words = ("--depth", "2", "--encoding", "auto:bins=6", "--aside", "region", "--min-leaf-rows", "5")
+    words = ("--depth", "2", "--encoding", "auto:bins=6", "--auxiliary", "region", "--min-leaf-rows", "5")
     said = command("fit", "loans.csv", *words, "--class-weight", "balanced", "-o", "loans", folder=folder)
     assert said.code == 0, said.err
     return folder
@@ -180,7 +180,7 @@ def test_the_page_says_not_proved_of_a_tree_whose_record_is_not_there_or_not_its
 
 
 def test_groups_are_compared_as_they_are_counted_by_hand(loans):
-    tree, data = odtc.read_tree(loans / "loans.tree.json"), odtc.read(loans / "loans.csv", aside=("region",))
+    tree, data = odtc.read_tree(loans / "loans.tree.json"), odtc.read(loans / "loans.csv", auxiliary=("region",))
     found = board.compared_groups(tree, data, ("age<=30",))
     assert [entry["by"] for entry in found] == ["age<=30", "region"]
     lines = [line.split(",") for line in LOANS.splitlines()[1:]]

@@ -385,14 +385,14 @@ def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
     assert refused.code == 1 and "thousands of digits" in refused.err and "c.json" in refused.err
 
 
-def test_a_column_aside_is_no_test_of_a_certificate(tmp_path):
+def test_an_auxiliary_column_is_no_split_of_a_certificate(tmp_path):
     rows = "a,b,g,y\n" + "".join(
         f"{i % 4},{i % 3},{'u' if i % 2 else 'v'},{'yes' if i % 2 else 'no'}\n" for i in range(24)
     )
     (tmp_path / "d.csv").write_text(rows)
     with_it, without = (
         command("certify", "d.csv", "--depth", 1, "--json", "-o", f"{name}.certificate.json", *words, folder=tmp_path)
-        for name, words in (("g", ()), ("no", ("--aside", "g")))
+        for name, words in (("g", ()), ("no", ("--auxiliary", "g")))
     )
     assert with_it.facts["objective"] == 0 < without.facts["objective"]
     said = command("verify", "--certificate", "no.certificate.json", folder=tmp_path)
@@ -431,7 +431,7 @@ MIXED = "size,kind,on,w,site,y\n" + "".join(
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Numbers, two columns of two levels with missing cells, weights, a column aside."""
+    """Numbers, two columns of two levels with missing cells, weights, an auxiliary column."""
     (tmp_path / "d.csv").write_text(MIXED)
     return tmp_path / "d.csv"
 
@@ -566,7 +566,7 @@ FORGED_TERMS = {
     "target": "z",
     "classes": ["p", "n"],
     "columns": ["size"],
-    "aside": ["size"],
+    "auxiliary": ["size"],
     "weights": "site",
     "missing": "drop",
     "n_rows": 39,
@@ -582,7 +582,7 @@ FORGED_TERMS = {
 
 @pytest.mark.parametrize("key", FORGED_TERMS)
 def test_every_term_of_the_claim_is_bound(key, mixed):
-    facts, dataset = certificate_of(mixed, target="y", missing="separate", weights="w", aside=("site",))
+    facts, dataset = certificate_of(mixed, target="y", missing="separate", weights="w", auxiliary=("site",))
     assert set(facts["of"]) == set(FORGED_TERMS) and facts["of"][key] != FORGED_TERMS[key]
     assert check(facts, dataset).of == facts["of"]
     forged = facts | {"of": facts["of"] | {key: FORGED_TERMS[key]}}
@@ -622,7 +622,7 @@ def test_what_was_checked_is_counted_in_words(steps, words):
 
 
 def test_what_it_is_of_is_said(mixed):
-    words = ["--target", "y", "--missing", "drop", "--weights", "w", "--aside", "site"]
+    words = ["--target", "y", "--missing", "drop", "--weights", "w", "--auxiliary", "site"]
     assert command("certify", "d.csv", *words, "-o", "c.json", folder=mixed.parent).code == 0
     said = command("verify", "--certificate", "c.json", folder=mixed.parent)
     assert said.code == 0, said.err

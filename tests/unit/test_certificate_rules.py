@@ -575,7 +575,7 @@ TERMS = {
     "target": "y",
     "classes": ["n", "p"],
     "weights": None,
-    "aside": [],
+    "auxiliary": [],
     "n_dropped_missing": 0,
     "n_dropped_unlabelled": 0,
     "missing": "drop",
@@ -588,7 +588,7 @@ TERMS = {
     [
         ({}, "target 'y' (n, p); every row counts 1; rows left out: none"),
         (
-            {"weights": "w", "aside": ["a", "b"], "missing": "separate", "constraints": ["features <= 2"]},
+            {"weights": "w", "auxiliary": ["a", "b"], "missing": "separate", "constraints": ["features <= 2"]},
             "target 'y' (n, p); weights in column 'w'; no split uses a, b; rows left out: none; "
             "missing cells are tested for; all trees satisfy features <= 2",
         ),

@@ -30,7 +30,7 @@ def table(n_classes=3, columns=3) -> Dataset:
     y, weight = random.integers(0, n_classes, N).astype(np.int32), random.choice([1.0, 2.0, 5.0], N)
     dataset = Dataset("d", X[:, :columns], y, features[:columns], tuple("xyz"[:n_classes]), weight)
     side = Feature("side", "categorical", ("p", "q")), random.integers(0, 2, (N, 1)).astype(float)
-    return replace(dataset, aside=side[:1], aside_X=side[1])
+    return replace(dataset, auxiliary=side[:1], auxiliary_X=side[1])
 
 
 def problem_with(text: str):

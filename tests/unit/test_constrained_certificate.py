@@ -74,7 +74,7 @@ UNSATISFIED = (
 
 
 def small(seed: int, n: int = 14, values: int = 3) -> Dataset:
-    """Rows of three columns, two classes, and a column aside."""
+    """Rows of three columns, two classes, and an auxiliary column."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (n, 3)).astype(float)
     X[0], X[1] = 0, values - 1
@@ -82,9 +82,9 @@ def small(seed: int, n: int = 14, values: int = 3) -> Dataset:
     y[0], y[1] = 0, 1
     features = (Feature("f0", "numeric"), Feature("f1", "numeric"), Feature("f2", "categorical", ("a", "b", "c")))
     weight = rng.choice([1.0, 1.0, 2.0, 0.5], n)
-    aside = (Feature("side", "categorical", ("p", "q", "r")),)
+    auxiliary = (Feature("side", "categorical", ("p", "q", "r")),)
     side = rng.integers(0, 3, (n, 1)).astype(float)
-    return Dataset("small", X, y, features, ("no", "yes"), weight, aside=aside, aside_X=side)
+    return Dataset("small", X, y, features, ("no", "yes"), weight, auxiliary=auxiliary, auxiliary_X=side)
 
 
 def posed(seed: int, depth: int, constraints, **words):

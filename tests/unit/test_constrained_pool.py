@@ -50,7 +50,7 @@ def posed(seed, constraints, depth, numbers=3, rows=14):
     data = pd.DataFrame({name: draw.integers(0, numbers, rows) for name in "abc"})
     data["g"], data["w"] = draw.choice(["u", "v"], rows), draw.integers(1, 3, rows)
     data["y"] = draw.choice(["p", "q"], rows)
-    data = odtc.read(data, target="y", aside=["g"], weights="w")
+    data = odtc.read(data, target="y", auxiliary=["g"], weights="w")
     return pipeline.pose(data, "dpflow", depth, constraints=constraints)
 
 

@@ -64,7 +64,7 @@ SETS = [
 @pytest.mark.parametrize("depth, constraints", SETS)
 def test_the_best_tree_by_ranks_is_that_of_the_dense_table(depth, constraints, monkeypatch):
     """The same optimum, without the table of all answers."""
-    asked = {"target": "y", "aside": ["group"], "depth": depth, "constraints": constraints}
+    asked = {"target": "y", "auxiliary": ["group"], "depth": depth, "constraints": constraints}
     dense = odtc.fit(table(), **asked).facts
     monkeypatch.setattr(encoding, "LARGE", 0)
     few = (engines, "FEW_TESTS"), (engines, "MOST_TESTS"), (all_thresholds, "MANY"), (search_terms, "MOST_SUBSETS")
@@ -257,7 +257,7 @@ def test_a_limit_leaves_a_bound_and_words_of_what_would_end_it(monkeypatch):
     there are."""
     monkeypatch.setattr(constrained, "MOST_TIMED", 0.0)
     monkeypatch.setattr(ConstrainedSearch, "run", lambda self, exactly=True: self.found)
-    asked = {"target": "y", "aside": ["group"], "depth": 3, "encoding": "auto:bins=8"}
+    asked = {"target": "y", "auxiliary": ["group"], "depth": 3, "encoding": "auto:bins=8"}
     free = odtc.fit(table(), **asked).facts["objective"]
     found = odtc.fit(table(), **asked, constraints=["recall[yes] >= 0.99"], time_limit=20)
     assert free <= found.facts["bound"] and found.facts["termination"] != "optimal"
@@ -268,5 +268,5 @@ def test_a_certificate_is_of_no_more_answers_than_it_can_hold(monkeypatch):
     from odtc.verification.constrained import constrained_certificate
 
     monkeypatch.setattr(constrained_certificate, "MOST_CELLS", 500)
-    found = odtc.fit(table(), target="y", aside=["group"], depth=1, constraints=["recall[yes] >= 0.5"])
+    found = odtc.fit(table(), target="y", auxiliary=["group"], depth=1, constraints=["recall[yes] >= 0.5"])
     assert found.facts["termination"] == "optimal" and "tests of 90 rows are too many" in found.decoded.solution.message

@@ -50,8 +50,8 @@ def people(**words) -> Dataset:
         ("no", "yes"),
         np.where(np.arange(12) < 6, 1.0, 2.0),
         missing="separate",
-        aside=(Feature("side", "categorical", ("p", "q")),),
-        aside_X=side[:, None],
+        auxiliary=(Feature("side", "categorical", ("p", "q")),),
+        auxiliary_X=side[:, None],
         **words,
     )
 
@@ -302,7 +302,7 @@ def test_the_readings_of_arguments():
     assert len(read(",".join(["c"] * MOST_PIECES))) == 1 and len(read(",".join(["c"] * (MOST_PIECES + 1)))) == 1
     long = ",".join(["a", "b"] * (MOST_PIECES // 2))
     assert len(read(long)) == 2 and len(read(long + ",c")) == 1
-    odd = replace(encoded, dataset=replace(people(), aside=(replace(people().aside[0], name="p,q"),)))
+    odd = replace(encoded, dataset=replace(people(), auxiliary=(replace(people().auxiliary[0], name="p,q"),)))
     assert ("group=p,q", "positive=no") in read("group=p,q,positive=no")  # a column that is no feature
 
 

@@ -224,7 +224,7 @@ def side(tmp_path):
 
 
 def encoded_side(path, **reading):
-    return encode(odtc.read(path, **{"aside": ("side",)} | reading))
+    return encode(odtc.read(path, **{"auxiliary": ("side",)} | reading))
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_bad_arguments_are_refused_in_a_sentence(side, text, part):
 
 
 def test_a_column_set_aside_is_no_feature_and_its_missing_cells_count(side):
-    kept = odtc.read(side, aside=("side",), missing="separate")
+    kept = odtc.read(side, auxiliary=("side",), missing="separate")
     assert (
         [feature.name for feature in kept.features] == ["size", "colour"]
         and kept.n_rows == 8
@@ -336,17 +336,17 @@ def test_a_column_set_aside_is_no_feature_and_its_missing_cells_count(side):
     assert problem.encoded.groups[0].names == ("p", "q", "missing")
     np.testing.assert_array_equal(problem.encoded.groups[0].weight.sum(axis=0), [3, 4, 1])
     assert len(encode(kept).tests) == len(encoded_side(side, missing="separate").tests)
-    with pytest.raises(ChoiceError, match="another column for `aside`, got 'class'"):
-        odtc.read(side, aside=("class",), target="class")
+    with pytest.raises(ChoiceError, match="another column for `auxiliary`, got 'class'"):
+        odtc.read(side, auxiliary=("class",), target="class")
     with pytest.raises(odtc.errors.DataError, match="at least one feature"):
-        odtc.read(side, aside=("size", "colour", "side"))
+        odtc.read(side, auxiliary=("size", "colour", "side"))
 
 
 def test_rates_are_counted_by_weight_and_a_class_never_predicted_is_precise(tmp_path):
     """By hand: size <= 2 is predicted no. Of class yes, of weight 6, weight 4 is right; the groups differ."""
     path = tmp_path / "data.csv"
     path.write_text("size,side,w,class\n1,p,1,no\n2,q,2,yes\n3,p,3,yes\n4,q,4,no\n3,q,1,yes\n")
-    encoded = encode(odtc.read(path, aside=("side",), weights="w"))
+    encoded = encode(odtc.read(path, auxiliary=("side",), weights="w"))
     cut = next(f for f, test in enumerate(encoded.tests) if test.threshold == 2.5)
     heap = settle(np.array([-1, cut, -1, -1], np.int32), encoded, np.array([-1, -1, 0, 1], np.int32))
     figures = {
@@ -412,7 +412,7 @@ def test_a_tree_is_mended_to_answer_or_ask_otherwise(text, start):
 
 def test_a_group_that_is_no_feature_lasts_from_the_command_line_to_the_check(side, tmp_path):
     words = (
-        "--aside",
+        "--auxiliary",
         "side",
         "--constraint",
         "equal_opportunity[group=side,positive=yes] <= 0.1",
@@ -437,7 +437,7 @@ def test_groups_of_a_manifest_are_held_against_the_data(side):
         side,
         "flowoct",
         1,
-        reading={"aside": ("side",)},
+        reading={"auxiliary": ("side",)},
         constraints=("statistical_parity[group=side,positive=yes] <= 1",),
     )
     problem = model.problem
@@ -452,7 +452,7 @@ def test_groups_of_a_manifest_are_held_against_the_data(side):
 
 
 def test_what_no_tree_keeps_is_infeasible(side):
-    model = odtc.build(side, "flowoct", 1, reading={"aside": ("side",)}, constraints=("accuracy >= 1",))
+    model = odtc.build(side, "flowoct", 1, reading={"auxiliary": ("side",)}, constraints=("accuracy >= 1",))
     assert pipeline.solve(model, threads=1).termination == "infeasible"
     assert pipeline.start(model, "cart") is None
 

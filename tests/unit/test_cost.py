@@ -275,5 +275,5 @@ def test_errors_that_cost_less_than_solvers_tell_apart_are_refused(tmp_path):
     for weight in ("1e-6", "1e-9"):  # no solver has to tell these apart
         searched = run("fit", tmp_path / f"{weight}.csv", *words, "--json").facts
         assert (searched["objective"], searched["termination"], searched["n_leaves"]) == (0, "optimal", 2)
-    prices = ["--model", "oct", "--cost", "a:b=1e-7,b:a=2e-7", "--depth", 1, "--target", "y", "--aside", "w"]
+    prices = ["--model", "oct", "--cost", "a:b=1e-7,b:a=2e-7", "--depth", 1, "--target", "y", "--auxiliary", "w"]
     assert "2e-07 at most" in refused(run("fit", tmp_path / "0.001.csv", *prices, "-o", tmp_path / "m"))

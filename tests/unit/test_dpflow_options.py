@@ -70,8 +70,8 @@ def dataset(rng, missing: bool) -> Dataset:
         tuple("xyz"[:K]),
         weight,
         missing="separate" if missing else "drop",
-        aside=(Feature("side", CATEGORICAL, ("p", "q")),),
-        aside_X=np.append([0.0, 1.0], rng.integers(0, 2, n - 2))[:, None],
+        auxiliary=(Feature("side", CATEGORICAL, ("p", "q")),),
+        auxiliary_X=np.append([0.0, 1.0], rng.integers(0, 2, n - 2))[:, None],
     )
 
 

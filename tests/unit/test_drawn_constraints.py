@@ -1,5 +1,6 @@
 """Drawn tables that the generator of the laws lacks (missing cells in several columns of numbers and levels, prices of
-each pair of classes, a group aside, up to three constraints), against a brute force of its own in whole numbers.
+each pair of classes, an auxiliary group column, up to three constraints), against a brute force of its own in whole
+numbers.
 
 Of the package it takes the answers of the rows to the tests, and nothing that a constraint means.
 """
@@ -18,7 +19,7 @@ from odtc.workflow.pipeline import pose
 
 SEEDS = range(200) if os.environ.get("ODTC_ALL_CELLS") else range(12)
 CLASSES = ("no", "odd", "yes")
-READING = {"aside": ("g",), "missing": "separate"}
+READING = {"auxiliary": ("g",), "missing": "separate"}
 
 
 @dataclass
@@ -170,7 +171,7 @@ def test_the_best_tree_is_that_of_trying_every_one(seed):
     estimator = odtc.OptimalTreeClassifier(max_depth=2, constraints=texts, cost=prices)
     fits = (
         lambda: odtc.fit(data.frame, "dpflow", 2, reading=READING, constraints=texts, cost=prices).facts["objective"],
-        lambda: estimator.fit(data.frame[names], data.frame["y"], aside=data.frame[["g"]]).objective_,
+        lambda: estimator.fit(data.frame[names], data.frame["y"], auxiliary=data.frame[["g"]]).objective_,
     )
     for fitted in fits:
         try:

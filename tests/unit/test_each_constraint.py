@@ -39,7 +39,7 @@ def table(n_classes: int, weighted: bool, missing: bool) -> Dataset:
     y = rng.integers(0, n_classes, N).astype(np.int32)
     side = rng.integers(0, 3, N).astype(float)
     dataset = Dataset("d", X, y, features, tuple("xyz"[:n_classes]), weight, missing="separate" if missing else "drop")
-    return replace(dataset, aside=(Feature("side", "categorical", ("p", "q", "r")),), aside_X=side[:, None])
+    return replace(dataset, auxiliary=(Feature("side", "categorical", ("p", "q", "r")),), auxiliary_X=side[:, None])
 
 
 TABLES = ((2, False, False), (2, True, True), (3, True, False))

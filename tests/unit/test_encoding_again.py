@@ -158,7 +158,7 @@ def test_what_some_runs_alone_hold_of_the_rows_is_compared(alter, tmp_path):
 COSTS = "a,b,kind1,kind2\n" + "".join(f"{i % 2},{i % 5},{i % 3},{(i * 7) % 4}\n" for i in range(30))
 OF_OTHERS = {
     "the groups of the rows": (
-        ("--aside", "kind", "--constraint", "statistical_parity[group=kind,positive=p] <= 1"),
+        ("--auxiliary", "kind", "--constraint", "statistical_parity[group=kind,positive=p] <= 1"),
         "a,b,kind,y\n" + "".join(f"{i % 2},{i % 5},{'uvw'[i * i // 7 % 3]},{'np'[i % 2]}\n" for i in range(30)),
     ),
     "what the leaves add up of the rows": (("--task", "policy", "--actions", "kind1,kind2"), COSTS),

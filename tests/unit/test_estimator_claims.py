@@ -60,16 +60,16 @@ def test_an_order_of_a_column_is_kept_and_a_warning_comes_only_if_it_does_not_ho
 
 def test_neither_the_order_of_rows_nor_signs_of_zero_are_seen():
     rng = np.random.default_rng(4)
-    cells, aside = (rng.integers(0, 2, (12, k)).astype(float) for k in (3, 2))
+    cells, auxiliary = (rng.integers(0, 2, (12, k)).astype(float) for k in (3, 2))
     codes, order, model = rng.integers(0, 2, 12), rng.permutation(12), odtc.OptimalTreeClassifier(1)
     model.fit(cells, codes)
     features = tuple(replace(model.features_[0], name=name) for name in "pq")
-    one = model._dataset(cells, codes, np.ones(12), (aside, features))
-    two = model._dataset(-cells[order] * -1.0, codes[order], np.ones(12), (aside[order], features))
-    for name in ("X", "y", "aside_X"):
+    one = model._dataset(cells, codes, np.ones(12), (auxiliary, features))
+    two = model._dataset(-cells[order] * -1.0, codes[order], np.ones(12), (auxiliary[order], features))
+    for name in ("X", "y", "auxiliary_X"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     none = model._dataset(np.full((2, 3), -0.0), codes[:2], np.ones(2), (np.full((2, 2), -0.0), features))
-    assert not np.signbit(none.X).any() and not np.signbit(none.aside_X).any()
+    assert not np.signbit(none.X).any() and not np.signbit(none.auxiliary_X).any()
 
 
 def test_rows_of_one_class_are_counted_as_they_are():

@@ -299,7 +299,7 @@ def test_shares_of_a_leaf_count_weights():
 def test_columns_that_are_set_aside_are_refused_if_they_do_not_fit():
     frame, side = pd.DataFrame({"a": X[:, 0]}), pd.DataFrame({"s": list("ppqqppqq")})
     model = odtc.OptimalTreeClassifier(1)
-    assert model.fit(frame, LABELS, aside=side["s"]).n_features_in_ == 1
+    assert model.fit(frame, LABELS, auxiliary=side["s"]).n_features_in_ == 1
     for given, words in (
         (side.to_numpy(), "data frame or a series"),
         (side[:7], "got 7 and 8 rows"),
@@ -307,7 +307,7 @@ def test_columns_that_are_set_aside_are_refused_if_they_do_not_fit():
         (pd.concat([side, side], axis=1), "'s'"),
     ):
         with pytest.raises(ValueError, match=words):
-            model.fit(frame, LABELS, aside=given)
+            model.fit(frame, LABELS, auxiliary=given)
 
 
 def test_policies_beside_each_other_and_their_value():
@@ -642,7 +642,7 @@ def test_the_last_tree_of_the_path_is_one_leaf_whatever_errors_cost(cost):
 
 def test_no_columns_are_set_aside_if_none_are_given():
     model = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
-    assert model._training_rows(X, LABELS, None).aside_X.shape == (8, 0)
+    assert model._training_rows(X, LABELS, None).auxiliary_X.shape == (8, 0)
 
 
 def test_labels_of_any_type_are_named_as_a_file_has_them():

@@ -74,7 +74,7 @@ def test_a_constraint_whose_coefficients_cancel_is_kept_or_not_by_its_bound(tmp_
     given = (
         "--target",
         "y",
-        "--aside",
+        "--auxiliary",
         "g",
         "--weights",
         "w",
@@ -90,11 +90,14 @@ def test_a_constraint_whose_coefficients_cancel_is_kept_or_not_by_its_bound(tmp_
 
 
 def dataset(X, y, weight, side=None, classes=("n", "p")) -> Dataset:
-    X, aside = np.array(X, float), {}
+    X, auxiliary = np.array(X, float), {}
     if side is not None:
-        aside = {"aside": (Feature("g", "categorical", ("u", "v")),), "aside_X": np.array(side, float)[:, None]}
+        auxiliary = {
+            "auxiliary": (Feature("g", "categorical", ("u", "v")),),
+            "auxiliary_X": np.array(side, float)[:, None],
+        }
     features = tuple(Feature(f"f{j}", "numeric") for j in range(X.shape[1]))
-    return Dataset("drawn", X, np.array(y, np.int32), features, classes, np.array(weight, float), "y", **aside)
+    return Dataset("drawn", X, np.array(y, np.int32), features, classes, np.array(weight, float), "y", **auxiliary)
 
 
 def every_tree(X, depth):
@@ -127,7 +130,7 @@ def judged(name, op, bound, data, leaves, labels, nodes, predicted, k):
         ]
         figure = min(shares, default=Fraction(1))
     else:
-        figure = rate(name, truth, predicted, weight, k, data.aside_X[:, 0].tolist())
+        figure = rate(name, truth, predicted, weight, k, data.auxiliary_X[:, 0].tolist())
     return figure, (figure >= bound if op == ">=" else figure <= bound)
 
 

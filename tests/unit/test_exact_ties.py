@@ -139,7 +139,7 @@ def test_the_command_line_proves_it_and_says_why_it_is_not_certified(table, tmp_
         f"certified no: {facts['claim_reason']}"
     ]
     assert facts["claim_reason"] not in screen.err
-    sure = run("fit", path, "--target", "y", "--aside", "w", folder=tmp_path)
+    sure = run("fit", path, "--target", "y", "--auxiliary", "w", folder=tmp_path)
     assert "proved optimal, certified: " in sure.out and "certified no" not in sure.out
 
 

@@ -66,8 +66,11 @@ A, B = ({"kind": "threshold", "feature": name, "threshold": 0.5} for name in "ab
 def rows(labels, weight=None) -> Dataset:
     features = Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))
     weight = np.ones(len(CELLS)) if weight is None else np.array(weight, float)
-    aside = {"aside": (Feature("side", "categorical", ("p", "q")),), "aside_X": np.arange(12.0)[:, None] % 2}
-    return Dataset("d", np.array(CELLS, float), np.array(labels, np.int32), features, ("n", "p"), weight, **aside)
+    auxiliary = {
+        "auxiliary": (Feature("side", "categorical", ("p", "q")),),
+        "auxiliary_X": np.arange(12.0)[:, None] % 2,
+    }
+    return Dataset("d", np.array(CELLS, float), np.array(labels, np.int32), features, ("n", "p"), weight, **auxiliary)
 
 
 @cache

@@ -37,7 +37,7 @@ def test_ignored_columns_have_no_part_in_anything(odd, tmp_path):
     plain = tmp_path / "plain.csv"
     pl.read_parquet(odd).drop(ODD).write_csv(plain)
     wanted, found = odtc.read(plain), odtc.read(odd, ignore=ODD)
-    assert [feature.name for feature in found.features] == ["num"] and not found.aside
+    assert [feature.name for feature in found.features] == ["num"] and not found.auxiliary
     assert (found.X[:, 0] == wanted.X[:, 0]).all() and (found.y == wanted.y).all()
     assert found.n_dropped == 0 and found.classes == wanted.classes
     frame = odtc.read(pl.read_parquet(odd), ignore=list(ODD), hold_out=0.25)
@@ -75,7 +75,7 @@ def test_a_model_file_is_decoded_from_data_with_ignored_columns(odd, monkeypatch
     [
         ({"ignore": ["numb"]}, "expected `ignore` to name a column"),
         ({"ignore": ["y"], "target": "y"}, "which `target` names, too"),
-        ({"ignore": ["gap"], "aside": ["gap"]}, "which `aside` names, too"),
+        ({"ignore": ["gap"], "auxiliary": ["gap"]}, "which `auxiliary` names, too"),
     ],
 )
 def test_what_cannot_be_ignored_is_refused(odd, how, said):

@@ -31,10 +31,12 @@ def test_the_leaf_takes_the_cheapest_label_that_keeps_them(depth, cells):
     assert (dear.predict(cells[:1]).tolist(), dear.objective_) == ([1], 0.5)
     groups = np.array(["p", "q"] * 3)
     side = pytest.importorskip("pandas").Series(groups, name="side")
-    fair = odtc.OptimalTreeClassifier(depth, constraints="group_accuracy[group=side] >= 0.6").fit(cells, Y, aside=side)
+    fair = odtc.OptimalTreeClassifier(depth, constraints="group_accuracy[group=side] >= 0.6").fit(
+        cells, Y, auxiliary=side
+    )
     assert fair.objective_ == 1
     with pytest.raises(NoSolutionError, match="group_accuracy"):
-        odtc.OptimalTreeClassifier(depth, constraints="group_accuracy[group=side] >= 0.7").fit(cells, Y, aside=side)
+        odtc.OptimalTreeClassifier(depth, constraints="group_accuracy[group=side] >= 0.7").fit(cells, Y, auxiliary=side)
 
 
 @pytest.mark.parametrize(("depth", "cells"), [(0, X), (2, SAME)])

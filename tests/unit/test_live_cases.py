@@ -39,7 +39,7 @@ SUMS = (
 @st.composite
 def searched(draw):
     """A small problem with one or two sums to keep, after its search, and what the best tree costs."""
-    problem = draw(problems(("dpflow", draw(st.sampled_from([{}, {"lambda": 0.25}]))), depths=(2,), aside=True))
+    problem = draw(problems(("dpflow", draw(st.sampled_from([{}, {"lambda": 0.25}]))), depths=(2,), auxiliary=True))
     assume(problem.encoded.n_candidate_splits <= 5)
     names = draw(st.lists(st.sampled_from(SUMS), min_size=1, max_size=2))
     try:

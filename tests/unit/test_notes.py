@@ -201,13 +201,13 @@ def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
             for at in range(30)
         )
     )
-    said = odtc("inspect", "few.csv", "--aside", "group", "--json", folder=tmp_path)
+    said = odtc("inspect", "few.csv", "--auxiliary", "group", "--json", folder=tmp_path)
     assert said.code == 0, said.err
     columns = {column["name"]: column for column in said.facts["columns"]}
     assert (said.facts["n_rows"], said.facts["n_rows_incomplete"]) == (30, 1)
     assert (columns["age"]["kind"], columns["age"]["distinct"], columns["age"]["missing"]) == ("numeric", 6, 1)
     assert (columns["age"]["tests"], columns["colour"]["tests"]) == (5, 3)  # between six numbers; one a colour
-    assert columns["group"]["role"] == "aside" and columns["y"]["values"] == "yes (24), no (6)"
+    assert columns["group"]["role"] == "auxiliary" and columns["y"]["values"] == "yes (24), no (6)"
     shown = odtc("inspect", "few.csv", folder=tmp_path).out
     assert all(name in shown for name in columns) and "--encoding auto: 8 different tests" not in shown.replace(
         " different", ""

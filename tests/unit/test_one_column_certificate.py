@@ -33,7 +33,7 @@ BESIDE = (
 
 
 def drawn(seed: int, folder, words: bool = False) -> Dataset:
-    """Rows of a file: two columns of few numbers, of which some lack, or one of words, and a column aside."""
+    """Rows of a file: two columns of few numbers, of which some lack, or one of words, and an auxiliary column."""
     rng, file = np.random.default_rng(seed), folder / f"drawn{seed}.csv"
     n = int(rng.integers(8, 12))
     a, b, side = rng.integers(0, 5, n), rng.integers(0, 4, n), rng.choice(list("pq"), n)
@@ -44,7 +44,7 @@ def drawn(seed: int, folder, words: bool = False) -> Dataset:
     weight = rng.choice([1, 1, 2, 0.5], n)
     lines = [f"{one},{two},{s},{w:g},{k}" for one, two, s, w, k in zip(first, second, side, weight, y)]
     file.write_text("\n".join(["a,b,side,w,class", *lines]) + "\n")
-    return read(file, "class", weights="w", aside=("side",), missing="separate")
+    return read(file, "class", weights="w", auxiliary=("side",), missing="separate")
 
 
 def cheapest(facts: dict, data: Dataset) -> int | None:

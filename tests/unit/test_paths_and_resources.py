@@ -29,7 +29,7 @@ FORMS = [{}, {"fix": "false"}, {"lambda": 0.25}]
 def both(draw, params):
     """A problem with a constraint on answers, and one or two on what is asked."""
     form = ("dpflow", params)
-    problem = draw(problems(form, most_rows=8, most_classes=draw(st.integers(2, 3)), aside=True, by_class=True))
+    problem = draw(problems(form, most_rows=8, most_classes=draw(st.integers(2, 3)), auxiliary=True, by_class=True))
     kinds = [
         "answers",
         *draw(

@@ -523,7 +523,13 @@ ERRORS = {
     "blank name": ("d.csv", "a, ,y\n1, ,q\n1,2,p\n", {}, DataError, ["blank", "column 2", "'2' in row 2"]),
     "blank name quoted": ("d.csv", 'a,"",y\n"1",,q\n1,2,p\n', {}, DataError, ["blank", "column 2", "'2' in row 2"]),
     "a list as text": ("d.csv", PLAIN, {"ignore": "a,b"}, ChoiceError, ["'a,b' as one name", "['a', 'b']"]),
-    "a list aside as text": ("d.csv", PLAIN, {"aside": "a, b"}, ChoiceError, ["'a, b' as one name", "['a', 'b']"]),
+    "auxiliary columns as one text": (
+        "d.csv",
+        PLAIN,
+        {"auxiliary": "a, b"},
+        ChoiceError,
+        ["'a, b' as one name", "['a', 'b']"],
+    ),
     "gzip cut": ("d.csv.gz", gzip.compress(PLAIN.encode())[:-9], {}, DataError, ["gzip"]),
     "gzip none": ("d.csv.gz", PLAIN, {}, DataError, ["gzip"]),
     "gzip spoilt": ("d.csv.gz", gzip.compress(PLAIN.encode())[:12] + b"\xff" * 30, {}, DataError, ["gzip"]),
@@ -724,14 +730,14 @@ def test_a_column_called_by_a_pattern_is_that_column_alone(name, suffix, tmp_pat
         head += "".join(f"@attribute '{one}' numeric\n" for one in (name, "b1"))
         head += "@attribute y {0,1}\n@attribute z {0,1}\n@data\n"
     path = written(tmp_path, head + lines, f"d.{suffix}")
-    for more in ({}, {"ignore": ["b1", "z"]}, {"weights": name, "ignore": ["z"]}, {"aside": ["b1"]}):
+    for more in ({}, {"ignore": ["b1", "z"]}, {"weights": name, "ignore": ["z"]}, {"auxiliary": ["b1"]}):
         data = read(path, target="y", **more)
         found = dict(zip((feature.name for feature in data.features), data.X.T.tolist()))
         if "weights" in more:
             assert set(found) == {"b1"} and data.weight.tolist() == [0.5, 2.5, 4.5]
         else:
             assert found[name] == [0.5, 2.5, 4.5] and data.y.tolist() == [0, 1, 0]
-            assert set(found) == {name, "b1", "z"} - {*more.get("ignore", ()), *more.get("aside", ())}
+            assert set(found) == {name, "b1", "z"} - {*more.get("ignore", ()), *more.get("auxiliary", ())}
             again = read_rows(path, data.features, data.classes, data.target)
             np.testing.assert_array_equal(again.X, data.X)
 

@@ -205,7 +205,14 @@ def test_the_rows_of_the_old_tree_are_found_by_its_record(tmp_path):
 
 # A value of every field of a specification that is not its default.
 OTHER = {
-    **{"target": "y", "categorical": ("a",), "numeric": ("b",), "missing": "separate", "weights": "w", "aside": ("g",)},
+    **{
+        "target": "y",
+        "categorical": ("a",),
+        "numeric": ("b",),
+        "missing": "separate",
+        "weights": "w",
+        "auxiliary": ("g",),
+    },
     **{"ignore": ("i",), "ordered": ("s=a<b",), "decimal": ",", "missing_mark": ("-9",), "hold_out": 0.25},
     **{"header": False, "separator": ";", "comment": "#", "skip_lines": 2, "on_bad_line": "skip", "only_missing": "-9"},
     **{"text_encoding": "cp1252", "sheet": "two", "labels": "codes.csv"},
@@ -264,7 +271,16 @@ def grouped(folder):
         frame.to_csv(folder / name, index=False)
 
 
-CONSTRAINED = ("--aside", "g", "--constraint", "leaf_rows >= 12", "--constraint", "leaves <= 3", "--time-limit", "40")
+CONSTRAINED = (
+    "--auxiliary",
+    "g",
+    "--constraint",
+    "leaf_rows >= 12",
+    "--constraint",
+    "leaves <= 3",
+    "--time-limit",
+    "40",
+)
 
 
 def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs(tmp_path):
@@ -278,7 +294,7 @@ def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs
     tree = odtc.read_tree(tmp_path / "new.tree.json")
     assert tree.n_leaves <= 3 and min(sum(leaf.rows) for leaf in tree.leaves()) >= 12
     assert "g" not in {tree.features[j].name for j in tree.used}
-    for part in ("inherited", "leaf_rows >= 12", parity, "--aside g", "--time-limit 40"):
+    for part in ("inherited", "leaf_rows >= 12", parity, "--auxiliary g", "--time-limit 40"):
         assert part in said.err
     again = command(
         "refit", "new.tree.json", "now.csv", "-o", "third", "--max-branch-nodes", 1, "--json", folder=tmp_path
@@ -307,7 +323,7 @@ def test_a_refit_inherits_from_a_model_that_a_solver_solved(tmp_path, solver):
     said = command("refit", "old.tree.json", "now.csv", "-o", "new", "--json", folder=tmp_path)
     assert said.code == 0, said.err
     assert [one["constraint"] for one in said.facts["kept"]] == ["leaf_rows >= 12", "leaves <= 3"]
-    assert said.facts["model"] == "flowoct" and "--aside g" in said.err
+    assert said.facts["model"] == "flowoct" and "--auxiliary g" in said.err
 
 
 def test_a_refit_inherits_the_confidence(tmp_path):

@@ -238,7 +238,7 @@ def test_a_sum_that_is_bounded_on_both_sides_is_two_rows_of_a_file(tmp_path, fix
         "dpflow",
         2,
         encoding="onehot",
-        reading={"aside": ("g",)},
+        reading={"auxiliary": ("g",)},
         params={"fix": fix},
         constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",),
     )
@@ -251,7 +251,7 @@ def test_a_sum_that_is_bounded_on_both_sides_is_two_rows_of_a_file(tmp_path, fix
         "flowoct",
         2,
         encoding="onehot",
-        reading={"aside": ("g",)},
+        reading={"auxiliary": ("g",)},
         constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",),
     )
     assert model.problem.module.objective(model.problem, heap) == peer.facts["objective"]

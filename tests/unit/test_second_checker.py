@@ -97,7 +97,7 @@ CASES = {
     "iris-intervals": (CHECKOUT / "examples/iris/iris.csv", dict(params={"intervals": "true"}), {}, 3),
     "iris-thresholds": (CHECKOUT / "examples/iris/iris.csv", {}, {}, 3),
     "iris-least": (CHECKOUT / "examples/iris/iris.csv", dict(constraints=("leaf_rows >= 4",)), {}, 3),
-    "mixed-drop": (None, {}, dict(weights="w", aside=("site",)), 2),
+    "mixed-drop": (None, {}, dict(weights="w", auxiliary=("site",)), 2),
     "mixed-separate": (None, {}, dict(missing="separate", categorical=("size",)), 2),
     "mixed-depth-1": (None, dict(cost="n:p=3,p:n=0.5"), dict(missing="separate", weights="w"), 1),
 }
@@ -273,9 +273,9 @@ def test_both_refuse_an_order_that_is_not_that_of_the_data(forged, tmp_path):
 
 
 def table_of(data) -> str:
-    """The rows of a small data set, its column aside and its weights, as a file of comma-separated values."""
+    """The rows of a small data set, its auxiliary column and its weights, as a file of comma-separated values."""
     lines = ["f0,f1,f2,side,w,y"]
-    for row, klass, weight, (side,) in zip(data.X, data.y, data.weight, data.aside_X):
+    for row, klass, weight, (side,) in zip(data.X, data.y, data.weight, data.auxiliary_X):
         cells = [f"{row[0]:g}", f"{row[1]:g}", "abc"[int(row[2])], "pqr"[int(side)], f"{weight:g}", data.classes[klass]]
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
@@ -293,7 +293,7 @@ def test_both_say_the_same_of_certificates_under_constraints(seed, tmp_path):
     sets = (*SETS, *UNSATISFIED)[seed::4]
     data = small(seed)
     file.write_text(table_of(data))
-    data = odtc.read(file, "y", weights="w", aside=("side",))
+    data = odtc.read(file, "y", weights="w", auxiliary=("side",))
     for texts in sets:
         depth = 4 if "splits <= 2" in texts else 2  # both look no deeper than there may be different tests
         problem = pipeline.pose(data, "dpflow", depth, encoding="auto", constraints=texts, cost="no:yes=2,yes:no=1")
@@ -313,7 +313,7 @@ def test_both_look_no_deeper_than_there_may_be_branch_nodes(texts, tmp_path):
     """A tree of two branch nodes has depth 2 at most: at depth 6 neither search nor checks end soon."""
     file, data = tmp_path / "small.csv", small(3)
     file.write_text(table_of(data))
-    data = odtc.read(file, "y", weights="w", aside=("side",))
+    data = odtc.read(file, "y", weights="w", auxiliary=("side",))
     deep, flat = (pipeline.pose(data, "dpflow", depth, encoding="auto", constraints=texts) for depth in (6, 2))
     facts = json.loads(json.dumps(certify_constrained(deep)[0]))
     assert facts["depth"] == 6 and facts["claim"] == certify_constrained(flat)[0]["claim"]
@@ -342,7 +342,7 @@ def test_both_say_the_same_over_many_thresholds(depth, texts, tmp_path):
     y = np.where(np.nan_to_num(X).sum(axis=1) + rng.normal(size=105) > 0, "yes", "no")
     cells = [["" if np.isnan(v) else str(v) for v in row] for row in X]
     file.write_text("f0,f1,f2,side,y\n" + "".join(",".join([*c, s, k]) + "\n" for c, s, k in zip(cells, side, y)))
-    data = odtc.read(file, "y", missing="separate", aside=("side",))
+    data = odtc.read(file, "y", missing="separate", auxiliary=("side",))
     facts = json.loads(json.dumps(certify_constrained(pipeline.pose(data, "dpflow", depth, constraints=texts))[0]))
     assert len(facts["tests"]) >= 300
     lower = {"claim": None if facts["claim"] is None else facts["claim"] + 1}
@@ -357,7 +357,7 @@ def test_both_say_the_same_over_many_thresholds(depth, texts, tmp_path):
 def test_a_kind_that_the_second_checker_does_not_know_is_said(tmp_path):
     file = tmp_path / "small.csv"
     file.write_text(table_of(small(1)))
-    data = odtc.read(file, "y", weights="w", aside=("side",))
+    data = odtc.read(file, "y", weights="w", auxiliary=("side",))
     facts = certify_constrained(pipeline.pose(data, "dpflow", 1, encoding="auto", constraints=("leaf_rows >= 2",)))[0]
     facts = json.loads(json.dumps(facts)) | {"constraints": ["leaf_gold >= 2"]}
     assert asked([facts], file) == [

@@ -51,7 +51,7 @@ def drawn(folder, seed: int, task: str, **words):
     file.write_text("\n".join(map(",".join, cells)) + "\n")
     how = {"task": task, "missing": "separate" if seed % 2 else "drop"}
     how |= {"weights": "w"} if seed % 3 else {}
-    how |= {"aside": ("site",)} if seed % 4 == 1 else {"categorical": ("x",)} if seed % 4 == 2 else {}
+    how |= {"auxiliary": ("site",)} if seed % 4 == 1 else {"categorical": ("x",)} if seed % 4 == 2 else {}
     how |= {"target": "y"} if task == "regression" else {"time": "time", "event": words.get("event", "event")}
     return read(file, **how), file
 

@@ -182,9 +182,12 @@ def test_what_a_path_violates_is_told_with_its_place():
 def test_groups_are_those_of_their_words():
     """Names of columns may hold signs of the words; cells that are missing are a group of their own."""
     cells = np.array([[0, 1, 0], [1, 0, 1], [2, np.nan, 2], [np.nan, 1, 1]])
-    aside = {"aside": (Feature("s<=t", CATEGORICAL, ("p|q", "q")),), "aside_X": np.array([[0.0], [1], [0], [1]])}
+    auxiliary = {
+        "auxiliary": (Feature("s<=t", CATEGORICAL, ("p|q", "q")),),
+        "auxiliary_X": np.array([[0.0], [1], [0], [1]]),
+    }
     features = Feature("n", NUMERIC), Feature("c:d", CATEGORICAL, ("u", "v:w")), Feature("e", CATEGORICAL, tuple("xyz"))
-    data = Dataset("groups", cells, np.array([0, 1, 0, 1]), features, ("k", "l"), np.ones(4), **aside)
+    data = Dataset("groups", cells, np.array([0, 1, 0, 1]), features, ("k", "l"), np.ones(4), **auxiliary)
     rows = _Rows(data, np.ones(4, np.int64), np.zeros((4, 2), np.int64), 1)
     for text, wanted in {
         "n": ({0}, {1}, {2}, {3}),

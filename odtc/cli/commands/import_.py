@@ -13,7 +13,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.workflow.specification import ReadingSpec
 
 
-@takes(Part(ReadingSpec, leave=("aside", "hold_out")))
+@takes(Part(ReadingSpec, leave=("auxiliary", "hold_out")))
 def import_(
     file: Annotated[
         Path,

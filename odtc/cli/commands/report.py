@@ -41,7 +41,7 @@ def report(
             "--group",
             metavar="COLUMN",
             help="Compare the rows of each value of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; may be "
-            "repeated. Columns set aside that have few values are compared unasked.",
+            "repeated. Auxiliary columns that have few values are compared unasked.",
         ),
     ] = [],
     data: MovedData = None,

@@ -22,7 +22,7 @@ CHANGED = {
 
 @takes(
     Part(ModelSpec, only=("select", "depth", "model", "params", "encoding"), changed=CHANGED),
-    Part(ReadingSpec, leave=("aside",), hidden=("task", *TASK_FIELDS)),
+    Part(ReadingSpec, leave=("auxiliary",), hidden=("task", *TASK_FIELDS)),
     Part(SolvingSpec, only=("time_limit",)),
 )
 def select(
@@ -61,7 +61,7 @@ def select(
     expect_rounds(several, spec, test)
     dataset = read_in_time(spec, data)
     for note in data_notes(dataset):
-        console.say(note.replace("--aside", "--ignore"))  # what is set aside is no part of the file
+        console.say(note.replace("--auxiliary", "--ignore"))  # what is set aside is no part of the file
     path = o or Path(f"{dataset.name}_selected.csv")
     require_writable(path, data)
     done = None

@@ -49,7 +49,7 @@ class RankedTests:
         self.encoded, self.scales = encoded, Scales.of(encoded)
         rows, columns = self.scales.rank.shape
         fewer = (
-            f"set columns aside ({option('aside')}), train on part of the rows ({option('select')}, "
+            f"name auxiliary columns ({option('auxiliary')}), train on part of the rows ({option('select')}, "
             f"{option('hold_out')}), or take {option('model', 'cart')}"
         )
         require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", fewer)

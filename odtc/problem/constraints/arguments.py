@@ -44,8 +44,8 @@ def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:
         If the text is not on one line.
     """
     plain = tuple(cell.strip() for cell in next(csv.reader([text], skipinitialspace=True), []))
-    aside = encoded.dataset.aside if encoded.dataset is not None else ()
-    columns = {feature.name for feature in (*encoded.features, *aside)}
+    auxiliary = encoded.dataset.auxiliary if encoded.dataset is not None else ()
+    columns = {feature.name for feature in (*encoded.features, *auxiliary)}
     pieces = text.split(",")
     whole = _whole(pieces, columns, columns | {*encoded.classes}) if len(pieces) <= MOST_PIECES else ()
     found = [plain, _quoted(text), *islice(whole, MOST_WAYS)]

@@ -163,7 +163,7 @@ def tried_groups(encoded: Encoded, name: str) -> list[str]:
 def group_texts(encoded: Encoded) -> list[str]:
     """The groups of rows by each column of the data, and by some of its levels against the others."""
     data = encoded.dataset
-    return [column for feature in (*data.aside, *data.features) for column in (feature.name, *_parts(feature))]
+    return [column for feature in (*data.auxiliary, *data.features) for column in (feature.name, *_parts(feature))]
 
 
 def tried_counts(name: str, least: int = 0) -> list[str]:
@@ -184,7 +184,7 @@ def _parts(feature: Feature) -> list[str]:
 def _groups(data: Dataset, text: str) -> list[Any]:
     """The group of each row of the data; None for rows that lack the cell, which are a group of their own."""
     name, _, levels = text.partition(":")
-    for features, cells in ((data.features, data.X), (data.aside, data.aside_X)):
+    for features, cells in ((data.features, data.X), (data.auxiliary, data.auxiliary_X)):
         for place, feature in enumerate(features):
             if feature.name == name:
                 values = [None if cell != cell else cell for cell in cells[:, place].tolist()]

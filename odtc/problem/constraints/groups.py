@@ -89,7 +89,7 @@ def example_of(encoded: Encoded) -> str:
     dataset, least = encoded.dataset, (np.inf, "COLUMN")
     if dataset is None:
         return encoded.groups[0].text if encoded.groups else "COLUMN"
-    for features, table in ((dataset.aside, dataset.aside_X), (dataset.features, dataset.X)):
+    for features, table in ((dataset.auxiliary, dataset.auxiliary_X), (dataset.features, dataset.X)):
         for feature, cells in zip(features, table.T):
             values = np.unique(cells[~np.isnan(cells)])
             if 2 <= len(values) < least[0]:
@@ -113,7 +113,7 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
     """(group int (data rows,), names) of the groups of a text; the errors are those of `groups`."""
     columns = {
         feature.name: (feature, X)
-        for features, cells in ((dataset.features, dataset.X), (dataset.aside, dataset.aside_X))
+        for features, cells in ((dataset.features, dataset.X), (dataset.auxiliary, dataset.auxiliary_X))
         for feature, X in zip(features, cells.T)
     }
     if text in columns:
@@ -136,7 +136,7 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
     raise ChoiceError(
         f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}: the data has no column "
         f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are no features "
-        f"are named in {option('aside')})"
+        f"are named in {option('auxiliary')})"
     )
 
 

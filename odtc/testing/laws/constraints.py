@@ -57,7 +57,7 @@ def refused(member, under, trial: Trial) -> None:
 
 
 def searched(member, form, trial: Trial) -> None:
-    problem = trial.draw(problems(form, depths=(1, 2, 2), most_rows=7, aside=True))
+    problem = trial.draw(problems(form, depths=(1, 2, 2), most_rows=7, auxiliary=True))
     trial.skip_unless(problem.encoded.n_candidate_splits <= MOST_TESTS)
     try:
         problem = posed(problem, [trial.draw(st.sampled_from(member.tries(problem.encoded)))])

@@ -98,7 +98,7 @@ class _Rows:
         data = self.dataset
         columns = {
             feature.name: (feature, values)
-            for features, cells in ((data.features, data.X), (data.aside, data.aside_X))
+            for features, cells in ((data.features, data.X), (data.auxiliary, data.auxiliary_X))
             for feature, values in zip(features, cells.T)
         }
         if text in columns:

@@ -162,7 +162,7 @@ def seen_before(trained: Dataset, labelled: Dataset) -> str:
 
 
 def _row_texts(rows: Dataset) -> list[bytes]:
-    cells = np.column_stack([rows.X, rows.aside_X, rows.y.astype(float)])
+    cells = np.column_stack([rows.X, rows.auxiliary_X, rows.y.astype(float)])
     return [row.tobytes() for row in np.ascontiguousarray(cells)]
 
 
@@ -341,7 +341,7 @@ def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree 
     ):
         return "rows count by weight, and the test is one of rows"
     for text in given.module.compared(given):
-        for features, cells in ((data.features, data.X), (data.aside, data.aside_X)):
+        for features, cells in ((data.features, data.X), (data.auxiliary, data.auxiliary_X)):
             for feature, column in zip(features, cells.T):
                 if text.startswith(feature.name) and feature.kind != NUMERIC and (column < 0).any():
                     return f"test rows have levels of {feature.name!r} that no training row has"
@@ -361,7 +361,7 @@ def _groups_of_both(problem: Problem, data: Dataset, text: str) -> Groups:
     no row shows their rates."""
     of, names = members(data, text)
     known = list(groups(problem.encoded, text).names)
-    for feature in (*data.features, *data.aside):
+    for feature in (*data.features, *data.auxiliary):
         if feature.name == text and feature.kind != NUMERIC:
             known += map(feature.show, range(len(feature.levels)))
     weight = {name: np.zeros(data.n_rows) for name in known}

@@ -146,7 +146,7 @@ def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str,
     return replace(
         rows,
         X=rows.X[of],
-        aside_X=rows.aside_X[of],
+        auxiliary_X=rows.auxiliary_X[of],
         y=action.astype(np.int32),
         weight=votes[of, action],
         classes=actions,

@@ -3,7 +3,7 @@ predicted c] / W_g.
 
 w_ig is the weight of what row i stands for of group g, W_g the sum of these; each difference of two groups
 is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and the
-others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
+others, `COLUMN<=NUMBER`; the column may be one that is no feature (--auxiliary).
 """
 
 from odtc.data.encoding import Encoded

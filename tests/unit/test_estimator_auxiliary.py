@@ -1,4 +1,4 @@
-"""Columns set aside in `fit`: constraints name them, no test asks them, and `predict` does without them."""
+"""Auxiliary columns in `fit`: constraints name them, no test asks them, and `predict` does without them."""
 
 import numpy as np
 import pandas as pd
@@ -29,44 +29,44 @@ def parity(said, sex) -> float:
 
 
 def test_the_tree_keeps_parity_between_groups_that_it_does_not_ask(people):
-    X, y, aside = people
+    X, y, auxiliary = people
     free = OptimalTreeClassifier(2).fit(X, y)
-    fair = OptimalTreeClassifier(2, constraints=PARITY).fit(X, y, aside=aside)
-    sex = aside["sex"].to_numpy()
+    fair = OptimalTreeClassifier(2, constraints=PARITY).fit(X, y, auxiliary=auxiliary)
+    sex = auxiliary["sex"].to_numpy()
     assert parity(free.predict(X), sex) > 0.1 >= parity(fair.predict(X), sex)
     assert fair.is_optimal_ and fair.objective_ >= free.objective_ and fair.n_features_in_ == 2
-    assert all(check.passed for check in fair.verify(X, y, aside=aside))
-    named = odtc.fit(pd.concat([X, aside, pd.Series(y, name="y")], axis=1), aside=["sex"], constraints=[PARITY])
+    assert all(check.passed for check in fair.verify(X, y, auxiliary=auxiliary))
+    named = odtc.fit(pd.concat([X, auxiliary, pd.Series(y, name="y")], axis=1), auxiliary=["sex"], constraints=[PARITY])
     assert named.facts["objective"] == fair.objective_
 
 
 def test_a_series_polars_and_a_pipeline_say_the_same(people):
-    X, y, aside = people
+    X, y, auxiliary = people
     learner = OptimalTreeClassifier(2, constraints=PARITY)
-    want = learner.fit(X, y, aside=aside).predict(X).tolist()
-    assert learner.fit(X, y, aside=aside["sex"]).predict(X).tolist() == want
-    assert learner.fit(X, y, aside=pl.DataFrame(aside.to_dict("list"))).predict(X).tolist() == want
+    want = learner.fit(X, y, auxiliary=auxiliary).predict(X).tolist()
+    assert learner.fit(X, y, auxiliary=auxiliary["sex"]).predict(X).tolist() == want
+    assert learner.fit(X, y, auxiliary=pl.DataFrame(auxiliary.to_dict("list"))).predict(X).tolist() == want
     assert (
-        learner.fit(pl.DataFrame(X.to_dict("list")), y, aside=pl.DataFrame(aside.to_dict("list"))["sex"])
+        learner.fit(pl.DataFrame(X.to_dict("list")), y, auxiliary=pl.DataFrame(auxiliary.to_dict("list"))["sex"])
         .predict(pl.DataFrame(X.to_dict("list")))
         .tolist()
         == want
     )
     pipe = make_pipeline(FunctionTransformer(), learner)
-    assert pipe.fit(X, y, optimaltreeclassifier__aside=aside).predict(X).tolist() == want
+    assert pipe.fit(X, y, optimaltreeclassifier__auxiliary=auxiliary).predict(X).tolist() == want
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        (lambda aside: aside.to_numpy(), "a data frame or a series with a name, got ndarray"),
-        (lambda aside: aside.iloc[:5], "got 5 and 200 rows"),
-        (lambda aside: aside.assign(score=1), "none of X, got 'score' in both"),
-        (lambda aside: aside.rename(columns={"sex": "gender"}), "has no column 'sex'"),
-        (lambda aside: None, "has no column 'sex'"),
+        (lambda auxiliary: auxiliary.to_numpy(), "a data frame or a series with a name, got ndarray"),
+        (lambda auxiliary: auxiliary.iloc[:5], "got 5 and 200 rows"),
+        (lambda auxiliary: auxiliary.assign(score=1), "none of X, got 'score' in both"),
+        (lambda auxiliary: auxiliary.rename(columns={"sex": "gender"}), "has no column 'sex'"),
+        (lambda auxiliary: None, "has no column 'sex'"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(people, change, words):
-    X, y, aside = people
+    X, y, auxiliary = people
     with pytest.raises(ValueError, match=words):
-        OptimalTreeClassifier(1, constraints=PARITY).fit(X, y, aside=change(aside))
+        OptimalTreeClassifier(1, constraints=PARITY).fit(X, y, auxiliary=change(auxiliary))
