@@ -1,4 +1,4 @@
-"""The exact number of trees near the best, over binary tests beside tree-praxis, and over all thresholds.
+"""The exact number of near-optimal trees, over binary tests beside tree-praxis, and over all thresholds.
 
     python -m benchmarks.near_optimal [--small] [--limit 45] [--only compas_6172,…]
 

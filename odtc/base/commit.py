@@ -36,7 +36,15 @@ LONGEST = 200  # bytes of a stem in the name of its journal
 LARGEST = 1 << 20  # bytes of a journal: one of ours has a few lines
 # Ends of the names that a journal may give to a file, and of files that it may remove; others change one by one.
 REMOVED = (
-    *(".odt.json", ".run.json", ".tree.json", ".pool.json", ".near.json", ".certificate.json", ".frontier.json"),
+    *(
+        ".odt.json",
+        ".run.json",
+        ".tree.json",
+        ".pool.json",
+        ".near-optimal.json",
+        ".certificate.json",
+        ".frontier.json",
+    ),
     *(".columns.json", ".sol", ".slx", ".mst", ".html"),
 )
 MOVED = (*REMOVED, ".mps", ".lp", ".mps.gz", ".lp.gz", ".log")

@@ -8,7 +8,7 @@ KINDS = {
     ".odt.json": "a manifest; name the solution file that belongs to it",
     ".run.json": "the record of a run; name the solution file or the tree of the run",
     ".pool.json": "a list of trees, which `odtc show` reads",
-    ".near.json": "the trees near the best, which `odtc show` reads",
+    ".near-optimal.json": "the near-optimal trees, which `odtc show` reads",
     ".frontier.json": "the points of a frontier with their trees, which `odtc verify` checks",
     ".mps": "a model file, which `odtc solve` reads",
     ".lp": "a model file, which `odtc solve` reads",

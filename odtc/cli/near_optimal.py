@@ -15,8 +15,8 @@ Within = Annotated[
         "--within",
         metavar="E",
         help="Count all trees whose objective is at most E above the best (5%: that share of it), and write figures, a "
-        "sample and their graph to STEM.near.json; with --pool, only such trees are listed; under constraints on more "
-        "than rows of leaves up to 1,000 are listed without it.",
+        "sample and their graph to STEM.near-optimal.json; with --pool, only such trees are listed; under constraints "
+        "on more than rows of leaves up to 1,000 are listed without it.",
     ),
 ]
 Using = Annotated[

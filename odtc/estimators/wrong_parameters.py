@@ -7,7 +7,7 @@ from odtc.base.text import did_you_mean
 _WEIGHTS = "weights of rows are given to fit(…, sample_weight=…)"
 _COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tree may not ask"
 _MARKS = "replace them by NaN or None in X"
-_NEAR = "trees near the best are counted by odtc.near_optimal(X, y, within=…)"
+_NEAR = "near-optimal trees are counted by odtc.near_optimal(X, y, within=…)"
 # What people write by the command line, by scikit-learn or by other packages, and what they find it under.
 MEANT = {
     "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as with "

@@ -80,7 +80,7 @@ class Run:
     said: board.Claim | None = None  # what is known of the proof of a tree without a fit
     assured: AssuredRecord | None = None  # what was said of new rows, if the run had a confidence
     certificate: str = ""  # the name of the certificate beside the run, if there is one
-    near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
+    near: NearOptimalSet | None = None  # the near-optimal trees, if they were counted (STEM.near-optimal.json)
     searched: SearchedAgain | None = None  # what a search of some seconds derives again, if one was asked for
 
     @property

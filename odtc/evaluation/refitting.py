@@ -315,7 +315,7 @@ def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | 
 
 
 def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool]:
-    """Trees near the best, as far as the formulation ranks them, and whether these are all."""
+    """Near-optimal trees, as far as the formulation ranks them, and whether these are all."""
     if not problem.module.can(NearOptimal):
         return [], False
     try:

@@ -359,7 +359,7 @@ class Ranking(Protocol):
 
 
 class NearOptimal(Protocol):
-    """A formulation that finds the trees near the best (`odtc fit --pool`)."""
+    """A formulation that finds the near-optimal trees (`odtc fit --pool`)."""
 
     @abstractmethod
     def expect_ranking(self, problem: Problem) -> None:
@@ -373,7 +373,7 @@ class NearOptimal(Protocol):
 
 
 class NearOptimalTrees(Protocol):
-    """All trees of a problem near the best, counted. (No names of a module: what CountsNearOptimal makes.)"""
+    """All near-optimal trees of a problem, counted. (No names of a module: what CountsNearOptimal makes.)"""
 
     count: int  # trees that were found
     complete: bool  # whether these are all
@@ -397,7 +397,7 @@ class NearOptimalTrees(Protocol):
 
 
 class CountsNearOptimal(Protocol):
-    """A formulation that counts the trees near the best without listing them (`odtc fit --within`)."""
+    """A formulation that counts the near-optimal trees without listing them (`odtc fit --within`)."""
 
     @abstractmethod
     def expect_counting(self, problem: Problem) -> None:

@@ -41,7 +41,7 @@ from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
 OF_A_START = ".start.tree.json"  # the tree of a start that is left of a run whose solver failed
-NEAR_BEST = (".pool.json", ".near.json")  # trees near the best
+NEAR_BEST = (".pool.json", ".near-optimal.json")  # near-optimal trees
 OF_A_MODEL = (
     ".sol",
     ".run.json",
@@ -220,7 +220,7 @@ def forget_solution(stem) -> None:
 
 
 def forget_near_optimal(stem) -> None:
-    """Removes the trees near the best of an earlier run of this stem: they would pass for those of this run."""
+    """Removes the near-optimal trees of an earlier run of this stem: they would pass for those of this run."""
     for suffix in NEAR_BEST:
         remove(f"{stem}{suffix}")
 

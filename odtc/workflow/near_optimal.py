@@ -67,7 +67,7 @@ def expect_pool(problem: Problem, most: int, within: float | str | None = None) 
     """Raises ChoiceError if there is no such pool: of a model that cannot rank trees, or under constraints."""
     if not problem.module.can(NearOptimal):
         raise ChoiceError(
-            f"{problem.formulation} cannot rank the trees near the best; use "
+            f"{problem.formulation} cannot rank the near-optimal trees; use "
             f"{option('model', *FORMULATIONS.able(NearOptimal))}"
         )
     problem.module.expect_ranking(problem)
@@ -89,7 +89,7 @@ def pool_size(problem: Problem, most: int | None, within: float | str | None) ->
 
 
 def expect_pool_options(problem: Problem, most: int | None, within: float | str | None) -> None:
-    """Raises ChoiceError if the options ask for a pool, or a count of the trees near the best, that there cannot be;
+    """Raises ChoiceError if the options ask for a pool, or a count of the near-optimal trees, that there cannot be;
     `most` is None if they ask for no pool."""
     if most is not None:
         expect_pool(problem, most, within)

@@ -1,4 +1,4 @@
-"""All trees near the best, as figures and a file: how many, by objective and leaves, what columns matter, a sample.
+"""All near-optimal trees, as figures and a file: how many, by objective and leaves, what columns matter, a sample.
 
 Importance of a column is model reliance (Fisher, Rudin & Dominici 2019, "All Models are Wrong, but Many are Useful"):
 by how much the loss of a tree rises if the column's cells are exchanged among the rows, on average over all
@@ -29,7 +29,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 
 SCHEMA = "odtc.near-optimal/1"
-SUFFIX = ".near.json"
+SUFFIX = ".near-optimal.json"
 SAMPLED = 100  # trees of the sample in a file
 LISTED = 1000  # lines of a table in a file
 GRAPH = 0.5  # of the time that is left, for the graph
@@ -68,7 +68,7 @@ class Within:
 
 @dataclass(frozen=True, repr=False)
 class NearOptimalSet:
-    """All trees near the best.
+    """All near-optimal trees.
 
     Attributes
     ----------
@@ -182,10 +182,10 @@ class NearOptimalSet:
 
 
 def expect_within(problem: Problem, within) -> Within:
-    """Raises ChoiceError if the trees near the best of a problem cannot be counted."""
+    """Raises ChoiceError if the near-optimal trees of a problem cannot be counted."""
     if not problem.module.can(CountsNearOptimal):
         raise ChoiceError(
-            f"{problem.formulation} cannot count the trees near the best; use "
+            f"{problem.formulation} cannot count the near-optimal trees; use "
             f"{option('model', *FORMULATIONS.able(CountsNearOptimal))}"
         )
     problem.module.expect_ranking(problem)
@@ -196,7 +196,7 @@ def expect_within(problem: Problem, within) -> Within:
 def near_optimal_set(
     problem: Problem, within: float | str, seconds: float | None = None, known: HeapTree | None = None, seed: int = 0
 ) -> NearOptimalSet:
-    """All trees of a problem near the best, counted without listing them.
+    """All near-optimal trees of a problem, counted without listing them.
 
     Parameters
     ----------
@@ -428,7 +428,7 @@ def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> s
 def write_near_optimal_set(
     problem: Problem, within, left: float | None, stem: str, known: HeapTree | None = None
 ) -> tuple[list, str]:
-    """Counts the trees near the best in the seconds that are left, and writes STEM.near.json; its path in a list, and
+    """Counts the near-optimal trees in the seconds that are left, and writes STEM.near-optimal.json; its path in a list, and
     what was found in a sentence."""
     path = Path(f"{stem}{SUFFIX}")
     found = near_optimal_set(problem, within, left, known)

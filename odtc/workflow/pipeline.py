@@ -322,7 +322,7 @@ def near_optimal(
     Returns
     -------
     NearOptimalSet
-        `count`, `facts` (what STEM.near.json holds), `trees` of the sample, `cells(using, without, leaves)`.
+        `count`, `facts` (what STEM.near-optimal.json holds), `trees` of the sample, `cells(using, without, leaves)`.
 
     Raises
     ------

@@ -37,7 +37,7 @@ from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, 
 from odtc.workflow.specification import RunSpec
 
 FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of the model: a start is as good as before
-AFTER = 0.5  # seconds in which trees near the best are counted after an interruption
+AFTER = 0.5  # seconds in which near-optimal trees are counted after an interruption
 
 
 @in_one_thread()

@@ -87,8 +87,8 @@ class FileSink(Sink):
         Whether the model and the solution of every round of a loop are kept, and the files of every round of a
         selection.
     pool, within : int or None, float, str or None
-        How many trees near the best STEM.pool.json shall hold, and how far from it; without `pool`, STEM.near.json
-        counts those within, or if constraints forbid that, STEM.pool.json lists them.
+        How many near-optimal trees STEM.pool.json shall hold, and how far from it; without `pool`,
+        STEM.near-optimal.json counts those within, or if constraints forbid that, STEM.pool.json lists them.
     log : bool
         Whether the solver's log is kept.
     certificate : bool
@@ -117,7 +117,7 @@ class FileSink(Sink):
 
     @property
     def search_part(self) -> float:
-        return 0.5 if self.within is not None or self.pool is not None else 1.0  # the rest is for trees near the best
+        return 0.5 if self.within is not None or self.pool is not None else 1.0  # the rest is for near-optimal trees
 
     @property
     def wants_model(self) -> bool:
@@ -232,7 +232,7 @@ class FileSink(Sink):
         self.files = [*self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
-        with together(self.stem):  # older trees near the best go when the new ones come
+        with together(self.stem):  # older near-optimal trees go when the new ones come
             artifacts.forget_near_optimal(self.stem)
             if self.pool is None and self.within is None:
                 return ""

@@ -76,7 +76,7 @@ def test_what_was_proved_is_told_if_no_file_can_be_written(tmp_path, monkeypatch
 
 @pytest.mark.parametrize(
     ("option", "value", "where", "file"),
-    [("--pool", 2, near_optimal, "m.pool.json"), ("--within", "5%", near_optimal_set, "m.near.json")],
+    [("--pool", 2, near_optimal, "m.pool.json"), ("--within", "5%", near_optimal_set, "m.near-optimal.json")],
 )
 def test_older_trees_near_the_best_stay_until_the_new_ones_are_written(
     tmp_path, monkeypatch, option, value, where, file

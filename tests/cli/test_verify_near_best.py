@@ -1,4 +1,4 @@
-"""`odtc verify` of trees near the best: a list or a count that is not of the run beside it, or false, is refused."""
+"""`odtc verify` of near-optimal trees: a list or a count that is not of the run beside it, or false, is refused."""
 
 import json
 import shutil
@@ -21,11 +21,11 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["m", "m.pool.json", "n", "n.near.json", "all"])
+@pytest.mark.parametrize("name", ["m", "m.pool.json", "n", "n.near-optimal.json", "all"])
 def test_what_a_run_leaves_is_verified(folder, name):
     said = odtc("verify", name, "--json", folder=folder)
     assert said.code == 0 and said.facts["verified"], said.err
-    assert [one["check"] for one in said.facts["checks"]][-1] == ("near" if name.startswith("n") else "pool")
+    assert [one["check"] for one in said.facts["checks"]][-1] == ("near-optimal" if name.startswith("n") else "pool")
     assert "word of the run" not in said.err
 
 
@@ -185,9 +185,11 @@ FORGED = [
 
 @pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
 def test_a_set_that_is_false_is_refused(folder, forge, tmp_path):
-    forged = _forged(folder, tmp_path / "m", "n.near.json", forge)
+    forged = _forged(folder, tmp_path / "m", "n.near-optimal.json", forge)
     said = odtc("verify", "n", folder=forged)
-    assert said.code == 1 and ("near (n.near.json: " in said.err or "is not whole" in said.err), said.err
+    assert said.code == 1 and ("near-optimal (n.near-optimal.json: " in said.err or "is not whole" in said.err), (
+        said.err
+    )
 
 
 def _ended_before_columns(facts):
@@ -206,7 +208,7 @@ def _ended_in_its_sample(facts):
 
 @pytest.mark.parametrize("end", [_ended_before_columns, _ended_in_its_sample])
 def test_a_set_that_its_time_ended_says_less_and_is_no_forgery(folder, end, tmp_path):
-    said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near.json", end))
+    said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near-optimal.json", end))
     assert said.code == 0, said.err
     assert "word of the run" in said.err or end is _ended_before_columns
 
@@ -227,5 +229,5 @@ def test_what_such_a_set_says_is_held_against_the_data(folder, forge, tmp_path):
         _ended_in_its_sample(facts)
         forge(facts)
 
-    said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near.json", both))
-    assert said.code == 1 and "near (n.near.json: " in said.err, said.err
+    said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near-optimal.json", both))
+    assert said.code == 1 and "near-optimal (n.near-optimal.json: " in said.err, said.err

@@ -136,7 +136,7 @@ def made() -> dict[str, list[bytes]]:
         found["tree"], found["pool"] = get("m.tree.json"), get("m.pool.json")
         found["certificate"], found["run-record"] = get("c.json"), [_of_any(*get("b.run.json"))]
         found["near"], found["frontier"], found["columns"] = (
-            get("n.near.json"),
+            get("n.near-optimal.json"),
             get("f.frontier.json", "g.frontier.json", "h.frontier.json"),
             get("k.columns.json"),
         )

@@ -253,7 +253,7 @@ TARGETS: dict[str, tuple[str, Callable[[bytes], None]]] = {
     "manifest": ("manifest", by_path(read_manifest, "m.odt.json")),
     "tree": ("tree", by_path(read_tree, "m.tree.json")),
     "pool": ("pool", by_path(read_pool, "m.pool.json")),
-    "near": ("near", by_path(read_near_optimal_set, "m.near.json")),
+    "near": ("near", by_path(read_near_optimal_set, "m.near-optimal.json")),
     "frontier": ("frontier", by_path(read_frontier, "m.frontier.json")),
     "columns": ("columns", by_path(lambda path: read_columns(path, tiny(), 2, 1), "m.columns.json")),
     "log": ("log", by_path(_log, "m.log")),

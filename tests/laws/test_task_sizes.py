@@ -202,7 +202,7 @@ def test_trees_near_the_best_of_costs_far_below_one_are_counted_by_their_costs(t
         data, words = small_costs(tmp_path, task, exponent)
         done = run_cli("fit", data, *words, "--within", within, "-o", data.with_suffix(""))
         assert done.code == 0, done.err
-        tables.append(json.loads(data.with_suffix(".near.json").read_text())["objectives"])
+        tables.append(json.loads(data.with_suffix(".near-optimal.json").read_text())["objectives"])
     costs = [[cost for cost, _ in table] for table in tables]
     assert len(set(costs[0])) > 3
     plain, small, smaller = ([trees for _, trees in table] for table in tables)

@@ -100,7 +100,7 @@ def test_within_alone_lists_the_trees_that_cannot_be_counted(tmp_path):
     assert command(*words, *kept, "--pool", 1000, "-o", tmp_path / "two").code == 0
     listed, asked = (json.loads((tmp_path / f"{stem}.pool.json").read_text()) for stem in ("one", "two"))
     assert listed["trees"] == asked["trees"] and listed["complete"]
-    assert command(*words, "-o", tmp_path / "free").code == 0 and (tmp_path / "free.near.json").is_file()
+    assert command(*words, "-o", tmp_path / "free").code == 0 and (tmp_path / "free.near-optimal.json").is_file()
 
 
 def test_a_pool_says_that_one_of_trees_alike_is_listed(tmp_path):

@@ -1,4 +1,4 @@
-"""What a check of trees near the best says of each single figure that is false, and of what it cannot derive."""
+"""What a check of near-optimal trees says of each single figure that is false, and of what it cannot derive."""
 
 import copy
 import json
@@ -187,7 +187,7 @@ def test_a_file_without_trees_is_refused(done, tmp_path):
 
 
 def write(folder, name, found):
-    (folder / name).write_text(json.dumps(found.facts if name.endswith(".near.json") else found.to_json()))
+    (folder / name).write_text(json.dumps(found.facts if name.endswith(".near-optimal.json") else found.to_json()))
     return folder / name
 
 
@@ -195,7 +195,7 @@ def test_a_file_is_named_in_what_is_held_and_in_what_is_the_word_of_the_run(done
     near = near_optimal_set(done.problem, 2.0)
     for found, kind, word in (
         (pool, "pool", OTHERS),
-        (near, "near", "how many trees there are is the word of the run, not derived again"),
+        (near, "near-optimal", "how many trees there are is the word of the run, not derived again"),
     ):
         path = write(tmp_path, f"m.{kind}.json", found)
         text = f"m.{kind}.json: its {len(found.trees)} trees have the counts and the costs that it states"
@@ -325,7 +325,7 @@ def test_a_tree_of_a_list_that_breaks_a_constraint_is_named(done, pool):
 
 def test_a_file_of_another_name_and_schema_holds_no_trees(done, tmp_path):
     (tmp_path / "m.json").write_text('{"schema": "another"}')
-    with pytest.raises(TreeError, match="expected trees near the best in .*, found none"):
+    with pytest.raises(TreeError, match="expected near-optimal trees in .*, found none"):
         check_near_best(done, tmp_path / "m.json", 0)
 
 

@@ -1,4 +1,4 @@
-"""The pool holds all trees near the best, in order, and none twice."""
+"""The pool holds all near-optimal trees, in order, and none twice."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""All trees near the best: their number is that of an enumeration, and the file and `odtc show` have what was found."""
+"""All near-optimal trees: their number is that of an enumeration, and the file and `odtc show` have what was found."""
 
 import dataclasses
 import itertools
@@ -137,32 +137,32 @@ def folder(tmp_path_factory):
     words = ("--encoding", "onehot", "--depth", 3, "--within", "50%", "-o", "m", "--json")
     said = command("fit", MONKS / "monks-1.csv", *words, folder=folder)
     assert said.code == 0 and "trees within 5.5 of the best objective 11" in said.err
-    assert "m.near.json" in str(said.facts["files"])
+    assert "m.near-optimal.json" in str(said.facts["files"])
     return folder
 
 
 def test_the_file_is_browsed(folder):
-    found = read_near_optimal_set(folder / "m.near.json")
+    found = read_near_optimal_set(folder / "m.near-optimal.json")
     assert found.count == sum(trees for _, trees in found.facts["leaves"]) > 100 and found.graph is not None
-    whole = command("show", "m.near.json", folder=folder)
+    whole = command("show", "m.near-optimal.json", folder=folder)
     assert whole.code == 0 and f"{found.count:,} trees" in whole.out and "fewest columns" in whole.out
-    assert command("show", "m.near.json", "--tree", 1, folder=folder).out.startswith("class: 0, 1")
-    with_a1 = command("show", "m.near.json", "--using", "a1", "--without", "a2", "--leaves", 6, folder=folder)
+    assert command("show", "m.near-optimal.json", "--tree", 1, folder=folder).out.startswith("class: 0, 1")
+    with_a1 = command("show", "m.near-optimal.json", "--using", "a1", "--without", "a2", "--leaves", 6, folder=folder)
     trees = sum(t for *_, t in found.cells(["a1"], ["a2"], 6))
     assert with_a1.out.startswith(
         f"{trees:,} of {found.count:,} trees split on a1 and do not split on a2 and have at most 6"
     )
     both = sum(t for *_, t in found.cells(["a1"])) + sum(t for *_, t in found.cells((), ["a1"]))
     assert both == found.count and found.cells(["a1"], ["a1"]) == []
-    unknown = command("show", "m.near.json", "--using", "b", folder=folder)
+    unknown = command("show", "m.near-optimal.json", "--using", "b", folder=folder)
     assert unknown.code == 1 and "a1" in unknown.err and "'b'" in unknown.err
     tree = command("show", "m.tree.json", "--using", "a1", folder=folder)
-    assert tree.code == 1 and "STEM.near.json" in tree.err
+    assert tree.code == 1 and "STEM.near-optimal.json" in tree.err
 
 
 def test_the_page_shows_it(folder):
     said = command("report", "m", folder=folder)
-    found, page = read_near_optimal_set(folder / "m.near.json"), (folder / "m.html").read_text()
+    found, page = read_near_optimal_set(folder / "m.near-optimal.json"), (folder / "m.html").read_text()
     assert said.code == 0 and f"{found.count:,} trees within" in page and "Trees that are nearly as good" in page
     assert all(f"{trees:,}</td>" in page for _, trees in found.facts["leaves"])
 
@@ -181,30 +181,30 @@ def test_the_page_shows_it(folder):
     ids=str,
 )
 def test_a_damaged_file_is_refused_in_a_sentence(folder, tmp_path, place, value):
-    facts = json.loads((folder / "m.near.json").read_text())
+    facts = json.loads((folder / "m.near-optimal.json").read_text())
     inner = facts
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
-    (tmp_path / "m.near.json").write_text(json.dumps(facts))
+    (tmp_path / "m.near-optimal.json").write_text(json.dumps(facts))
     with pytest.raises(TreeError, match="is not whole: .*; make it again with --within"):
-        read_near_optimal_set(tmp_path / "m.near.json")
+        read_near_optimal_set(tmp_path / "m.near-optimal.json")
 
 
 def test_a_limit_leaves_what_was_found(tmp_path):
     words = ("--encoding", "onehot", "--depth", 6, "--within", 5, "--time-limit", 0.001, "-o", "m")
     said = command("fit", MONKS / "monks-2.csv", *words, folder=tmp_path)
     assert said.code == 0 and (tmp_path / "m.tree.json").exists()
-    shown = command("show", "m.near.json", folder=tmp_path)
+    shown = command("show", "m.near-optimal.json", folder=tmp_path)
     assert shown.code == 0 and shown.out.startswith("at least") and "time limit came first" in shown.out
 
 
 def test_the_same_in_python(folder):
     found = odtc.near_optimal(MONKS / "monks-1.csv", within="50%", depth=3, encoding="onehot")
-    assert found.facts == json.loads((folder / "m.near.json").read_text())
-    assert f"{found}\n" == command("show", "m.near.json", folder=folder).out == found.text()
+    assert found.facts == json.loads((folder / "m.near-optimal.json").read_text())
+    assert f"{found}\n" == command("show", "m.near-optimal.json", folder=folder).out == found.text()
     assert repr(found) == f"<NearOptimalSet: {found.words}>"
-    assert found.text(without=["a1"]) == command("show", "m.near.json", "--without", "a1", folder=folder).out
+    assert found.text(without=["a1"]) == command("show", "m.near-optimal.json", "--without", "a1", folder=folder).out
 
 
 def test_a_column_that_another_stands_for_is_counted_by_itself(tmp_path):
@@ -219,7 +219,7 @@ def test_a_column_that_another_stands_for_is_counted_by_itself(tmp_path):
     assert {column["best_without"] for column in found.facts["columns"]} == {found.facts["best"]} == {1}
     assert found.cells(without=["score"]) == found.cells(using=["level"]) == [(1, 2, 1)]
     said = command("fit", "d.csv", "--depth", 1, "--within", 0, "-o", "m", "--json", folder=tmp_path)
-    assert said.code == 0 and read_near_optimal_set(tmp_path / "m.near.json").facts == found.facts
+    assert said.code == 0 and read_near_optimal_set(tmp_path / "m.near-optimal.json").facts == found.facts
 
 
 def test_what_ends_the_count_is_said(monkeypatch):
@@ -307,6 +307,6 @@ def test_what_cannot_be_counted_is_refused(tmp_path):
 def test_trees_of_an_earlier_run_do_not_pass_for_those_of_this_one(tmp_path):
     words = ("fit", MONKS / "monks-1.csv", "--depth", 1, "--encoding", "onehot", "-o", "m")
     command(*words, "--within", "2", folder=tmp_path)
-    assert (tmp_path / "m.near.json").is_file()
+    assert (tmp_path / "m.near-optimal.json").is_file()
     command(*words, "--class-weight", "0=2,1=1", folder=tmp_path)
-    assert not (tmp_path / "m.near.json").exists() and (tmp_path / "m.tree.json").is_file()
+    assert not (tmp_path / "m.near-optimal.json").exists() and (tmp_path / "m.tree.json").is_file()

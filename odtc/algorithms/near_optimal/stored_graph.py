@@ -1,4 +1,4 @@
-"""The AND/OR graph of the trees near the best as plain lists, which a file can hold: it counts without the data.
+"""The AND/OR graph of the near-optimal trees as plain lists, which a file can hold: it counts without the data.
 
 A state is a set of rows with the height that is left. Its arcs name the column that is tested, by how many tests that
 separate these rows alike, and the states of both sides; at height 1 both sides are leaves, and the arc has their cost.

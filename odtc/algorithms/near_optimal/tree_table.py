@@ -2,7 +2,7 @@
 
     cost = unit · (x - skew · b) + price · b = unit · x + rest · b,   skew = price // unit,   rest = price - skew · unit
 
-for a tree with b branch nodes, so that the trees near the best of any number of branch nodes are in few cells x, which
+for a tree with b branch nodes, so that the near-optimal trees of any number of branch nodes are in few cells x, which
 add up where two trees become the sides of a third one: x = x_left + x_right + skew.
 """
 

@@ -30,7 +30,7 @@ from odtc.base.compiled_loops import AGAIN, VARIABLE, for_numba, is_on_disk, kee
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
 BESIDE = {"best_pair": BINARY, "depth_two": ("gini_test", "depth_two")}  # what is to be on disk with a first kernel
-COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
+COUNTING = ("pair_counts", "add_products")  # of near-optimal trees (odtc.algorithms.near_optimal)
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
 WIDE = " of int64"  # behind the name of kernels over ranks or tests: for sums that int32 does not hold
 STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)

@@ -103,7 +103,7 @@ def verify(
     """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees.
 
     Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
-    or, where no solver wrote one, its tree; and its certificate, its trees near the best and its frontier, if it has
+    or, where no solver wrote one, its tree; and its certificate, its near-optimal trees and its frontier, if it has
     these.
     """
     from odtc.workflow.provenance.searched_again import word_of_run, word_of_run_text
@@ -239,8 +239,8 @@ def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as
 
 
 def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
-    """(the solution file or the tree to verify, the certificate beside it or None, the trees near the best) of what was
-    named: a file is meant alone, trees near the best with their run, and a stem with all that was written of it."""
+    """(the solution file or the tree to verify, the certificate beside it or None, the near-optimal trees) of what was
+    named: a file is meant alone, near-optimal trees with their run, and a stem with all that was written of it."""
     from odtc.base.commit import expect_settled
     from odtc.verification.certificate import SUFFIX
     from odtc.workflow.artifacts import NEAR_BEST

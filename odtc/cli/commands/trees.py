@@ -49,7 +49,7 @@ def show(
     labels: Labels = None,
     templates: Templates = None,
 ) -> None:
-    """Print a tree, the list of a pool (STEM.pool.json), or the figures of the trees near the best (STEM.near.json)."""
+    """Print a tree, the list of a pool (STEM.pool.json), or the figures of the near-optimal trees (STEM.near-optimal.json)."""
     from odtc.trees.exporting import EXPORTERS, named
     from odtc.trees.rendering import render_tree
     from odtc.trees.tree import read_tree
@@ -61,8 +61,8 @@ def show(
     pool = near or read_pool(tree)
     if near is None and (using or without or leaves is not None):
         raise ChoiceError(
-            f"--using, --without and --leaves are about a set of trees (STEM.near.json of `odtc fit --within`); "
-            f"{str(tree)!r} is none"
+            "--using, --without and --leaves are about a set of trees (STEM.near-optimal.json of `odtc fit "
+            f"--within`); {str(tree)!r} is none"
         )
     if pool is None and number is not None:
         raise ChoiceError(f"--tree picks one of a pool (STEM.pool.json of `odtc fit --pool`); {str(tree)!r} is none")

@@ -333,13 +333,13 @@ def expect_counting(problem: Problem) -> None:
     ranked_trees.expect_leaf_rows_alone(problem)
     if moments.by_moments(problem):
         raise ChoiceError(
-            f"the trees near the best are counted by whole units of what labels cost, which "
+            f"the near-optimal trees are counted by whole units of what labels cost, which "
             f"{option('task', problem.encoded.task)} has not; `odtc fit --within E` lists them"
         )
 
 
 def lists_only(problem: Problem) -> bool:
-    """Whether the trees near the best are listed, not counted: under constraints on more than rows of leaves, or if
+    """Whether the near-optimal trees are listed, not counted: under constraints on more than rows of leaves, or if
     leaves cost sums over their rows, which have no unit."""
     from odtc.formulations.dpflow import ranked_trees
 
@@ -349,7 +349,7 @@ def lists_only(problem: Problem) -> bool:
 def near_optimal_trees(
     problem: Problem, within: float, relative: bool, known: HeapTree | None
 ) -> DpflowNearOptimalTrees:
-    """All trees near the best, counted over all tests or thresholds."""
+    """All near-optimal trees, counted over all tests or thresholds."""
     return DpflowNearOptimalTrees(problem, within, relative, known)
 
 

@@ -1,4 +1,4 @@
-"""All trees of a problem near the best as an AND/OR graph (odtc.algorithms.near_optimal), in the terms of the problem.
+"""All near-optimal trees of a problem as an AND/OR graph (odtc.algorithms.near_optimal), in the terms of the problem.
 
 The trees are those of odtc.algorithms.near_optimal.tree_set: different as their tests are written, leaves with the
 class that costs least, no twin leaves, no split without rows on both sides. A branch node need not pay for its price.

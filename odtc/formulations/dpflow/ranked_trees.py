@@ -34,12 +34,12 @@ def expect_ranking(problem: Problem) -> None:
         expect_leaf_rows_alone(problem)
     if problem.encoded.n_candidate_splits > FEW_TESTS:
         raise ChoiceError(
-            f"the trees near the best under {str(given)!r} are listed over at most {FEW_TESTS} splits, got "
+            f"the near-optimal trees under {str(given)!r} are listed over at most {FEW_TESTS} splits, got "
             f"{problem.encoded.n_candidate_splits:,} splits; take fewer ({option('encoding', 'auto:bins=8')})"
         )
     if not constrained.searches(problem):
         raise ChoiceError(
-            f"the trees near the best under {str(given)!r} are listed by a search that does not take these parameters "
+            f"the near-optimal trees under {str(given)!r} are listed by a search that does not take these parameters "
             f"at depth {problem.topology.depth}; leave out {str(given)!r}, or its parameters"
         )
 
@@ -48,7 +48,7 @@ def expect_leaf_rows_alone(problem: Problem) -> None:
     """Raises ChoiceError for constraints on more than the rows of leaves."""
     if (given := _beyond_rows(problem)) is not None:
         raise ChoiceError(
-            f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; "
+            f"the near-optimal trees are counted among all whose leaves have enough rows, whatever else they keep; "
             f"leave out {str(given)!r}{'' if moments.by_moments(problem) else OR_LISTED}"
         )
 

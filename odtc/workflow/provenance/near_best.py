@@ -1,4 +1,4 @@
-"""The trees near the best beside a run, STEM.pool.json and STEM.near.json: whether they are of this run, and true.
+"""The near-optimal trees beside a run, STEM.pool.json and STEM.near-optimal.json: whether they are of this run, and true.
 
 Each tree is counted again on the data of the run, with what it costs. What a list or a graph says of all trees (that no
 further one is as good, how many there are) is counted by a search of some seconds; as long as that is not through, it
@@ -33,14 +33,14 @@ OF_COLUMN = ("trees", "share", "best_with", "best_without")  # all None if the t
 
 
 def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tuple[Check, str]:
-    """Whether a file of trees near the best is of a run, and true.
+    """Whether a file of near-optimal trees is of a run, and true.
 
     Parameters
     ----------
     done : Fit
         The run, computed anew.
     path : Path
-        STEM.pool.json or STEM.near.json.
+        STEM.pool.json or STEM.near-optimal.json.
     seconds : float or None
         For counting them again; None for those of a search again, and none at all if it is 0.
 
@@ -58,7 +58,7 @@ def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tupl
     near = read_near_optimal_set(path)
     found = near or read_pool(path)
     if found is None:
-        raise TreeError(f"expected trees near the best in {str(path)!r}, found none")
+        raise TreeError(f"expected near-optimal trees in {str(path)!r}, found none")
     name = (NEAR if near is not None else POOL).split(".")[1]
     rows = done.problem.encoded.dataset or done.dataset
     if rows is not None and rows.selected is not None:
