@@ -1,4 +1,4 @@
-"""What prices of margins by held-out rows are worth to SVM1-ODT: `-p prices=folds` beside its hard margins.
+"""What prices of margins by held-out rows are worth to SVM1-ODT: `-p penalties=folds` beside its hard margins.
 
     python -m benchmarks.margin_prices [--sets 8] [--seconds 12] [--depth 2]
 
@@ -21,7 +21,7 @@ TRAIN, ROWS = 150, 1200
 WAYS = {
     "hard, from oblique": ("svm1_odt", {}, "oblique"),
     "hard, from regularised": ("svm1_odt", {}, "regularised"),
-    "prices=folds": ("svm1_odt", {"prices": "folds"}, "cart"),
+    "penalties=folds": ("svm1_odt", {"penalties": "folds"}, "cart"),
     OURS: (OURS, {}, None),
 }
 

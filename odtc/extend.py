@@ -69,11 +69,11 @@ _HOMES = {
     **dict.fromkeys(("read_model", "write_model"), "odtc.fileformats.model_files"),
     **dict.fromkeys(("RawPoint", "read_point", "write_point"), "odtc.fileformats.solution_files"),
     # problems and formulations
-    **dict.fromkeys(("Problem", "price_of_errors"), "odtc.problem.problem"),
+    **dict.fromkeys(("Problem", "error_cost"), "odtc.problem.problem"),
     "parameter": "odtc.problem.parameters",
     **dict.fromkeys(("Role", "columns", "fresh_name", "node_axis", "nodes"), "odtc.problem.roles"),
     **dict.fromkeys(("Expression", "Need", "Part", "Statement", "needed", "stated"), "odtc.problem.expressions"),
-    **dict.fromkeys(("branch_price", "objective"), "odtc.problem.branch_penalty"),
+    **dict.fromkeys(("branch_penalty", "objective"), "odtc.problem.branch_penalty"),
     **dict.fromkeys(("Estimate", "Sizes"), "odtc.problem.estimates"),
     # constraints and cuts
     **dict.fromkeys(

@@ -89,7 +89,7 @@ def corrupt(facts: dict, dataset: Dataset, rnd: random.Random) -> tuple[dict, Da
     """A copy of a certificate and its data with one thing changed."""
     facts = copy.deepcopy(facts)
     kinds = ["target", "target", "point", "point", "entry", "root", "label", "split", "claim", "bound", "cell", "y"]
-    kind = rnd.choice([*kinds, "loss", "depth", "text", "column", "least", "free", "price"])
+    kind = rnd.choice([*kinds, "loss", "depth", "text", "column", "least", "free", "penalty"])
     level = rnd.randrange(len(facts["states"]))
     entries = facts["states"][level].split(";")
     at = rnd.randrange(len(entries))
@@ -115,7 +115,7 @@ def corrupt(facts: dict, dataset: Dataset, rnd: random.Random) -> tuple[dict, Da
         facts["states"][level] = rnd.choice(["", "x", "1,", "-1", "9,9,9,9,9", entries[at] * 2])
     elif kind == "column":
         facts["columns"].pop(rnd.randrange(len(facts["columns"])))
-    elif kind in ("claim", "bound", "depth", "least", "price"):
+    elif kind in ("claim", "bound", "depth", "least", "penalty"):
         facts[kind] = max(0, facts[kind] + rnd.choice([-2, -1, 1, 2]))
     elif kind == "loss":
         facts["loss"][0][1] += rnd.choice([-1, 1])
@@ -162,5 +162,5 @@ def is_true(facts: dict, proof: Proof, dataset: Dataset) -> bool:
     least = facts["least"] if facts["least"] > 1 else 0
     ones = np.ones(len(weight), np.int64)
     X = np.stack(parts, axis=1) if parts else np.zeros((len(weight), 0), bool)
-    best = cheapest(X, dataset.y, weight, facts["depth"], facts["price"], 1, ones, least, facts["loss"])
+    best = cheapest(X, dataset.y, weight, facts["depth"], facts["penalty"], 1, ones, least, facts["loss"])
     return proof.bound * facts["scale"] <= best + 1e-6 and proof.objective * facts["scale"] >= best - 1e-6

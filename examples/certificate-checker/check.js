@@ -20,7 +20,7 @@ function check(facts, data) {
   if (facts.schema in MEASURES) return checkLeafSums(facts, data);
   const ofThresholds = facts.schema === "odtc.certificate/2", constrained = facts.schema === "odtc.certificate.constrained/1";
   expect(ofThresholds || constrained || facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1 or 2, or odtc.certificate.constrained/1");
-  const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.price, "the price");
+  const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.penalty, "the price");
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = constrained ? null : whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
   expect(facts.classes.length === K && facts.classes.every((name, k) => data.classKey(name) === data.classes[k]), "its classes, or their order, are not those of the data");
@@ -411,7 +411,7 @@ const checkLeafSums = require("./leaf-sums.js")({ expectTerms, expectTree });
 const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf });
 
 // What is priced other than a unit of weight for each error.
-function pricesOf({ loss, classes, price, scale, weight_scale: W }, proof) {
+function pricesOf({ loss, classes, penalty: price, scale, weight_scale: W }, proof) {
   const lambda = loss ? price / scale : proof.lambda, said = lambda ? [`lambda ${Number(lambda.toPrecision(10))}`] : [];
   const costs = (loss || []).flatMap((line, k) => line.map((v, c) => [k, c, (v * W) / (scale - price)])).filter(([k, c]) => k !== c);
   if (costs.some(([, , v]) => Math.abs(v - 1) > 1e-12)) said.push(`costs ${costs.map(([k, c, v]) => `${classes[k]}:${classes[c]}=${Number(v.toPrecision(10))}`).join(", ")}`);

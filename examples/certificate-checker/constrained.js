@@ -476,7 +476,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   // ---- the check ----
 
   return function check(facts, data, weight, table) {
-    const { price, scale } = facts, T = facts.tests.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
+    const { penalty: price, scale } = facts, T = facts.tests.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
     expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
     const infeasible = facts.claim === null;
     expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");

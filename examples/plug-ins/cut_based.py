@@ -22,8 +22,8 @@ from odtc.extend import (
     Problem,
     Role,
     blank_arrays,
+    error_cost,
     node_axis,
-    price_of_errors,
     settle,
 )
 
@@ -48,7 +48,7 @@ def build(problem: Problem):
     row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
-    cost = price_of_errors(problem)
+    cost = error_cost(problem)
     b = m.columns("b", node_axis(B), test, role=Role.BRANCH, integer=True)
     w = m.columns("w", node_axis(T), klass, role=Role.LABEL, integer=True)
     s = m.columns("s", row, node_axis(T), role=Role.SINK, cost=-cost[:, None])
@@ -106,6 +106,6 @@ def objective(problem: Problem, heap) -> float:
     return heap.loss(problem.encoded)
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0

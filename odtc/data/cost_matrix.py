@@ -38,7 +38,7 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
 
     `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced",
     "CLASS=W,CLASS=W" or a mapping by class name, in which a class not named weighs 1; `cost` is the
-    path of a CSV file, "TRUE:PREDICTED=PRICE,…", a mapping by (true, predicted), in both of which a
+    path of a CSV file, "TRUE:PREDICTED=COST,…", a mapping by (true, predicted), in both of which a
     pair not named costs 1, or the matrix itself. Raises ChoiceError, and TimeLimitReached within a long file.
     """
     K = len(classes)
@@ -95,13 +95,13 @@ def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) ->
         total = float(weight.sum() * cost.max(initial=0.0))
     if total >= MOST:
         raise ChoiceError(
-            f"expected errors that cost less than {MOST:g} in all, weights times prices, got up to {total:.4g}: "
-            "doubles have to hold the squares of sums; divide the weights or prices by a power of ten"
+            f"expected errors that cost less than {MOST:g} in all, weights times costs, got up to {total:.4g}: "
+            "doubles have to hold the squares of sums; divide the weights or costs by a power of ten"
         )
     if 0 < most < least:
         raise ChoiceError(
-            f"expected an error that costs {least:g} or more, its weight times price, got {most:.4g} at most: what "
-            f"differs by a tenth of that counts as equal here; multiply the weights or prices by "
+            f"expected an error that costs {least:g} or more, its weight times cost, got {most:.4g} at most: what "
+            f"differs by a tenth of that counts as equal here; multiply the weights or costs by "
             f"{10.0 ** -math.floor(math.log10(most)):g}"
         )
 
@@ -125,7 +125,7 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
         text = read_text(path, has_option=False)
     except OSError as problem:
         raise ChoiceError(
-            f"cannot read {where}: {problem.strerror}; {option('cost')} expects a CSV file, or TRUE:PREDICTED=PRICE,…"
+            f"cannot read {where}: {problem.strerror}; {option('cost')} expects a CSV file, or TRUE:PREDICTED=COST,…"
         ) from None
     except OdtcError as problem:
         raise ChoiceError(f"{where} cannot be used: {problem}") from None
@@ -229,13 +229,13 @@ def _assignments(text: str, wanted: str) -> dict[str, str]:
 
 def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
     pairs = {}
-    for name, value in _assignments(text, f"{option('cost')}: expected TRUE:PREDICTED=PRICE,…").items():
+    for name, value in _assignments(text, f"{option('cost')}: expected TRUE:PREDICTED=COST,…").items():
         # A class may have a colon in its name: the colon meant stands between two classes.
         cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:
             raise ChoiceError(
-                f"expected TRUE:PREDICTED=PRICE in {option('cost')}, got {name}={value} (or the path of a CSV file)"
+                f"expected TRUE:PREDICTED=COST in {option('cost')}, got {name}={value} (or the path of a CSV file)"
             )
         pairs[(known or cuts)[0]] = value
     return pairs

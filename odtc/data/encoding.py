@@ -165,7 +165,7 @@ class Encoded:
         return product(exact.cost[self.y], self.whole_weight[:, None]), exact.unit
 
     @cached_property
-    def class_price(self) -> np.ndarray | None:
+    def class_cost(self) -> np.ndarray | None:
         """float64 (classes,): what a unit of weight costs that is predicted wrong, whatever it is predicted
         as; None if that depends on the class predicted."""
         off = ~np.eye(len(self.cost), dtype=bool)
@@ -174,8 +174,8 @@ class Encoded:
 
     @property
     def price(self) -> np.ndarray | None:
-        """float64 (rows,): what an error on this row costs; None as of `class_price`."""
-        return None if self.class_price is None else self.weight * self.class_price[self.y]
+        """float64 (rows,): what an error on this row costs; None as of `class_cost`."""
+        return None if self.class_cost is None else self.weight * self.class_cost[self.y]
 
     def cheapest(self, rows: np.ndarray) -> int:
         """The class that costs least for all of these rows together; of equals the first."""

@@ -101,7 +101,7 @@ class Task(Protocol):
         (rows, sums) and (rows,), and the row of the search that each belongs to, int64 (rows,)."""
         return None
 
-    def prices(self, classes: Sequence[str]) -> tuple[np.ndarray, Fraction] | None:
+    def class_costs(self, classes: Sequence[str]) -> tuple[np.ndarray, Fraction] | None:
         """Return the cost of answering column for row, whole numbers (classes, classes) and their unit; None if the
         task does not state it."""
         return None
@@ -199,7 +199,7 @@ TASKS = Registry(
 
 def priced(encoded: Encoded) -> Encoded:
     """Return encoded rows with the costs of answers that their task states."""
-    if (found := TASKS.get(encoded.task).prices(encoded.classes)) is None:
+    if (found := TASKS.get(encoded.task).class_costs(encoded.classes)) is None:
         return encoded
     return replace(encoded, cost=nearest_floats(*found), whole_cost=found)
 

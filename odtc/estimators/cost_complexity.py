@@ -23,7 +23,7 @@ class Corner:
         return self.wrong + alpha * self.leaves
 
 
-def price_of_branch_node(alpha: float, weight: float) -> float:
+def penalty_of_branch_node(alpha: float, weight: float) -> float:
     """λ of (1-λ) · loss + λ · branch nodes that has the same optimum as loss / weight + α · leaves.
 
     Both are a factor times loss + weight · α · branch nodes, and a constant: λ / (1-λ) = weight · α. Weights and loss

@@ -114,7 +114,7 @@ TYPES = {
     "cuts": "str, tuple of str or None",
     "class_weight": 'dict {label: weight}, "balanced" or None',
     "min_samples_leaf": "int or float",
-    "cost": "mapping {(true label, predicted label): price}, matrix in the order of `classes_`, or None",
+    "cost": "mapping {(true label, predicted label): cost}, matrix in the order of `classes_`, or None",
     "constraints": "str or sequence of str",
     "categorical_features": '"from_dtype" or sequence of names or places',
     "random_state": "int, RandomState instance or None",
@@ -140,7 +140,7 @@ TEXTS = {
     "is then False.",
     "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',
     "max_leaf_nodes": 'Most leaves; N is the constraint "branch_nodes <= N - 1".',
-    "ccp_alpha": "Price of a leaf on scikit-learn's scale: the tree minimises loss / (weight of all rows) + ccp_alpha "
+    "ccp_alpha": "Penalty for a leaf on scikit-learn's scale: min loss / (weight of all rows) + ccp_alpha "
     "* leaves, where the loss is the weight of wrong rows, with class weights in both weights, or what the leaves of "
     "other trees lose (squared or absolute error, cost). It is given to the formulation as lambda_, of which "
     "lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "

@@ -17,7 +17,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.caller_warning import warn_caller
-from odtc.estimators.cost_complexity import price_of_branch_node
+from odtc.estimators.cost_complexity import penalty_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
 from odtc.estimators.units import ONE, Units, in_unit, unit_of, units_for
@@ -301,12 +301,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         if not self.ccp_alpha:
             return self.params
         if {"lambda", "lambda_"} & set(self.params or {}):
-            raise ValueError("expected ccp_alpha or the parameter lambda, which both price branch nodes, got both")
-        price = price_of_branch_node(float(self.ccp_alpha), weight)
+            raise ValueError("expected ccp_alpha or the parameter lambda, which both penalise branch nodes, got both")
+        price = penalty_of_branch_node(float(self.ccp_alpha), weight)
         if not price < 1:
             raise ValueError(
                 f"expected ccp_alpha times the weight of all rows below 1e16, got {self.ccp_alpha:g} times {weight:g}: "
-                "beside such a price no error counts; divide sample_weight, or ask for a leaf alone by max_depth=0"
+                "with such a penalty no error counts; divide sample_weight, or ask for a leaf alone by max_depth=0"
             )
         return {**(self.params or {}), "lambda_": price}
 

@@ -174,7 +174,7 @@ def refit(
         best = fit_assured(spec, data, spec.confidence, test, reporter=reporter)
     problem, paid = best.problem, best.proof.objective
     if within is None:
-        unit = problem.module.prices(problem)[0] if problem.module.can(Compiled) else 1.0
+        unit = problem.module.unit_costs(problem)[0] if problem.module.can(Compiled) else 1.0
         within = SHARE * unit * _whole(problem)
     projection = project_tree(old, problem)
     own = _with_own_labels(old, projection.heap, problem)

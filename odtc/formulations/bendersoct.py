@@ -31,16 +31,16 @@ from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
 from odtc.problem.branch_penalty import (  # noqa: F401
-    branch_price,
+    branch_penalty,
     objective,
-    prices,  # noqa: F401
+    unit_costs,  # noqa: F401
 )
 from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.formulation import SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
-from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.heap_tree import HeapTree, settle
 
@@ -74,7 +74,7 @@ CHANGES = (
 class Params:
     lambda_: float = parameter(
         0.0,
-        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss",
+        "penalty for each branch node: min (1-λ) loss + λ branch nodes; a node has to save λ/(1-λ) units of loss",
         least=0,
         below=1,
     )
@@ -120,7 +120,7 @@ def build(problem: Problem) -> Model:
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
     # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
-    price, whole = price_of_errors(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
+    price, whole = error_cost(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=True)
     w = (
         m.columns("w", node_axis(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump)

@@ -182,7 +182,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return heap.loss(problem.encoded)
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
 

@@ -60,8 +60,8 @@ class Params:
     se: float = parameter(1.0, "with folds: standard errors that fewer leaves may be worse on held-out rows", least=0)
     sparse: bool = parameter(
         True,
-        "if held-out rows choose: hyperplanes of few columns, by a price of coefficients (1-norm); `false` is quicker "
-        "if there are many columns",
+        "if held-out rows choose: hyperplanes of few columns, by a penalty for coefficients (1-norm); `false` is "
+        "quicker if there are many columns",
     )
     restarts: int = parameter(RESTARTS, "with training: number of trees it optimises, if there is time", least=0)
     seed: int = parameter(

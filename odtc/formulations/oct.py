@@ -58,7 +58,7 @@ FORMS = (
 class Params:
     alpha: float = parameter(
         0.0,
-        "price of a branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone",
+        "penalty for each branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone",
         least=0,
         below=float("inf"),
     )
@@ -84,7 +84,7 @@ def build(problem: Problem) -> Model:
 
     # min Σ_t L_t + α L̂ Σ_t d_t
     a = m.columns("a", node, feature, role=Role.FEATURE if scales else Role.BRANCH, integer=True)
-    d = m.columns("d", node, role=Role.SPLIT, cost=branch_price(problem), integer=True)
+    d = m.columns("d", node, role=Role.SPLIT, cost=branch_penalty(problem), integer=True)
     b = m.columns("b", node) if scales else d
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     used = m.columns("l", leaf, role=Role.USED, integer=True)
@@ -186,14 +186,14 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Loss + α L̂ · branch nodes."""
-    return heap.loss(problem.encoded) + branch_price(problem) * heap.n_branch_nodes
+    return heap.loss(problem.encoded) + branch_penalty(problem) * heap.n_branch_nodes
 
 
 def least_rows(problem: Problem) -> int:
     return problem.params.n_min
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """α L̂, with L̂ the loss of the class that is cheapest for all rows."""
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
@@ -234,7 +234,7 @@ def subjects(params) -> tuple[Subject, ...]:
     return tuple(subject for subject in Subject if subject not in without)
 
 
-def prices(problem: Problem) -> tuple[float, float]:
+def unit_costs(problem: Problem) -> tuple[float, float]:
     """Return (1, α L̂): L̂ is the loss of the class that costs least for all rows."""
     of_loss, of_node = exact_prices(problem)
     return float(of_loss), float(of_node)

@@ -51,7 +51,7 @@ from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 NAME = "oct_h"
-TITLE = "OCT-H: hyperplanes by big-M rows, with a price for each feature in a node (start it from --start oblique)"
+TITLE = "OCT-H: hyperplanes by big-M rows, with a penalty for each feature in a node (start it from --start oblique)"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 BEYOND = True
 START = "oblique"
@@ -76,7 +76,7 @@ class Params:
     mu: float = parameter(0.005, "gap μ between the sides of a node", least=1e-5, below=1)
     alpha: float = parameter(
         0.0,
-        "price of a feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone",
+        "penalty for each feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone",
         least=0,
         below=float("inf"),
     )
@@ -96,7 +96,7 @@ def build(problem: Problem) -> Model:
         problem.topology,
         problem.params.mu,
         problem.params.n_min,
-        branch_price(problem),
+        branch_penalty(problem),
     )
     leaf_loss.expect_n_min(problem)
     x, n, D = _weighed(problem).Z, encoded.n_rows, tree.depth
@@ -245,7 +245,7 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Loss + α L̂ · the fewest features with which hyperplanes part the rows so, node by node."""
-    price = branch_price(problem)
+    price = branch_penalty(problem)
     planes = [_plane(problem, heap, t)[0] for t in np.flatnonzero(heap.test >= 0).tolist()] if price else []
     return heap.loss(problem.encoded) + price * float(sum(np.count_nonzero(a) for a in planes))
 
@@ -254,7 +254,7 @@ def least_rows(problem: Problem) -> int:
     return problem.params.n_min
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """α L̂: a branch node weighs one feature at least."""
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
@@ -288,7 +288,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
     these, else
     of the widest gap; None if that is less than μ. The fewest are sought once, as that may take its time."""
     Z = _weighed(problem).Z
-    if not branch_price(problem):
+    if not branch_penalty(problem):
         return _wide(problem, rows, left, np.arange(Z.shape[1]))
     few = cached_hyperplane(problem, rows, left, lambda: fewest_terms(Z, rows, left, problem.params.mu), "fewest")
     found = None if few is None else _wide(problem, rows, left, few)
@@ -309,7 +309,7 @@ def subjects(params) -> tuple[Subject, ...]:
     return Subject.BRANCHES, Subject.LEAF_ROWS
 
 
-def prices(problem: Problem) -> tuple[float, float]:
+def unit_costs(problem: Problem) -> tuple[float, float]:
     """(1, α L̂) for a tree whose hyperplanes weigh one feature each: L̂ are the errors of the class that costs least."""
     encoded, K = problem.encoded, range(len(problem.encoded.classes))
     counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]

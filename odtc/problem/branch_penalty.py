@@ -1,4 +1,4 @@
-"""The objective of formulations with a price of branch nodes in errors: min (1-λ) · loss + λ · branch nodes.
+"""The objective of formulations with a penalty for branch nodes in errors: min (1-λ) · loss + λ · branch nodes.
 
 That of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `params.lambda_`, at least 0 and below 1.
 """
@@ -55,7 +55,7 @@ def exact_price(problem: Problem) -> Fraction:
     return share / (1 - share)
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """λ / (1 - λ): the loss that pays for one branch node.
 
     Parameters
@@ -89,6 +89,6 @@ def without_noise(cost: float) -> float:
     return round(cost, max(9, 11 - floor(log10(abs(cost))))) if cost else 0.0
 
 
-def prices(problem: Problem) -> tuple[float, float]:
-    """(1-λ, λ): the price of a unit of loss, and of a branch node."""
+def unit_costs(problem: Problem) -> tuple[float, float]:
+    """(1-λ, λ): what a unit of loss costs, and a branch node."""
     return 1 - problem.params.lambda_, problem.params.lambda_

@@ -257,8 +257,8 @@ def search_costs(problem: Problem) -> WholeCosts:
     """
     if (exact := exact_objective(problem)) is not None:
         return exact.costs
-    of_loss, _ = problem.module.prices(problem)
-    return WholeCosts(problem.encoded.loss, problem.module.branch_price(problem), Fraction(of_loss), False, True)
+    of_loss, _ = problem.module.unit_costs(problem)
+    return WholeCosts(problem.encoded.loss, problem.module.branch_penalty(problem), Fraction(of_loss), False, True)
 
 
 def plain_costs(problem: Problem) -> WholeCosts:
@@ -266,8 +266,8 @@ def plain_costs(problem: Problem) -> WholeCosts:
     costs = search_costs(problem)
     if costs.plain:
         return costs
-    of_loss, _ = problem.module.prices(problem)
-    return WholeCosts(problem.encoded.loss, problem.module.branch_price(problem), Fraction(of_loss), False, True)
+    of_loss, _ = problem.module.unit_costs(problem)
+    return WholeCosts(problem.encoded.loss, problem.module.branch_penalty(problem), Fraction(of_loss), False, True)
 
 
 class _Known:
@@ -285,11 +285,11 @@ class _Known:
 
 def _penalties(problem: Problem) -> tuple[Fraction, Fraction]:
     """(of a unit of loss, of a branch node)."""
-    if problem.module.prices is branch_penalty.prices:
+    if problem.module.unit_costs is branch_penalty.unit_costs:
         share = branch_penalty.exact_share(problem.params.lambda_)
         return 1 - share, share
     exact = problem.module.exact_prices(problem)
-    of_loss, of_node = exact if exact is not None else map(as_written, problem.module.prices(problem))
+    of_loss, of_node = exact if exact is not None else map(as_written, problem.module.unit_costs(problem))
     return of_loss, of_node
 
 

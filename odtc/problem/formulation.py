@@ -95,7 +95,7 @@ class Formulation(Protocol):
     Params: type  # a frozen dataclass; its fields are the keys of `-p key=value` (odtc.problem.parameters)
 
     VERSION: str = ""  # its own, which then counts instead of odtc's in the identity of its models
-    # Whether the price of an error may depend on the class predicted (Encoded.cost); others take `price_of_errors`.
+    # Whether the price of an error may depend on the class predicted (Encoded.cost); others take `error_cost`.
     ANY_COST: bool = False
     # Whether it takes a task whose leaves cost a function of sums over their rows (odtc.data.task).
     MOMENTS: bool = False
@@ -178,7 +178,7 @@ class Compiled(Protocol):
         ...
 
     @abstractmethod
-    def branch_price(self, problem: Problem) -> float:
+    def branch_penalty(self, problem: Problem) -> float:
         """How much loss a branch node must save to be worth it."""
         ...
 
@@ -192,21 +192,21 @@ class Compiled(Protocol):
         says it."""
         return {}
 
-    def prices(self, problem: Problem) -> tuple[float, float]:
+    def unit_costs(self, problem: Problem) -> tuple[float, float]:
         """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
         return 1.0, 0.0
 
     def exact_prices(self, problem: Problem) -> Any:
-        """Return the same as two Fractions if doubles do not hold them; None if `prices` are exact as written."""
+        """Return the same as two Fractions if doubles do not hold them; None if `unit_costs` are exact as written."""
         return None
 
     def paid_for(self, problem: Problem, predicted: np.ndarray) -> float:
-        """What a tree that predicts these classes, int (rows of the data,), pays beside `prices`, for the laws."""
+        """What a tree that predicts these classes, int (rows of the data,), pays beside `unit_costs`, for the laws."""
         return 0.0
 
     def brute_force(self, problem: Problem) -> float | None:
-        """The optimum by trying every tree, without the model, for the laws; None if `prices` and `paid_for` say what a
-        tree costs."""
+        """The optimum by trying every tree, without the model, for the laws; None if `unit_costs` and `paid_for` say
+        what a tree costs."""
         return None
 
     def scope(self, problem: Problem) -> str:

@@ -78,7 +78,7 @@ MEANT = {
     "max_leaf_nodes": "the constraint 'leaves <= N'",
     "max_leaves": "the constraint 'leaves <= N'",
     "max_features": "the constraint 'features <= N'",
-    "ccp_alpha": "lambda, the price of a branch node",
+    "ccp_alpha": "lambda, the penalty for a branch node",
     "random_state": "seed",
     "n_jobs": "threads",
     "sample_weight": "weights, numbers beside X and y or a column of the data",

@@ -59,7 +59,7 @@ class Problem:
         return self._derived[kind]
 
 
-def price_of_errors(problem: Problem) -> np.ndarray:
+def error_cost(problem: Problem) -> np.ndarray:
     """The cost of an error on each row.
 
     Parameters

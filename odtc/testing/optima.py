@@ -15,7 +15,7 @@ from odtc.testing.exhaustive import (
 def terms(problem) -> tuple[float, float, int]:
     """(price of a unit of loss, price of a branch node, least number of data rows in a leaf):
     what a problem's tree costs and must hold, as its formulation declares."""
-    return *problem.module.prices(problem), problem.module.least_rows(problem)
+    return *problem.module.unit_costs(problem), problem.module.least_rows(problem)
 
 
 def exhaustive_cost(problem) -> float:

@@ -1,7 +1,7 @@
 """A certificate: a tree, and few numbers by which anyone can check that no tree over these tests is better.
 
     {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
-     "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C, "tree": {...}, "targets": [...],
+     "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C, "tree": {...}, "targets": [...],
      "of": {...}}
 
 "of" states what the numbers are of (odtc.verification.claim): the checker derives it from the data and compares it.
@@ -116,7 +116,7 @@ TERMS = {
     "depth": WHOLE,
     "weight_scale": WHOLE,
     "loss": [[WHOLE]],
-    "price": WHOLE,
+    "penalty": WHOLE,
     "scale": WHOLE,
     "claim": WHOLE,
     "tree": {"root": _node_shape} | OF_TREE,
@@ -199,10 +199,10 @@ def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: Non
 
 def _scales(facts: dict) -> tuple[int, int, int, int, int]:
     """(depth, price, claim, scale, scale of weights)."""
-    depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "price", "claim", "scale"))
+    depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "penalty", "claim", "scale"))
     weight_scale = _whole(facts["weight_scale"], "weight_scale")
     if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
-        raise ValueError("its depth, its scales or its price are no numbers that can be")
+        raise ValueError("its depth, its scales or its penalty are no numbers that can be")
     return depth, price, claim, scale, weight_scale
 
 
@@ -384,7 +384,7 @@ def left_of(test, dataset) -> np.ndarray:
 
 def _tree_cost(facts, dataset, loss, least) -> int:
     """The cost of the tree, row by row."""
-    classes, depth, price = list(dataset.classes), facts["depth"], facts["price"]
+    classes, depth, price = list(dataset.classes), facts["depth"], facts["penalty"]
 
     def cost(node, rows, left):
         if "label" in node:

@@ -230,7 +230,7 @@ def expect_losses(facts: dict, dataset: Dataset) -> None:
     are apart, of a policy the votes, which are the weights of the rows."""
     if dataset.task not in ("median", "policy"):
         return
-    unit = (facts["scale"] - facts["price"]) / facts["weight_scale"]
+    unit = (facts["scale"] - facts["penalty"]) / facts["weight_scale"]
     if dataset.task == "median":
         values = [Fraction(name) for name in dataset.classes]
         wanted = np.array([[float(abs(one - other)) for other in values] for one in values])

@@ -457,8 +457,8 @@ def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, bo
     """Whether what the formulation counts is what an adversary makes of the tree, whose boxes are followed through it
     as intervals, row by row."""
     hit = ~is_robust(tree, dataset.X, dataset.y, boxes)
-    lost = float((dataset.weight * problem.encoded.class_price[dataset.y])[hit].sum())
-    per_loss, per_node = problem.module.prices(problem)
+    lost = float((dataset.weight * problem.encoded.class_cost[dataset.y])[hit].sum())
+    per_loss, per_node = problem.module.unit_costs(problem)
     costs, stated = per_loss * lost + per_node * heap.n_branch_nodes, problem.module.objective(problem, heap)
     return Check(
         "attack",

@@ -187,7 +187,7 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
             str(start_name(problem, name)),
             problem.encoded,
             problem.topology,
-            problem.module.branch_price(problem),
+            problem.module.branch_penalty(problem),
             **constraint.limits(problem),
         )
         if heap.beyond is not None and not problem.module.BEYOND:
@@ -333,7 +333,7 @@ def _grown_whole(problem: Problem, heap: HeapTree | None, name) -> HeapTree | No
         return heap
     with deadline.put_off():
         cart = known_tree(problem, "cart")
-    price = problem.module.branch_price(problem)
+    price = problem.module.branch_penalty(problem)
     return min((heap, cart), key=lambda tree: tree.loss(problem.encoded) + price * tree.n_branch_nodes)
 
 

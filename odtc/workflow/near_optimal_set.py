@@ -114,7 +114,7 @@ class NearOptimalSet:
     def graph(self) -> StoredGraph | None:
         """The AND/OR graph; None if it is too large for a file."""
         stored = self.facts["graph"]
-        return None if stored is None else StoredGraph(stored["unit"], stored["price"], stored["states"])
+        return None if stored is None else StoredGraph(stored["unit"], stored["penalty"], stored["states"])
 
     def __str__(self) -> str:
         return self.text().rstrip("\n")
@@ -302,7 +302,7 @@ def _saved(found, graph) -> dict[int, dict]:
     saved: dict[int, dict] = {}
     if graph is None:
         return saved
-    stored = StoredGraph(graph["unit"], graph["price"], graph["states"])
+    stored = StoredGraph(graph["unit"], graph["penalty"], graph["states"])
     if stored.n_arcs * len(found.columns) > MOST_SAVED:
         return saved
     with deadline.cut_short():
@@ -428,8 +428,8 @@ def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> s
 def write_near_optimal_set(
     problem: Problem, within, left: float | None, stem: str, known: HeapTree | None = None
 ) -> tuple[list, str]:
-    """Counts the near-optimal trees in the seconds that are left, and writes STEM.near-optimal.json; its path in a list, and
-    what was found in a sentence."""
+    """Counts the near-optimal trees in the seconds that are left, and writes STEM.near-optimal.json; its path in a
+    list, and what was found in a sentence."""
     path = Path(f"{stem}{SUFFIX}")
     found = near_optimal_set(problem, within, left, known)
     write_text(path, json.dumps(found.facts, ensure_ascii=False) + "\n")
@@ -476,14 +476,14 @@ SHAPE = {
     ],
     "fewest_columns": (None, {"columns": WHOLE, "names": [TEXT]}),
     "sample": {"seed": WHOLE, "whole": FLAG, "trees": [{"objective": NUMBER, "tree": ANY}]},
-    "graph": (None, {"unit": WHOLE, "price": WHOLE, "objective": [NUMBER], "states": [[ANY]]}),
+    "graph": (None, {"unit": WHOLE, "penalty": WHOLE, "objective": [NUMBER], "states": [[ANY]]}),
 }
 
 
 def _expect_graph(facts: dict) -> None:
     """Raises SchemaError if the states of a graph do not fit together."""
     graph, columns = facts["graph"], len(facts["columns"])
-    whole = graph["unit"] >= 1 and graph["price"] >= 0 and len(graph["objective"]) == 2 and graph["states"]
+    whole = graph["unit"] >= 1 and graph["penalty"] >= 0 and len(graph["objective"]) == 2 and graph["states"]
     if not whole:
         raise SchemaError("expected units of at least 1 and some states at graph")
     for at, state in enumerate(graph["states"]):

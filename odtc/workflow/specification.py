@@ -81,7 +81,7 @@ class ModelSpec:
     cost: object = spec_field(
         None,
         "Cost of each wrong prediction.",
-        metavar="FILE.csv|TRUE:PREDICTED=PRICE,…",
+        metavar="FILE.csv|TRUE:PREDICTED=COST,…",
         type=str | None,
         group="Tree",
     )

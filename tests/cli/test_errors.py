@@ -605,7 +605,7 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
         (["solve", "m.mps", "--program", "nosuch", "-o", "o.sol"], 1, ["--program", "highs"]),
         (["fit", "a.csv", "--solver-template", "a.csv"], 1, ["--solver-template", ".toml", "'a.csv'"]),
         (["fit", "a.csv", "--class-weight", "even"], 1, ["--class-weight", "balanced", "CLASS=W", "'even'"]),
-        (["fit", "a.csv", "--cost", "no:yes"], 1, ["--cost", "TRUE:PREDICTED=PRICE", "'no:yes'"]),
+        (["fit", "a.csv", "--cost", "no:yes"], 1, ["--cost", "TRUE:PREDICTED=COST", "'no:yes'"]),
         (["fit", "a.csv", "--model", "cart", "--cuts", "paper4"], 1, ["--cuts", "'cart'", "no model"]),
         (["fit", "a.csv", "--model", "cart", "--format", "mps"], 1, ["--format", "'cart'", "no model"]),
         (["fit", "a.csv", "--model", "cart", "--keep"], 1, ["--keep", "'cart'", "no model"]),

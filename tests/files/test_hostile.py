@@ -151,7 +151,7 @@ def bomb():
 LIVE = {
     "unit": 1.0,
     "bound": [2],
-    "price": [0, 1],
+    "penalty": [0, 1],
     "known": [0, -1, -2, -1, -1, -2, -2],
     "vector": [1, 0],
     "n_cases": 1,
@@ -161,7 +161,7 @@ LIVE = {
 OTHER_LIVE = [
     *({name: value for name, value in LIVE.items() if name != left_out} for left_out in LIVE),
     *(LIVE | {name: "text"} for name in LIVE),
-    *(LIVE | {name: value} for name, value in (("unit", 0), ("bound", []), ("price", [0]), ("known", [9] * 7))),
+    *(LIVE | {name: value} for name, value in (("unit", 0), ("bound", []), ("penalty", [0]), ("known", [9] * 7))),
     *(LIVE | {name: value} for name, value in (("known", [0]), ("root", [99]), ("root", [-1]), ("root", [0, 1]))),
     *(LIVE | {"sides": sides} for sides in ([], LIVE["sides"][:1], LIVE["sides"][::-1], [[0, 0]], [[0, 0, [1], [0]]])),
     *(LIVE | {"sides": [LIVE["sides"][0], [0, 1, *more]]} for more in ([[9, -1, -1], [0, 0]], [[-1] * 3, [0]])),

@@ -38,7 +38,7 @@ def siblings(objective, encoded, depth) -> dict:
     for name in COMPILED if objective == "errors" else ():
         problem = Problem(encoded, CompleteTree(depth), name, parse_params(name, {}))
         module = problem.module
-        if not module.WEIGHS and (*module.prices(problem), module.least_rows(problem)) == OBJECTIVES[objective][0]:
+        if not module.WEIGHS and (*module.unit_costs(problem), module.least_rows(problem)) == OBJECTIVES[objective][0]:
             forms[name] = {}
     return forms
 

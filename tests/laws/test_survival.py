@@ -360,8 +360,8 @@ def test_no_corrupted_certificate_of_a_survival_tree_proves_more_than_is_true(tm
         except CertificateError:
             refused += 1
             continue
-        assert corrupted["price"] != facts["price"] or proof.bound <= best.objective, changed
-        assert corrupted["price"] != facts["price"] or proof.objective >= best.bound, changed
+        assert corrupted["penalty"] != facts["penalty"] or proof.bound <= best.objective, changed
+        assert corrupted["penalty"] != facts["penalty"] or proof.objective >= best.bound, changed
     assert refused > 5
 
 

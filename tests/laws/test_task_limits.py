@@ -337,7 +337,7 @@ def test_no_corrupted_certificate_within_limits_proves_more_than_is_true(tmp_pat
         except CertificateError:
             refused += 1
             continue
-        same_price = corrupted["price"] == facts["price"]
+        same_price = corrupted["penalty"] == facts["penalty"]
         assert proof.bound <= true.objective * (1 + 1e-9) or not same_price, changed
         assert proof.objective >= true.objective * (1 - 1e-9) or not same_price, changed
     assert refused > 2

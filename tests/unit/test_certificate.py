@@ -267,7 +267,7 @@ def test_weights_of_all_sizes_are_certified(seed):
 FORGERIES = [
     {"weight_scale": 0, "claim": 0, "targets": [""]},
     {"loss": [[0, 0], [0, 0]], "claim": 0, "targets": [""]},
-    {"price": 1000},
+    {"penalty": 1000},
     {"scale": 0},
     {"tests": [{"kind": "threshold", "feature": "a1", "threshold": float("nan")}]},
 ]
@@ -377,7 +377,7 @@ def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
         levels = [facts["targets"][0], many + facts["targets"][1], *facts["targets"][2:]]
         with pytest.raises(CertificateError, match=r"at most 16 digits between commas in entry 1 of targets\[1\]"):
             check(facts | {"targets": levels}, dataset)
-    for key in ("claim", "price", "scale", "weight_scale", "depth"):
+    for key in ("claim", "penalty", "scale", "weight_scale", "depth"):
         with pytest.raises(CertificateError, match="very many digits"):
             check(facts | {key: 10**100}, dataset)
     (tmp_path / "c.json").write_text('{"schema": "odtc.certificate/1", "claim": ' + "9" * 5000 + "}")

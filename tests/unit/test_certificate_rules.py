@@ -252,8 +252,8 @@ def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
         ({"scale": 0}, "no numbers that can be"),
         ({"weight_scale": 0}, "no numbers that can be"),
         ({"scale": 3, "weight_scale": 2}, "no numbers that can be"),
-        ({"price": 1}, "no numbers that can be"),  # as much as the scale
-        ({"price": -1}, "expected price from 0"),
+        ({"penalty": 1}, "no numbers that can be"),  # as much as the scale
+        ({"penalty": -1}, "expected penalty from 0"),
         ({"claim": 2**53}, "expected claim from 0 to below"),
         ({"loss": [[0, 1], [1, 1]]}, "square table"),
         ({"loss": [[1, 1], [1, 0]]}, "square table"),
@@ -421,7 +421,7 @@ def test_every_target_is_a_bound_at_its_state_and_one_above_the_best_tree_is_ref
             rows = np.ones(n, bool)
             for literal in literals:
                 rows &= X[literal >> 1] == bool(literal & 1)
-            best = least(X, loss, rows, depth - level, facts["price"])
+            best = least(X, loss, rows, depth - level, facts["penalty"])
             assert target <= best
             raised = [*entries[:at], [int(best) + 1, *literals], *entries[at + 1 :]]
             levels = list(facts["targets"])

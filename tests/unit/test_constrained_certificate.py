@@ -472,12 +472,12 @@ def test_many_tests_are_swept_but_at_depth_4():
 
 def test_the_objective_is_told_in_words():
     """In units of a weight of 1 / 2, of which 10 of 12 are the price of an error and 2 that of a branch node."""
-    facts = {"classes": ["a", "b"], "scale": 12, "weight_scale": 2, "price": 2, "loss": [[0, 5], [5, 0]]}
+    facts = {"classes": ["a", "b"], "scale": 12, "weight_scale": 2, "penalty": 2, "loss": [[0, 5], [5, 0]]}
     words = constrained_certificate._terms
     assert words(facts) == "lambda 0.1666666667"
     assert words(facts | {"loss": [[0, 5], [15, 0]]}) == "lambda 0.1666666667 and costs a:b=1, b:a=3"
-    assert words(facts | {"price": 0, "loss": [[0, 6], [6, 0]]}) == ""
-    assert words(facts | {"price": 0, "loss": [[0, 3], [6, 0]]}) == "costs a:b=0.5, b:a=1"
+    assert words(facts | {"penalty": 0, "loss": [[0, 6], [6, 0]]}) == ""
+    assert words(facts | {"penalty": 0, "loss": [[0, 3], [6, 0]]}) == "costs a:b=0.5, b:a=1"
 
 
 @pytest.mark.parametrize("constraints", UNSATISFIED, ids=" and ".join)

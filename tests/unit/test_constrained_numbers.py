@@ -24,13 +24,13 @@ def refused(given, words: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"weight_scale": 0}, "its scales or its price are no numbers that can be"),
-        ({"weight_scale": -1}, "its scales or its price|expected a whole number"),
-        ({"scale": 0}, "its scales or its price are no numbers that can be"),
-        ({"weight_scale": 2, "scale": 3}, "its scales or its price are no numbers that can be"),
-        ({"price": 1}, "its scales or its price are no numbers that can be"),  # as much as the scale
-        ({"price": -1}, "its scales or its price|expected a whole number"),
-        ({"scale": LAST + 1}, "its scales or its price are no numbers that can be"),
+        ({"weight_scale": 0}, "its scales or its penalty are no numbers that can be"),
+        ({"weight_scale": -1}, "its scales or its penalty|expected a whole number"),
+        ({"scale": 0}, "its scales or its penalty are no numbers that can be"),
+        ({"weight_scale": 2, "scale": 3}, "its scales or its penalty are no numbers that can be"),
+        ({"penalty": 1}, "its scales or its penalty are no numbers that can be"),  # as much as the scale
+        ({"penalty": -1}, "its scales or its penalty|expected a whole number"),
+        ({"scale": LAST + 1}, "its scales or its penalty are no numbers that can be"),
         ({"loss": [[0, 1]]}, "its losses are no square table"),
         ({"loss": [[0, 1], [1, 0], [1, 1]]}, "its losses are no square table"),
         ({"loss": [[0, 1], [1]]}, "its losses are no square table$|its losses are no square table;"),
@@ -60,7 +60,7 @@ def test_numbers_that_cannot_be_are_refused(changed, words):
         ({"scale": LAST}, 5.0 / LAST),
         ({"multiplier_scale": LAST}, 5.0),
         ({"scale": 4, "weight_scale": 2, "claim": 10}, 2.5),
-        ({"scale": 7, "price": 6}, 5 / 7),
+        ({"scale": 7, "penalty": 6}, 5 / 7),
         ({"loss": [[0, 1], [3, 0]]}, 5.0),
         ({"loss": [[0, 0], [1, 0]], "claim": 0}, 0.0),
     ],

@@ -93,7 +93,7 @@ def test_no_tree_of_depth_four_is_below_a_bound_with_prices(seed):
 
 
 def is_below_every_tree(depth: int, seed: int) -> None:
-    """Random multipliers of random sums, weights and prices of branch nodes, against the proved optimum; from
+    """Random multipliers of random sums, weights and costs of branch nodes, against the proved optimum; from
     depth 3 on also over bins of each column, and at multipliers of few digits in one run and in many short ones."""
     rng = np.random.default_rng(seed)
     rows, K = int(rng.integers(8, 30 if depth < 4 else 16)), int(rng.integers(2, 4))

@@ -79,7 +79,7 @@ def test_names_with_signs():
         ({"class_weight": "a=2,a=3"}, "twice"),
         ({"class_weight": ""}, "CLASS=W"),
         ({"class_weight": "a=0,b=0,c=0"}, "above 0"),
-        ({"cost": "a=2"}, "TRUE:PREDICTED=PRICE"),
+        ({"cost": "a=2"}, "TRUE:PREDICTED=COST"),
         ({"cost": "a:d=2"}, "unknown class 'd'"),
         ({"cost": "a:a=2"}, "right prediction"),
         ({"cost": "a:b=much"}, "'much'"),
@@ -268,7 +268,7 @@ def test_errors_that_cost_less_than_solvers_tell_apart_are_refused(tmp_path):
     for model in ("auto", "flowoct", "oct"):
         if model != "auto":
             said = refused(run("fit", tmp_path / "1e-9.csv", *words, "--model", model))
-            assert "got 1e-09 at most" in said and "multiply the weights or prices by 1e+09" in said
+            assert "got 1e-09 at most" in said and "multiply the weights or costs by 1e+09" in said
         facts = run("fit", tmp_path / "0.001.csv", *words, "--model", model, "--json").facts
         assert facts["objective"] == 0 and facts["n_leaves"] == 2
     assert "got 1e-06 at most" in refused(run("fit", tmp_path / "1e-6.csv", *words, "--model", "flowoct"))

@@ -1,5 +1,5 @@
 """The trees of the estimators against every tree of one test, by what a leaf of some rows loses by definition: of drawn
-weights, prices of leaves, costs, class weights and limits on leaves."""
+weights, costs of leaves, costs, class weights and limits on leaves."""
 
 import warnings
 

@@ -18,7 +18,7 @@ from odtc.data.task import TASKS
 from odtc.errors import DataError, DataWarning, ModelError, SolverError
 from odtc.estimators import units
 from odtc.estimators.classifier import _impurity
-from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
+from odtc.estimators.cost_complexity import Corner, envelope, penalty_of_branch_node
 from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
 from odtc.estimators.least_weight import _cut_back
 from odtc.estimators.monotone import directions
@@ -81,7 +81,7 @@ def test_the_unit_of_a_fit_is_that_of_the_spread_of_its_numbers():
 
 def test_the_price_of_a_branch_node_is_worth_alpha_of_the_weight():
     for alpha, weight in ((0.25, 8.0), (0.5, 2.0), (0.0, 3.0)):
-        share = price_of_branch_node(alpha, weight)
+        share = penalty_of_branch_node(alpha, weight)
         assert share / (1 - share) == pytest.approx(weight * alpha)
 
 

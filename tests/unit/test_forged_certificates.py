@@ -434,7 +434,7 @@ FORGERIES = {
         constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
     ),
     "constrained_certificate._expect_size: a certificate under constraints is of": lambda: alone("p", depth=5),
-    "constrained_certificate.read_problem: its scales or its price are": lambda: alone(
+    "constrained_certificate.read_problem: its scales or its penalty are": lambda: alone(
         "p", weight_scale=2, scale=3, claim=10
     ),
     "constrained_certificate.read_problem: the certificate is of the classes": lambda: alone("p", classes=["p", "n"]),

@@ -573,11 +573,11 @@ def test_what_is_stated_is_told_without_a_bound_that_proves_it(task):
 def test_a_price_below_0_or_that_is_no_text_is_none():
     facts = true()
     nodes = json.dumps(facts["tree"]).count('"split"')
-    cheaper = facts | {"price": "-1", "claim": str(Fraction(facts["claim"]) - nodes)}
+    cheaper = facts | {"penalty": "-1", "claim": str(Fraction(facts["claim"]) - nodes)}
     with pytest.raises(CertificateError, match="its price -1"):
         check_leaf_sums(cheaper, numbers())
     with pytest.raises(CertificateError, match="not whole"):
-        check_leaf_sums(facts | {"price": 0}, numbers())
+        check_leaf_sums(facts | {"penalty": 0}, numbers())
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -74,7 +74,7 @@ def test_a_long_price_that_is_a_quotient_of_small_numbers_has_a_certificate_of_t
     assert float(share) == DIGITS and share.denominator < 10**10
     assert done.solution.termination == "optimal" and done.verified and done.certified is True
     facts = certify_in_time(problem)
-    assert Fraction(facts["price"], facts["scale"]) == share
+    assert Fraction(facts["penalty"], facts["scale"]) == share
     assert Fraction(facts["claim"], facts["scale"]) == exact_objective(problem).cost(done.decoded.heap)
 
 

@@ -141,7 +141,7 @@ def test_less_than_a_second_is_searched_too():
 
 def test_prices_that_do_not_tell_what_a_leaf_costs_bound_nothing():
     plain = done().problem
-    module = SimpleNamespace(objective=lambda *_: 7.5, prices=lambda _: (1.0, 0.5), can=lambda _: True)
+    module = SimpleNamespace(objective=lambda *_: 7.5, unit_costs=lambda _: (1.0, 0.5), can=lambda _: True)
     lost = one_leaf(plain).loss(plain.encoded)
     for paid, told in ((lost, (1.0, 0.5)), (lost * (1 + 1e-3), (0.0, 0.0)), (lost / 2, (0.0, 0.0))):
         module.objective = lambda *_, paid=paid: paid

@@ -123,7 +123,7 @@ def test_both_prove_what_is_proved(case):
     assert float(said.split()[1]) == pytest.approx(float(ours(facts, file).split()[1]), rel=1e-12)
 
 
-KINDS = ("target", "claim", "label", "tree", "of", "classes", "test", "loss", "price", "depth", "rows")
+KINDS = ("target", "claim", "label", "tree", "of", "classes", "test", "loss", "penalty", "depth", "rows")
 
 
 def forgeries(facts, number=66):
@@ -172,8 +172,8 @@ def forgeries(facts, number=66):
             del among[rnd.randrange(len(among))]
         elif kind == "loss":
             forged["loss"][0][1] += rnd.choice([-1, 1])
-        elif kind == "price":
-            forged["price"] += 1
+        elif kind == "penalty":
+            forged["penalty"] += 1
         elif kind == "rows":
             forged["data"]["n_rows"] += rnd.choice([-1, 1])
         else:

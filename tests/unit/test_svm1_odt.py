@@ -491,7 +491,7 @@ def blobs() -> Dataset:
 
 
 def test_held_out_rows_choose_the_prices_of_margins_and_the_tree_to_begin_with(blobs):
-    model = pipeline.build(blobs, "svm1_odt", 1, params={"prices": "folds"})
+    model = pipeline.build(blobs, "svm1_odt", 1, params={"penalties": "folds"})
     p = model.problem.params
     # What was chosen stands in the manifest as numbers, with which nothing is chosen again.
     assert (p.prices, p.margin, p.epsilon) == ("given", "soft", 0.01) and p.alpha1 * p.epsilon >= 1 and p.alpha2 > 0
@@ -505,14 +505,14 @@ def test_held_out_rows_choose_the_prices_of_margins_and_the_tree_to_begin_with(b
 
 
 def test_prices_of_margins_without_rows_to_hold_out_are_those_of_an_error(blobs):
-    few = pipeline.pose(blobs.taken(np.arange(6)), "svm1_odt", 1, params={"prices": "folds", "epsilon": 0.05})
+    few = pipeline.pose(blobs.taken(np.arange(6)), "svm1_odt", 1, params={"penalties": "folds", "epsilon": 0.05})
     assert few.params.alpha1 == few.params.alpha2 == 20  # α1 ε = 1, C = 1
     assert "too few rows" in few.module.advice(few)[-1]
 
 
 def test_of_noise_the_prices_are_said_to_be_no_better_than_the_majority(blobs):
     y = (np.random.default_rng(1).random(80) < 0.3).astype(np.int32)
-    noise = pipeline.pose(replace(blobs, y=y), "svm1_odt", 1, params={"prices": "folds"})
+    noise = pipeline.pose(replace(blobs, y=y), "svm1_odt", 1, params={"penalties": "folds"})
     assert noise.module.advice(noise)[0].startswith("WARNING: no better than the majority on held-out rows")
 
 

@@ -76,7 +76,7 @@ def test_a_curve_of_another_task_has_no_points():
 def test_the_losses_of_a_median_are_how_far_two_numbers_are_apart(scale, price, weight_scale):
     """In units of the certificate, of which a price of nodes takes its part of the scale."""
     apart = np.abs(np.subtract.outer(VALUES, VALUES)) * (scale - price) / weight_scale
-    facts = {"scale": scale, "price": price, "weight_scale": weight_scale, "loss": apart.tolist()}
+    facts = {"scale": scale, "penalty": price, "weight_scale": weight_scale, "loss": apart.tolist()}
     claim.expect_losses(facts, medians())
     for place in ((0, 1), (5, 0), (2, 2)):
         other = apart.copy()
@@ -90,7 +90,7 @@ def test_the_losses_of_a_median_are_how_far_two_numbers_are_apart(scale, price, 
 @pytest.mark.parametrize(("scale", "price", "weight_scale"), [(1, 0, 1), (7, 3, 2)])
 def test_each_action_but_the_best_loses_the_votes_of_a_row(scale, price, weight_scale):
     lost = (1 - np.eye(3)) * (scale - price) / weight_scale
-    facts, data = {"scale": scale, "price": price, "weight_scale": weight_scale}, read(task="policy")
+    facts, data = {"scale": scale, "penalty": price, "weight_scale": weight_scale}, read(task="policy")
     claim.expect_losses(facts | {"loss": lost.tolist()}, data)
     for other in (2 * lost, lost + 1e-6 * np.eye(3), np.where(np.arange(3) == 1, 2 * lost, lost)):
         with pytest.raises(CertificateError, match="states other losses than task=.policy. has"):

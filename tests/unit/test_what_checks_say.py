@@ -277,7 +277,7 @@ def test_an_attack_is_computed_again_on_the_rows(tmp_path):
     heap = settle(np.array([-1, at, -1, -1], np.int32), problem.encoded)
     tree = heap.to_tree(problem.encoded)
     (check,) = [check for check in verify_tree(problem, heap, tree, data) if check.name == "attack"]
-    per_loss, per_node = problem.module.prices(problem)
+    per_loss, per_node = problem.module.unit_costs(problem)
     costs = per_loss * (2 * 1 + 3 * 4) + per_node
     assert check.passed and "2 of 4 rows" in check.text and f"the tree costs {costs:.10g}, " in check.text
     assert "attack" not in {check.name for check in verify_tree(problem, heap, tree)}
@@ -375,7 +375,7 @@ def test_an_attack_is_computed_again_with_every_branch_node(tmp_path):
     heap = settle(np.array([-1, b, a, a, *[-1] * 4], np.int32), problem.encoded)
     assert heap.n_branch_nodes == 3
     (check,) = [c for c in verify_tree(problem, heap, heap.to_tree(problem.encoded), data) if c.name == "attack"]
-    per_loss, per_node = problem.module.prices(problem)  # 2 and 3 can be moved across 2.5, under both
+    per_loss, per_node = problem.module.unit_costs(problem)  # 2 and 3 can be moved across 2.5, under both
     assert check.passed and f"the tree costs {per_loss * 4 + 3 * per_node:.10g}, " in check.text
 
 

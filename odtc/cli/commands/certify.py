@@ -23,7 +23,7 @@ def certify(
         typer.Option(
             "--lambda",
             metavar="NUMBER",
-            help="Price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss.",
+            help="Penalty for each branch node: min (1-λ) loss + λ branch nodes, so a node saves at least λ/(1-λ).",
         ),
     ] = 0.0,
     time_limit: Annotated[

@@ -49,7 +49,7 @@ def show(
     labels: Labels = None,
     templates: Templates = None,
 ) -> None:
-    """Print a tree, the list of a pool (STEM.pool.json), or the figures of the near-optimal trees (STEM.near-optimal.json)."""
+    """Print a tree, a list of trees (STEM.pool.json), or the near-optimal set (STEM.near-optimal.json)."""
     from odtc.trees.exporting import EXPORTERS, named
     from odtc.trees.rendering import render_tree
     from odtc.trees.tree import read_tree

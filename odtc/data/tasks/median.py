@@ -121,7 +121,7 @@ def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactMedi
     return ExactMedians(numbers(sums), weight, row_of)
 
 
-def prices(classes) -> tuple[np.ndarray, Fraction]:
+def class_costs(classes) -> tuple[np.ndarray, Fraction]:
     """Return whole numbers (classes, classes) and their unit: |v_k - v_c|."""
     whole, unit = whole_numbers(values_of(classes))
     return np.abs(whole[:, None] - whole), unit
@@ -129,7 +129,7 @@ def prices(classes) -> tuple[np.ndarray, Fraction]:
 
 def losses(counts: np.ndarray, classes) -> np.ndarray:
     """Return float64 (classes,): Σ_k counts_k |v_k - v_c|, of the weight of each number."""
-    return counts @ nearest_floats(*prices(classes))
+    return counts @ nearest_floats(*class_costs(classes))
 
 
 def judged_by(rows: Dataset, trained: Dataset) -> Dataset:

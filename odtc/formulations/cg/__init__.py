@@ -320,7 +320,7 @@ def least_rows(problem: Problem) -> int:
     return problem.params.n_min
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """What a branch node must save: it uses one leaf more."""
     return problem.params.reward
 
@@ -588,5 +588,5 @@ def subjects(params) -> tuple[Subject, ...]:
     return ()
 
 
-def prices(problem: Problem) -> tuple[float, float]:
+def unit_costs(problem: Problem) -> tuple[float, float]:
     return 1.0, problem.params.reward

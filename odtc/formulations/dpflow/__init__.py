@@ -33,9 +33,9 @@ from odtc.formulations.dpflow.resources import kinds
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import (  # noqa: F401
-    branch_price,
+    branch_penalty,
     objective,
-    prices,  # noqa: F401
+    unit_costs,  # noqa: F401
 )
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -76,7 +76,7 @@ FORMS = (
 class Params:
     lambda_: float = parameter(
         0.0,
-        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss",
+        "penalty for each branch node: min (1-λ) loss + λ branch nodes; a node has to save λ/(1-λ) units of loss",
         least=0,
         below=1,
     )

@@ -55,7 +55,7 @@ def _expect_code(code: list, n_candidate_splits: int, n_classes: int, place: str
 
 SHAPE = {
     "unit": NUMBER,
-    **dict.fromkeys(("bound", "price"), [NUMBER]),
+    **dict.fromkeys(("bound", "penalty"), [NUMBER]),
     "known": [WHOLE],
     "vector": [NUMBER],
     "n_cases": WHOLE,
@@ -115,7 +115,7 @@ class Live:
     def _expect_whole(self, depth: int, n_candidate_splits: int, n_classes: int) -> None:
         """Raises SchemaError for what are no cases of trees of this depth."""
         sums, n = len(self.bound), len(self.root)
-        for name, wanted in (("price", 1 + sums), ("vector", 1 + sums), ("known", 2 ** (depth + 1) - 1)):
+        for name, wanted in (("penalty", 1 + sums), ("vector", 1 + sums), ("known", 2 ** (depth + 1) - 1)):
             _expect(len(getattr(self, name)) == wanted, f"expected {wanted} numbers at {name}")
         _expect_code(self.known, n_candidate_splits, n_classes, "known")
         _expect(self.unit > 0, "expected a unit above 0")

@@ -19,7 +19,7 @@ from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.shared.ranked_tests import columns_asked
-from odtc.problem.branch_penalty import branch_price, objective, unit_of_costs, without_noise
+from odtc.problem.branch_penalty import branch_penalty, objective, unit_of_costs, without_noise
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -79,7 +79,7 @@ class DpflowNearOptimalTrees:
     def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
         self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
         self._scales = Scales.of(encoded)
-        loss, price, unit = in_common_units(encoded.loss, branch_price(problem))
+        loss, price, unit = in_common_units(encoded.loss, branch_penalty(problem))
         apart = columns_asked(encoded, self._scales) if encoded.by_column else None
         self._ranked = rank_rows(self._scales.rank, loss, encoded.copies, price, least_rows(problem), True, apart)
         self._share = (1 - problem.params.lambda_) * unit
@@ -183,7 +183,7 @@ class DpflowNearOptimalTrees:
         if found is None:
             return None
         to_objective = [self._share * self._ranked.floor, self._share * self._ranked.unit]
-        return {"unit": found.unit, "price": found.price, "objective": to_objective, "states": found.states}
+        return {"unit": found.unit, "penalty": found.price, "objective": to_objective, "states": found.states}
 
     @cached_property
     def _graph(self) -> StoredGraph | None:

@@ -21,7 +21,7 @@ from odtc.base import deadline
 from odtc.data.task import TASKS
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import tree_along
-from odtc.problem.branch_penalty import branch_price
+from odtc.problem.branch_penalty import branch_penalty
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import WholeCosts, exact_objective, search_costs
 from odtc.problem.problem import Problem
@@ -64,7 +64,7 @@ class Program:
     @property
     def price(self) -> float:
         """What a branch node costs, in the same units."""
-        return branch_price(self.problem) if self.by_moments else self.costs.price
+        return branch_penalty(self.problem) if self.by_moments else self.costs.price
 
     @property
     def by_moments(self) -> bool:

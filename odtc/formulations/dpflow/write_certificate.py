@@ -244,7 +244,7 @@ def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
         "depth": int(problem.topology.depth),
         "weight_scale": numbers.weight_scale,
         "loss": numbers.costs,
-        "price": numbers.price,
+        "penalty": numbers.price,
         "scale": numbers.scale,
         "claim": int(exact_objective(problem).cost(heap) * numbers.scale),
         "tree": tree_facts(heap.to_tree(problem.encoded)),

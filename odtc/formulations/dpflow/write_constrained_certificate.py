@@ -440,7 +440,7 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
         "constraints": [str(given) for given in problem.constraints],
         "weight_scale": int(weight_scale),
         "loss": [[int(unit * price) * int(cost) for cost in line] for line in costs.tolist()],
-        "price": int(scale * branch),
+        "penalty": int(scale * branch),
         "scale": int(scale),
     }
 

@@ -45,7 +45,7 @@ from odtc.problem.roles import Role
 from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle, with_min_leaf_rows
 
 NAME = "fair"
-TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a price of discrimination"
+TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a penalty for discrimination"
 PAPER = (
     "Aghaei, Azizi & Vayanos (2019), Learning optimal and fair decision trees for non-discriminative decision-making"
 )
@@ -56,10 +56,10 @@ FORMS = ({}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group"
 
 @dataclass(frozen=True)
 class Params:
-    rho: float = parameter(0.0, "price of discrimination: min loss + ρ index", least=0, below=float("inf"))
+    rho: float = parameter(0.0, "penalty for discrimination: min loss + ρ index", least=0, below=float("inf"))
     group: str = parameter("", "the protected column: its levels, or intervals between thresholds, are the groups")
     index: str = parameter(
-        "impact", "what ρ prices: disparate impact or disparate treatment", choices=("impact", "treatment")
+        "impact", "what ρ penalises: disparate impact or disparate treatment", choices=("impact", "treatment")
     )
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
     merge: bool = merge_rows()
@@ -250,7 +250,7 @@ def least_rows(problem: Problem) -> int:
     return problem.params.n_min
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
 

@@ -35,8 +35,8 @@ from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, poi
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem import branch_penalty
-from odtc.problem.branch_penalty import branch_price, prices  # noqa: F401
+from odtc.problem import branch_penalty as penalised
+from odtc.problem.branch_penalty import branch_penalty, unit_costs  # noqa: F401
 from odtc.problem.constraints.constraint import early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -44,7 +44,7 @@ from odtc.problem.counts import counts_of
 from odtc.problem.estimates import Estimate, Sizes
 from odtc.problem.formulation import SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
-from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
@@ -81,7 +81,7 @@ FORMS = (
 class Params:
     lambda_: float = parameter(
         0.0,
-        "price of a branch node: min (1-λ) loss + λ branch nodes; one has to save λ/(1-λ) units of loss",
+        "penalty for each branch node: min (1-λ) loss + λ branch nodes; a node has to save λ/(1-λ) units of loss",
         least=0,
         below=1,
     )
@@ -170,7 +170,7 @@ def boxes(problem: Problem) -> Boxes | None:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """(1 - λ) · loss + λ · branch nodes; the loss with boxes is what an adversary makes of it."""
-    return (_robust() if problem.params.robust else branch_penalty).objective(problem, heap)
+    return (_robust() if problem.params.robust else penalised).objective(problem, heap)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -245,7 +245,7 @@ class _Flow:
         min (1-λ) Σ_i Σ_t Σ_k loss_ik z^i_{t,k} + λ Σ_tf b_tf                               with all rows
         """
         m, shape, encoded = self.m, self.shape, self.problem.encoded
-        gain = 0 if shape.every else -(1 - lam) * price_of_errors(self.problem)[:, None]
+        gain = 0 if shape.every else -(1 - lam) * error_cost(self.problem)[:, None]
         if len(shape.flow):
             pays, role = np.isin(shape.flow, shape.paid), "" if shape.every else Role.FLOW
             self.z = m.columns("z", self.row, node_axis(shape.flow), role=role, cost=lambda: gain * pays)
@@ -255,7 +255,7 @@ class _Flow:
         elif len(shape.sink):
             self.zs = m.columns("zs", self.row, node_axis(shape.sink), role=Role.SINK, cost=gain)
         if not shape.every:
-            m.constant((1 - lam) * float(price_of_errors(self.problem).sum()))
+            m.constant((1 - lam) * float(error_cost(self.problem).sum()))
 
     def conserve(self) -> None:
         """z_{a(t),t} = z_{t,2t} + z_{t,2t+1} + z_{t,sink}  t ∈ B, i                         (1.4)

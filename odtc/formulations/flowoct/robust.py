@@ -46,7 +46,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.attack import Part
 from odtc.trees.boxes import Boxes
@@ -66,7 +66,7 @@ def expect(problem: Problem) -> None:
                 f"{param('robust')}: no row has one way through the tree, which {param(key, value)} writes; leave it "
                 "out"
             )
-    if problem.encoded.class_price is None:
+    if problem.encoded.class_cost is None:
         raise ChoiceError(
             f"{param('robust')} counts a row only as right or wrong, so it cannot take costs that depend on the "
             f"class predicted; use costs by true class alone ({option('class_weight')})"
@@ -136,9 +136,9 @@ class Reach:
         """(class, price of an error) of each row of X."""
         encoded = self.problem.encoded
         if self._by_row:
-            return encoded.y, price_of_errors(self.problem)
+            return encoded.y, error_cost(self.problem)
         y = encoded.dataset.y
-        return y, encoded.dataset.weight * encoded.class_price[y]
+        return y, encoded.dataset.weight * encoded.class_cost[y]
 
     def settled(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
         """The tree of these tests and classes, int32 (2^(depth + 1),), without the branch nodes that no point of a box

@@ -84,7 +84,7 @@ def choices_of(
     if len(mixed):
         test[mixed] = -1
         end = HeapTree(test.copy(), test.copy()).reach(encoded.X)
-        search = ShallowTreeSearch(encoded.X, gains_of(encoded), problem.module.branch_price(problem))
+        search = ShallowTreeSearch(encoded.X, gains_of(encoded), problem.module.branch_penalty(problem))
         test[mixed] = [search.best(np.flatnonzero(end == t), 1)[1][1] for t in mixed]
     labels = np.full(len(test), -1, np.int32)
 

@@ -42,7 +42,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
-from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle
 
@@ -84,19 +84,19 @@ class Params:
         0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1
     )
     alpha1: float = parameter(
-        1000.0, "price α1 of a unit of missing margin, if margins are soft", least=0, below=float("inf")
+        1000.0, "penalty α1 for a unit of missing margin, if margins are soft", least=0, below=float("inf")
     )
-    alpha2: float = parameter(0.0, "price α2 of the 1-norm of the hyperplanes", least=0, below=float("inf"))
+    alpha2: float = parameter(0.0, "penalty α2 for the 1-norm of the hyperplanes", least=0, below=float("inf"))
     M: float = parameter(
         1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7
     )
-    prices: str = parameter(
+    penalties: str = parameter(
         GIVEN,
-        "what alpha1 and alpha2 are: `given`; or `folds`, soft margins at the prices that held-out rows speak for, "
+        "what alpha1 and alpha2 are: `given`; or `folds`, soft margins with the penalties that held-out rows choose, "
         "from the tree that they rank first",
         choices=(GIVEN, FOLDS),
     )
-    margin: str = parameter("hard", "whether a row may miss its margin, at the price α1", choices=("hard", "soft"))
+    margin: str = parameter("hard", "whether a row may miss its margin, at the penalty α1", choices=("hard", "soft"))
     labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
     categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
     literal: bool = parameter(False, "(1a)-(1k) as printed: soft margins, whole labels, one row per leaf")
@@ -116,7 +116,7 @@ def prepared(problem: Problem) -> Problem:
     """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so
     that
     other starts have room, too."""
-    if problem.params.prices == FOLDS:
+    if problem.params.penalties == FOLDS:
         return _priced(problem)
     form = Form.of(
         replace(problem, params=replace(problem.params, epsilon=problem.params.epsilon or LEAST * problem.params.M))
@@ -142,14 +142,14 @@ def _priced(problem: Problem) -> Problem:
     params, M = problem.params, problem.params.M
     if not params.scale:
         raise ChoiceError(
-            f"{param('prices', FOLDS)} chooses prices for features that are scaled to [0, 1], so it needs "
+            f"{param('penalties', FOLDS)} chooses penalties for features that are scaled to [0, 1], so it needs "
             f"{param('scale', True)}; or give {param('alpha1')} and {param('alpha2')} yourself"
         )
     params = replace(params, epsilon=params.epsilon or WIDE * M)
     Form.of(replace(problem, params=params))  # refuses what no price mends
     chosen = choose_margin_prices(problem.encoded, problem.topology, params.epsilon / M)
     alpha1, alpha2 = (float(f"{price / M:.6g}") for price in (chosen.alpha1, chosen.alpha2))
-    problem = replace(problem, params=replace(params, prices=GIVEN, margin="soft", alpha1=alpha1, alpha2=alpha2))
+    problem = replace(problem, params=replace(params, penalties=GIVEN, margin="soft", alpha1=alpha1, alpha2=alpha2))
     searched = problem.derived(Searched)
     searched.prices = chosen
     searched.trees += [] if chosen.heap is None else [chosen.heap]
@@ -236,7 +236,7 @@ def build(problem: Problem) -> Model:
     form.sets(m, node)
     g = m.columns("g", node, lower=-np.inf, upper=np.inf)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
-    c = m.columns("c", row, role=Role.WRONG, cost=price_of_errors(problem), integer=True)
+    c = m.columns("c", row, role=Role.WRONG, cost=error_cost(problem), integer=True)
     v = m.columns("v", row, node, lower=-1.0)
     miss = m.columns("m", row, node, cost=form.a1 * encoded.weight[:, None], upper=eps) if soft else None
 
@@ -329,13 +329,13 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Errors, each at its price, and what the cheapest hyperplanes that part the rows so cost."""
     form, encoded = Form.of(problem), problem.encoded
-    errors = float(price_of_errors(problem)[heap.label[heap.reach(encoded.X)] != encoded.y].sum())
+    errors = float(error_cost(problem)[heap.label[heap.reach(encoded.X)] != encoded.y].sum())
     if not form.soft and not form.a2:
         return errors
     return errors + sum(form.cost(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist())
 
 
-def branch_price(problem: Problem) -> float:
+def branch_penalty(problem: Problem) -> float:
     """A branch node costs nothing by itself."""
     return 0.0
 

@@ -13,7 +13,7 @@ from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
 from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane, rows_at_node
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
 
@@ -313,7 +313,7 @@ def literal(m: ModelBuilder, form: Form) -> None:
     form.sets(m, node)
     g = m.columns("g", node, lower=-inf, upper=inf)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
-    c = m.columns("c", row, role=Role.WRONG, cost=price_of_errors(form.problem), integer=True)
+    c = m.columns("c", row, role=Role.WRONG, cost=error_cost(form.problem), integer=True)
     pp, pn = m.columns("pp", row, node, upper=inf), m.columns("pn", row, node, upper=inf)
     miss = m.columns("m", row, node, upper=inf, cost=form.a1 / M * encoded.weight[:, None])
     # (1f)   g_b - Σ_j h_bj x_ij = p⁺_ib - p⁻_ib

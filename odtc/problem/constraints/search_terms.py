@@ -104,7 +104,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     Raises
     ------
     TooLarge
-        If weights, prices or bounds are no fractions of small denominators.
+        If weights, costs or bounds are no fractions of small denominators.
     """
     encoded = refined(problem.encoded, problem.constraints) if encoded is None else encoded
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]

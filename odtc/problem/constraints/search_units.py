@@ -1,4 +1,4 @@
-"""Weights, prices and coefficients as whole numbers, for the searches that add them exactly."""
+"""Weights, costs and coefficients as whole numbers, for the searches that add them exactly."""
 
 from fractions import Fraction
 from math import floor, log2
@@ -14,7 +14,7 @@ WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
 ADDED = 2.0**50  # of all numbers of a sum together: multipliers of a few bits leave them exact
 COARSE = 2.0**36  # of all costs together if they are rounded: a price of branch nodes and multipliers need room, too
 SMALLEST = 1e-200  # a sum of costs that float64 holds with room for all factors
-MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
+MOST_DENOMINATOR = 10**6  # of weights and costs that are no whole numbers
 TOO_FINE = (
     "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"
 )
@@ -36,7 +36,7 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
     found, scale = product(found, np.array([unit.numerator], object)), unit.denominator
     if scale <= MOST_DENOMINATOR or fits(found):
         return _held(found), scale
-    raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
+    raise TooLarge("weights or costs are no fractions of numbers up to a million; round them")
 
 
 def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fraction, Fraction]:
@@ -54,7 +54,7 @@ def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fract
         return whole.astype(np.int64), Fraction(unit.denominator), Fraction(0)
     total = float(encoded.loss.max(axis=1, initial=0).sum())
     if not SMALLEST < total < 1 / SMALLEST:
-        raise TooLarge("weights or prices are too small or too large; multiply or divide them")
+        raise TooLarge("weights or costs are too small or too large; multiply or divide them")
     scale = Fraction(2) ** floor(log2(COARSE / total))
     return np.rint(encoded.loss * float(scale)).astype(np.int64), scale, Fraction(len(exact)) / scale
 
@@ -67,7 +67,7 @@ def fits(values: np.ndarray) -> bool:
 def _held(found: np.ndarray) -> np.ndarray:
     """int64: whole numbers that are exact, and so are their differences."""
     if np.abs(found).max(initial=0) >= WHOLE:
-        raise TooLarge("weights or prices are 2^52 or more in units of their last digits; divide or round them")
+        raise TooLarge("weights or costs are 2^52 or more in units of their last digits; divide or round them")
     return found.astype(np.int64)
 
 
@@ -90,7 +90,7 @@ def settled_price(exact: Fraction, most: int) -> Fraction:
     if exact.denominator <= most_denominator:
         return exact
     if most_denominator < LEAST_DENOMINATOR:
-        raise TooLarge("weights and prices have too many digits to be added exactly; round them")
+        raise TooLarge("weights and costs have too many digits to be added exactly; round them")
     return exact.limit_denominator(min(most_denominator, ENOUGH))
 
 

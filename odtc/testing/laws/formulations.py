@@ -1,6 +1,6 @@
 """What a formulation obeys: starts, optima, files, manifests, cuts, constraints; a learner its trees.
 
-It is tried under each of its FORMS. The optimum is that of trying every tree by its `prices`, `least_rows` and
+It is tried under each of its FORMS. The optimum is that of trying every tree by its `unit_costs`, `least_rows` and
 `paid_for`, or its own `brute_force`.
 """
 

@@ -21,7 +21,7 @@ def options(member):
 def grows(member, under, trial: Trial) -> None:
     problem = trial.draw(problems(("flowoct", {"lambda": 0.25}), depths=(1, 2, 3)))
     note_problem(trial, problem)
-    price = problem.module.branch_price(problem)
+    price = problem.module.branch_penalty(problem)
     one, two = (grow(under, problem.encoded, problem.topology, price) for _ in range(2))
     note_heap(trial, problem, one)
     one.expect_depth(problem.topology.depth)
@@ -36,7 +36,7 @@ def starts(member, under, trial: Trial) -> None:
     problem = trial.draw(problems(("flowoct", {}), depths=(1, 2)))
     note_problem(trial, problem)
     model = replace(problem.module.build(problem), problem=problem)
-    own = grow(under, problem.encoded, problem.topology, problem.module.branch_price(problem)).beyond
+    own = grow(under, problem.encoded, problem.topology, problem.module.branch_penalty(problem)).beyond
     trial.skip_unless(own is None or not own.tests)  # hyperplanes are starts of other models
     begun = pipeline.start(model, under)
     trial.expect(begun is not None, "expected a start, got none")

@@ -1,7 +1,7 @@
 """A certificate of the best tree under constraints: multipliers that bound all other trees, and cases that are listed.
 
     {"schema": "odtc.certificate.constrained/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
-     "constraints": ["recall[2] >= 0.6", ...], "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C,
+     "constraints": ["recall[2] >= 0.6", ...], "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C,
      "tree": {...}, "multiplier_scale": M, "passes": [[m, ...], ...],
      "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...], "of": {...}}
 
@@ -105,7 +105,7 @@ SHAPE = {
     "constraints": [TEXT],
     "weight_scale": WHOLE,
     "loss": [[WHOLE]],
-    "price": WHOLE,
+    "penalty": WHOLE,
     "scale": WHOLE,
     "claim": (WHOLE, None),
     "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
@@ -184,14 +184,14 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     CertificateError, ValueError
         If they contradict each other, or the numbers are too large.
     """
-    depth, price, scale, weight_scale = (facts[key] for key in ("depth", "price", "scale", "weight_scale"))
+    depth, price, scale, weight_scale = (facts[key] for key in ("depth", "penalty", "scale", "weight_scale"))
     if len(facts["tests"]) * dataset.n_rows > MOST_CELLS:
         raise CertificateError(
             f"a certificate under constraints is checked by the answers of all rows to all splits, at most "
             f"{MOST_CELLS:,}; got {len(facts['tests']):,} splits of {dataset.n_rows:,} rows"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
-        raise ValueError("its scales or its price are no numbers that can be")
+        raise ValueError("its scales or its penalty are no numbers that can be")
     if facts["classes"] != list(dataset.classes):
         raise CertificateError(
             f"the certificate is of the classes {', '.join(facts['classes'])}, in this order, the data has "
@@ -439,7 +439,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
 
 def _terms(facts: dict) -> str:
     """The objective in words, if it is not the weight of errors."""
-    scale, price, weight_scale = facts["scale"], facts["price"], facts["weight_scale"]
+    scale, price, weight_scale = facts["scale"], facts["penalty"], facts["weight_scale"]
     said = [f"lambda {price / scale:.10g}"] if price else []
     costs = {
         (a, b): value * weight_scale / (scale - price)

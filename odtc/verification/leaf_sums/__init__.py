@@ -1,7 +1,7 @@
 """The check of a certificate of a tree whose leaves cost a function of sums over their rows: regression, survival.
 
     {"schema": "odtc.certificate/regression", "data": {...}, "classes": ["mean"], "columns": [...], "depth": D,
-     "number_scale": Y, "weight_scale": W, "price": "p/q", "claim": "p/q", "tree": {...}, "tried": [...], "of": {...}}
+     "number_scale": Y, "weight_scale": W, "penalty": "p/q", "claim": "p/q", "tree": {...}, "tried": [...], "of": {...}}
 
 Numbers of many digits have "number_bits" instead of "number_scale" (odtc.verification.leaf_sums.squares).
 
@@ -52,7 +52,7 @@ NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
 SHAPE = {
     "classes": [TEXT],
     "depth": WHOLE,
-    "price": TEXT,
+    "penalty": TEXT,
     "tree": OF_TREE,
     "of": CLAIM_SHAPE,
     "least?": WHOLE,
@@ -115,9 +115,9 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
             f"{list(dataset.classes)}"
         )
     ends = facts["claim"] if law.ROUNDS else [facts["claim"]] * 2
-    depth, price, claim = facts["depth"], Fraction(facts["price"]), [Fraction(end) for end in ends]
+    depth, price, claim = facts["depth"], Fraction(facts["penalty"]), [Fraction(end) for end in ends]
     if not 1 <= depth <= DEEPEST or price < 0 or len(claim) != 2:
-        raise ValueError(f"its depth is {depth}, its price {price}, its claim has {len(claim)} ends")
+        raise ValueError(f"its depth is {depth}, its penalty {price}, its claim has {len(claim)} ends")
     limit, whole = Limit(facts.get("least", 1), facts.get("leaves", 0)), WholeTrees.of(facts)
     if limit.rows < 1 or limit.leaves < 0:
         raise ValueError(f"its leaves have {limit.rows} rows, its trees {limit.leaves} leaves")

@@ -1,4 +1,5 @@
-"""The near-optimal trees beside a run, STEM.pool.json and STEM.near-optimal.json: whether they are of this run, and true.
+"""The near-optimal trees beside a run, STEM.pool.json and STEM.near-optimal.json: whether they are of this run, and
+true.
 
 Each tree is counted again on the data of the run, with what it costs. What a list or a graph says of all trees (that no
 further one is as good, how many there are) is counted by a search of some seconds; as long as that is not through, it

@@ -209,7 +209,7 @@ def least_prices(problem: Problem) -> tuple[float, float]:
     leaf = one_leaf(problem)
     lost, paid = leaf.loss(problem.encoded), problem.module.objective(problem, leaf)
     loss, branch = (
-        problem.module.prices(problem) if problem.module.can(Compiled) else (paid / lost if lost else 0.0, 0.0)
+        problem.module.unit_costs(problem) if problem.module.can(Compiled) else (paid / lost if lost else 0.0, 0.0)
     )
     return (loss, branch) if math.isclose(paid, loss * lost, rel_tol=1e-9) else (0.0, 0.0)
 

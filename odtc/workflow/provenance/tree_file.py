@@ -177,7 +177,7 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     try:
         heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
     except OdtcError:  # it asks what is no test of this run: over more tests it proves no less
-        if str(facts["price"]) == "0" and is_close(
+        if str(facts["penalty"]) == "0" and is_close(
             proved["objective"], own.loss(problem.encoded), unit=unit_of_costs(problem)
         ):
             return ""
@@ -192,14 +192,14 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
 
 def _other_costs(facts: dict, problem: Problem) -> str:
     """What a certificate of classes counts otherwise than the run, in words; "" for nothing."""
-    unit = (facts["scale"] - facts["price"]) / facts["weight_scale"]
+    unit = (facts["scale"] - facts["penalty"]) / facts["weight_scale"]
     there, here = np.array(facts["loss"], float) / unit, problem.encoded.cost
     if not np.allclose(there, here, rtol=1e-9, atol=0):
         return "counts other costs of errors than this run"
     loss, branch = least_prices(problem)
     price = branch / ((loss + branch) or 1.0)  # of sums in which both prices are 1 together
-    if not is_close(facts["price"] / facts["scale"], price):
-        return f"counts {facts['price'] / facts['scale']:.10g} for a branch node, and this run {price:.10g}"
+    if not is_close(facts["penalty"] / facts["scale"], price):
+        return f"counts {facts['penalty'] / facts['scale']:.10g} for a branch node, and this run {price:.10g}"
     return ""
 
 

@@ -45,7 +45,7 @@ def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | 
     whole, module = part.selected.whole, problem.module
     if bound is None or problem.constraints or exact_objective(problem) is None:
         return None
-    of_loss, of_node = module.prices(problem)
+    of_loss, of_node = module.unit_costs(problem)
     if of_node or of_loss <= 0 or (whole.weight <= 0).any() or not asks_all(problem.encoded, part):
         return None
     copies = part.weight / whole.weight[part.selected.rows]

@@ -24,7 +24,7 @@ from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, sc
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price, exact_price, objective
+from odtc.problem.branch_penalty import branch_penalty, exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import exact_cost
 from odtc.problem.problem import Problem
@@ -134,7 +134,7 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     terms, costs = (least_rows(problem), deadline.check), exact_costs(encoded)
     if not isinstance(costs, ExactCosts):
         likelihood = costs if costs is None or costs.fits else None
-        price = branch_price(problem) / (1.0 if likelihood is None else float(likelihood.unit))
+        price = branch_penalty(problem) / (1.0 if likelihood is None else float(likelihood.unit))
         moments = np.stack([*(task.moments(encoded.sums) if likelihood is None else likelihood.moments), count])
         engine = MomentSearch(rank, moments, laws.LAWS[task.LAW], price, *terms, report, limits)
         if (own := own_costs(encoded)) is not None:

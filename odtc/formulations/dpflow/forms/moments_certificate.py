@@ -112,7 +112,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         | {
             "columns": columns.facts,
             "depth": depth,
-            "price": str(price),
+            "penalty": str(price),
             "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": _without_curves(heap.to_tree(problem.encoded).to_json()),
             "tried": ALL if engine.at_once else (whole.nothing and listed(every, depth)) or [],
