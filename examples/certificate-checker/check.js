@@ -446,7 +446,7 @@ function main([file, given]) {
     console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
       : `proved: no tree of depth ${facts.depth} over ${proof.tests} splits${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
-      (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
+      (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one split are not among these` : `these are all ${proof.splits} ways to separate the rows by one split`));
     console.log(`of: ${termsOf(facts, data)}`);
     const digest = crypto.createHash("sha256").update(fs.readFileSync(source)).digest("hex");
     if (facts.data.sha256 && facts.data.sha256 !== digest) console.error("the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too");

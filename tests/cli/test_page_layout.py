@@ -42,7 +42,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     table(folder / "loans.csv")
     table(folder / "later.csv", seed=4)
-    words = ("loans.csv", "--depth", 3, "--hold-out", 0.3, "--aside", "sex", "--constraint", "recall[bad] >= 0.8")
+    words = ("loans.csv", "--depth", 3, "--hold-out", 0.3, "--auxiliary", "sex", "--constraint", "recall[bad] >= 0.8")
     fair = ("--constraint", "statistical_parity[group=sex,positive=bad] <= 0.3")
     numbers = "x,z,y\n" + "".join(f"{i * 7 % 13},{i * 5 % 11},{(i * 7 % 13) ** 2 + i % 3}\n" for i in range(60))
     (folder / "numbers.csv").write_text(numbers)

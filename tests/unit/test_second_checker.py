@@ -252,7 +252,7 @@ def test_it_reads_a_file_as_a_user_calls_it(style, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(facts))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith(
-        "proved: no tree of depth 2 over 15 tests costs less than 27"
+        "proved: no tree of depth 2 over 15 splits costs less than 27"
     )
     (tmp_path / "p.json").write_text(json.dumps(facts | {"claim": facts["claim"] - 1}))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
