@@ -112,7 +112,7 @@ class Inspection:
 
 
 def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
-    """The columns of a table as odtc reads them, with remarks on what looks odd: what `odtc inspect` shows.
+    """Report how odtc reads each column of a table, with remarks on unusual ones, as `odtc inspect` does.
 
     Parameters
     ----------
@@ -133,6 +133,13 @@ def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
     ------
     DataError, ChoiceError
         If the data cannot be read, or an option does not fit it.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> print(odtc.inspect("examples/iris/iris.csv"))  # doctest: +ELLIPSIS
+    iris: 150 rows
+    ...
     """
     known = ReadingSpec().keywords
     for name in reading:

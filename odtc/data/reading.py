@@ -73,7 +73,7 @@ def read(
     missing_mark=(),
     **more,
 ) -> Dataset:
-    """Reads a data set.
+    """Read a data set from a file or a data frame.
 
     Parameters
     ----------
@@ -121,6 +121,13 @@ def read(
         If an option is unknown.
     TimeLimitReached
         If the deadline passes (odtc.base.deadline) before a large file is read.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> rows = odtc.read("examples/iris/iris.csv")
+    >>> rows.X.shape, rows.classes
+    ((150, 4), ('setosa', 'versicolor', 'virginica'))
     """
     how = ReadingSpec(
         target,

@@ -7,7 +7,7 @@ from odtc.workflow.results import Fit
 
 
 def render_report(tree, name: str = "tree") -> str:
-    """A tree as one page of HTML, as `odtc report` makes it.
+    """Write a tree as one HTML page, as `odtc report` does.
 
     Parameters
     ----------
@@ -24,6 +24,13 @@ def render_report(tree, name: str = "tree") -> str:
     ------
     TreeError
         If it is neither.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> fitted = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot")
+    >>> odtc.render_report(fitted, "monks")[:15]
+    '<!DOCTYPE html>'
     """
     proved, said = getattr(tree, "is_optimal_", None), None
     if isinstance(tree, Fit):

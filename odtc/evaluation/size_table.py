@@ -117,7 +117,7 @@ class SizeTable:
 
 
 def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> SizeTable:
-    """How large the model of every formulation would be, before anything is built.
+    """Estimate the size of the model of every formulation before anything is built.
 
     Parameters
     ----------
@@ -132,6 +132,12 @@ def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None,
     Raises
     ------
     DataError, ChoiceError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> print(odtc.estimate("examples/monks/monks-1.csv", depth=2, encoding="onehot"))  # doctest: +ELLIPSIS
+    124 different rows, ...
     """
     data, model, depth = labelled(data, y, model, depth, keywords)
     spec = RunSpec.from_keywords(model, depth, keywords, fitting=False)

@@ -161,7 +161,7 @@ class _Hashed:
 
 
 def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool = False, digest: Any = None) -> Path:
-    """Writes a model file; a path that ends in .gz is compressed.
+    """Write a model file; a path that ends in .gz is compressed.
 
     Parameters
     ----------
@@ -185,6 +185,13 @@ def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool 
         If the format cannot express the model; no format takes a constant in the objective.
     OutputError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> model = odtc.build("examples/monks/monks-1.csv", "flowoct", depth=1, encoding="onehot")
+    >>> odtc.write_model(model, "monks.mps", "mps").name
+    'monks.mps'
     """
     module = FORMATS.get(format)
     if model.offset:

@@ -17,7 +17,7 @@ WIDTH = 26  # signs of a question in a line
 
 
 def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=None, ax=None) -> list:
-    """Draws a tree with matplotlib (extra "plot").
+    """Draw a tree with matplotlib (extra "plot").
 
     Parameters
     ----------
@@ -43,6 +43,13 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
     ------
     ChoiceError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> tree = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot").tree
+    >>> len(odtc.plot_tree(tree))
+    3
     """
     need("matplotlib", "plot", "plot_tree")
     import matplotlib.pyplot as plt
@@ -53,7 +60,7 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
 
 
 def export_text(tree) -> str:
-    """A drawing of the tree for the terminal.
+    """Draw a tree for the terminal.
 
     Parameters
     ----------
@@ -63,6 +70,13 @@ def export_text(tree) -> str:
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import odtc
+    >>> tree = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot").tree
+    >>> "a5 = 1" in odtc.export_text(tree)
+    True
     """
     from odtc.trees.rendering import render_tree
 

@@ -87,7 +87,7 @@ def suffix(to: str, templates=None) -> str:
 
 
 def export(tree: Tree, to: str, templates=None) -> str | bytes:
-    """The tree in another format.
+    """Export a tree to another format or language.
 
     Parameters
     ----------
@@ -109,6 +109,13 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
         If the exporter is unknown, or cannot express the tree.
     OutputError
         If the template fails.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> tree = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot").tree
+    >>> "SELECT" in odtc.export(tree, "sql")
+    True
     """
     to = named(to, templates)
     if not _is_module(to, templates):

@@ -48,7 +48,7 @@ class Comparison:
 
 
 def import_tree(source, data, y=None, **reading) -> Tree:
-    """A tree of another program over the features and classes of a data set, with its rows counted in the leaves.
+    """Convert a tree of another program to the features and classes of a data set, and count its rows in the leaves.
 
     Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean,
     the median or the risk of the rows of the data set there. Of a policy the classes of a tree are the actions; of
@@ -77,6 +77,15 @@ def import_tree(source, data, y=None, **reading) -> Tree:
         If the tree has no meaning on this data set.
     DataError, ChoiceError
         If the data cannot be read.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> odtc.import_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X, y).n_leaves
+    3
     """
     if not isinstance(data, Dataset):
         dataset = read(data, **reading) if y is None else read_arrays(data, y, **reading)

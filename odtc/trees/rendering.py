@@ -138,7 +138,7 @@ PLAIN_MARK = re.compile(r"[A-Za-z0-9+.-]+( [A-Za-z0-9+.-]+)*")  # one that ends 
 
 
 def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
-    """The tree as text.
+    """Write a tree as text or with a template.
 
     Parameters
     ----------
@@ -159,6 +159,13 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         If the exporter is unknown.
     OutputError
         If the template fails.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> tree = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot").tree
+    >>> "a5 = 1" in odtc.render_tree(tree, "markdown")
+    True
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
     own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)

@@ -477,7 +477,7 @@ def tree_of(given) -> Tree:
 
 
 def read_tree(path) -> Tree:
-    """A tree from the JSON file that `decode` or `fit` wrote.
+    """Read a tree from a JSON file that `odtc fit` or `odtc decode` wrote.
 
     Parameters
     ----------
@@ -491,6 +491,15 @@ def read_tree(path) -> Tree:
     ------
     TreeError
         If the file cannot be read or holds no tree.
+
+    Examples
+    --------
+    >>> import json, odtc
+    >>> fitted = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot")
+    >>> with open("monks.tree.json", "w") as file:
+    ...     json.dump(fitted.tree.to_json(), file)
+    >>> odtc.read_tree("monks.tree.json").n_leaves
+    2
     """
     facts = read_object(path, "tree", TreeError)
     try:

@@ -61,7 +61,7 @@ def write_build(
     dialect: str | None = None,
     keep: tuple = (),
 ) -> list[Path]:
-    """Writes STEM.mps (or .lp), STEM.odt.json, and the start.
+    """Write STEM.mps (or .lp), the manifest STEM.odt.json, and the start.
 
     Older starts beside a model file written anew are removed: they would be of another model. So is what belonged to
     the model that this one replaces: its solution, record, tree and page.
@@ -94,6 +94,13 @@ def write_build(
         If the format cannot express the model.
     OutputError
         If a file cannot be written.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> model = odtc.build("examples/monks/monks-1.csv", "flowoct", depth=1, encoding="onehot")
+    >>> sorted(path.name for path in odtc.write_build(model, "monks"))
+    ['monks.mps', 'monks.odt.json']
     """
     model = identified(model)
     with together(stem):

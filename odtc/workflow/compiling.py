@@ -107,7 +107,7 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
 def start(
     model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None, say=None
 ) -> tuple[HeapTree, np.ndarray] | None:
-    """A tree, and the point of the model that this tree is: a MIP start.
+    """Find a first tree for a model, with the point of the model that represents it (a MIP start).
 
     Parameters
     ----------
@@ -133,6 +133,14 @@ def start(
         If the heuristic is unknown.
     TreeError
         If the tree of the file is none of the model's.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> model = odtc.build("examples/monks/monks-1.csv", "flowoct", depth=1, encoding="onehot")
+    >>> tree, point = odtc.start(model, "cart")
+    >>> point.shape == model.c.shape
+    True
     """
     problem, name = model.problem, start_name(model.problem, name)
     heap = known_tree(problem, name, say) if heap is None else heap

@@ -92,15 +92,15 @@ __all__ = [
 
 
 def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
-    """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
+    """Build the mixed-integer program of a formulation for a data set.
 
     Parameters
     ----------
     data : array or data frame (rows, columns), Dataset or path
-        Also as `X=`. A path, or a data frame that holds its labels, is read with the keywords of `odtc.read` (`target`,
-        `missing`, `task`, …), which may also stand in the dict `reading`.
+        Also as `X=`. A path, or a data frame that contains its labels, is read with the keywords of `odtc.read`
+        (`target`, `missing`, `task`, …), which may also be in the dict `reading`.
     y : array (rows,), text or None
-        The labels of `data`; None if it holds them. A text here is the column of a data frame that holds them, or the
+        The labels of `data`; None if it contains them. A text is the name of their column in a data frame, or the
         model: `build("data.csv", "oct", 3)`.
     model : str
         A formulation of `odtc list models`, or "auto".
@@ -119,6 +119,14 @@ def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=Non
     Raises
     ------
     DataError, ChoiceError, ModelError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> model = odtc.build("examples/monks/monks-1.csv", "flowoct", depth=1, encoding="onehot")
+    >>> solution = odtc.solve(model)
+    >>> odtc.decode(model, solution).verified
+    True
     """
     data, model, depth = labelled(data, y, model, depth, keywords)
     return compile_model(pose(data, model, depth, **keywords), cuts)
@@ -169,7 +177,7 @@ def fit(
     progress=None,
     **keywords,
 ) -> Fit:
-    """Data to a checked tree: build, start, solve, decode, verify.
+    """Find the best tree for a data set and check it: read, encode, search or solve, decode, verify.
 
     Parameters
     ----------
@@ -183,8 +191,8 @@ def fit(
     progress : callable or None
         Takes Progress records.
     **keywords
-        `confidence`: new rows shall satisfy the constraints with this confidence, such as 0.95. The search is asked for
-        more, and `Fit.assured(confidence)` tells which of them a test on rows that it never saw assures; without `test`
+        `confidence`: new rows must satisfy the constraints with this confidence, such as 0.95. The search then requires
+        more, and `Fit.assured(confidence)` reports the constraints that a test on unseen rows assures; without `test`
         and without `hold_out`, three of ten rows are set aside.
         `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of
         odtc.workflow.specification.SolvingSpec (`solver`, `time_limit` in wall seconds for the compiler and the solver
@@ -200,6 +208,13 @@ def fit(
     NoSolutionError
         If the solver found no tree.
     DataError, ChoiceError, ModelError, SolverError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> fitted = odtc.fit("examples/monks/monks-1.csv", depth=3, encoding="onehot")
+    >>> fitted.facts["objective"], fitted.facts["bound"]
+    (11.0, 11.0)
     """
     confidence = keywords.pop("confidence", None)
     if confidence is not None and test is None and not isinstance(data, Dataset):
@@ -261,6 +276,14 @@ def decode(
         If there is no manifest of the solution file.
     ChoiceError
         If the arguments are no model of `odtc.build` and its solution.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> model = odtc.build("examples/monks/monks-1.csv", "flowoct", depth=1, encoding="onehot")
+    >>> decoded = odtc.decode(model, odtc.solve(model))
+    >>> decoded.tree.n_leaves, decoded.verified
+    (2, True)
     """
     if solution is None and isinstance(model, str | Path):
         model, solution = None, model
@@ -302,7 +325,7 @@ def near_optimal(
     seed: int = 0,
     **keywords,
 ) -> NearOptimalSet:
-    """All trees whose objective is near the best, counted without listing them.
+    """Count all trees whose objective is close to the best, without listing them.
 
     Parameters
     ----------
@@ -310,10 +333,10 @@ def near_optimal(
         As of `build`.
     y : labels beside an array or a data frame, or the column that holds them
     within : float or str
-        How far above the best objective: a number, or a share of it such as "5%".
+        Largest distance from the best objective: a number, or a share of it such as "5%".
     depth : int
     time_limit : float or None
-        Wall seconds; the trees that were found then are told as "at least".
+        Wall seconds; if they end the count, it is reported as "at least".
     seed : int
         Of the sample.
     **keywords
@@ -327,6 +350,13 @@ def near_optimal(
     Raises
     ------
     DataError, ChoiceError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> near = odtc.near_optimal("examples/monks/monks-1.csv", within=2, depth=3, encoding="onehot")
+    >>> near.count
+    32
     """
     data, model, depth = labelled(data, y, FORMULATIONS.able(CountsNearOptimal)[0], depth, keywords)
     return near_optimal_set(pose(data, model, depth, **keywords), within, time_limit, seed=seed)
@@ -342,7 +372,7 @@ def frontier(
     time_limit: float | None = None,
     **keywords,
 ) -> Frontier:
-    """What a constraint costs: the best tree for each of its numbers, each with its proof.
+    """Find the best tree for each value of a constraint, each with its proof.
 
     Parameters
     ----------
@@ -350,8 +380,8 @@ def frontier(
         As of `build`.
     y : labels beside an array or a data frame, or the column that holds them
     vary : str
-        A constraint with FIRST:LAST:STEP in place of its number, such as "recall[yes] >= 0.5:0.9:0.05". Behind data
-        that holds its labels it may come second.
+        A constraint with FIRST:LAST:STEP instead of its number, such as "recall[yes] >= 0.5:0.9:0.05". If the data
+        contain their labels, it may be the second argument.
     depth : int
     time_limit : float or None
         Wall seconds for all numbers together; what is open then has its tree and its bound.
@@ -367,6 +397,13 @@ def frontier(
     Raises
     ------
     DataError, ChoiceError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> curve = odtc.frontier("examples/monks/monks-2.csv", "recall[1] >= 0.5:0.9:0.2", depth=2, encoding="onehot")
+    >>> len(curve)
+    3
     """
     if vary is None and isinstance(y, str) and any(sign in y for sign in ("<=", ">=")):  # data that holds its labels
         vary, y = y, None
@@ -389,7 +426,7 @@ def certify(
     time_limit: float | None = None,
     **keywords,
 ) -> "Certificate":
-    """The best tree with few numbers by which anyone can check that no tree is better.
+    """Find the best tree, with a certificate by which anyone can check that no tree is better.
 
     Parameters
     ----------
@@ -398,7 +435,7 @@ def certify(
     y : labels beside an array or a data frame, or the column that holds them
     depth : int
     lambda_ : float
-        Price of a branch node: (1-λ) loss + λ branch nodes, so that one has to save λ/(1-λ) units of loss.
+        Penalty of a branch node: (1-λ) loss + λ branch nodes, so a node must save λ/(1-λ) units of loss.
     time_limit : float or None
         Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows,
         and may take as long.
@@ -408,12 +445,19 @@ def certify(
     Returns
     -------
     Certificate
-        `tree`, `objective`, `bound`, `optimal`, `infeasible`; `print` says what is proved, and `write("stem")` makes
+        `tree`, `objective`, `bound`, `optimal`, `infeasible`; `print` states what is proved, and `write("stem")` makes
         stem.certificate.json, which `odtc verify --certificate` checks, with stem.tree.json.
 
     Raises
     ------
     DataError, ChoiceError, CertificateError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> certificate = odtc.certify("examples/monks/monks-1.csv", depth=2, encoding="onehot")
+    >>> certificate.objective, certificate.bound, certificate.optimal
+    (27.0, 27.0, True)
     """
     from odtc.workflow.provenance import certifying  # with the checkers, which other runs do not need
 

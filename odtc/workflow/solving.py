@@ -79,7 +79,7 @@ def solve(
     path=None,
     **keywords,
 ) -> Solution:
-    """Solves a model by one solver, or by several side by side.
+    """Solve a model with one solver, or with several at once.
 
     Parameters
     ----------
@@ -109,6 +109,13 @@ def solve(
     Raises
     ------
     SolverError, ChoiceError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> model = odtc.build("examples/monks/monks-1.csv", "flowoct", depth=1, encoding="onehot")
+    >>> odtc.solve(model, "highs").objective
+    34.0
     """
     known = [*fields_by_name(SolvingSpec)]
     for name in (one for one in keywords if one not in known):
