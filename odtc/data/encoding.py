@@ -19,7 +19,7 @@ from odtc.base import deadline, phases
 from odtc.base.contract import Contract
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
-from odtc.base.whole_numbers import whole_losses
+from odtc.base.whole_numbers import MAX_EXACT, whole_losses
 from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
 from odtc.base.wording import option
 from odtc.data.binary_tests import merged_scales, merged_tests
@@ -30,7 +30,7 @@ from odtc.data.file_text import label_types
 from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, Splits, TestList
-from odtc.errors import DataError, TimeLimitReached
+from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 
 class Encoding(Protocol):
@@ -379,6 +379,34 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
     if not (np.array_equal(found.row_of, encoded.row_of) and np.array_equal(found.weight, encoded.weight)):
         return None
     return replace(found, cost=encoded.cost, whole_cost=encoded.whole_cost, groups=encoded.groups)
+
+
+def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
+    """Return an encoding of a manifest together with the rows of its data file, whose numbers have all digits.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    dataset : Dataset or None
+        The data file, read anew.
+
+    Returns
+    -------
+    Encoded
+        Itself if it has rows of data, if another encoding is derived from these, or if doubles hold its numbers.
+    """
+    if encoded.dataset is not None or dataset is None or dataset.selected is not None:
+        return encoded
+    if not encoded.sums.size and encoded.weight.sum() < MAX_EXACT and not np.modf(encoded.weight)[0].any():
+        return encoded
+    try:
+        again = encode(dataset, encoded.scheme, encoded.by_column, encoded.radius, encoded.merge)
+    except OdtcError:
+        return encoded
+    same = encoded.tests == again.tests and all(
+        np.array_equal(getattr(encoded, part), getattr(again, part)) for part in ("X", "y", "weight", "copies", "sums")
+    )
+    return replace(encoded, dataset=dataset, row_of=again.row_of) if same else encoded
 
 
 def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:

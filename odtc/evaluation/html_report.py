@@ -33,7 +33,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.workflow import artifacts, run_facts
 from odtc.workflow.constrained.assurance import rate_interval, share_interval
 from odtc.workflow.constrained.kept_constraints import kept_facts
-from odtc.workflow.decoding import finish
+from odtc.workflow.decoding import finish, with_rows_of
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
@@ -130,7 +130,7 @@ def _open(given, data, seconds: float | None) -> Run:
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
         model, solution, manifest = artifacts.open_solution(stem + ".sol", stem + SUFFIX)
         dataset, note = artifacts.original_data(manifest, data)
-        searched = search_solved(model, solution, seconds)
+        searched = search_solved(with_rows_of(model, dataset), solution, seconds)
         known = [*artifacts.known_trees(model, stem + ".sol", manifest), *searched.trees]
         fit = finish(model, solution, dataset=dataset, known=known, simplify=True)
         if fit.simplified is not None and _leaves_of(stem) == fit.simplified["n_branch_nodes"] + 1:

@@ -151,6 +151,7 @@ class Solution:
     scope_objective: float | None = None
     overall: float | None = None  # what nothing costs less than in the problem as stated, if that is known beside it
     proved_by: str = ""  # what proved it, if that was not the solver
+    found_by: str = ""  # what found its tree, if that was not the solver
 
     @property
     def has_solution(self) -> bool:

@@ -243,6 +243,22 @@ def exact_cost(problem: Problem, heap: HeapTree) -> Any:
     return sum(leaves, heap.n_branch_nodes * price)
 
 
+def comparable_cost(problem: Problem, heap: HeapTree) -> Any:
+    """Return `exact_cost`, or the objective in floats if there is none: to compare with that of other trees.
+
+    Parameters
+    ----------
+    problem : Problem
+    heap : HeapTree
+
+    Returns
+    -------
+    Fraction, LogSum or float
+    """
+    exact = exact_cost(problem, heap)
+    return problem.module.objective(problem, heap) if exact is None else exact
+
+
 def search_costs(problem: Problem) -> WholeCosts:
     """Return the costs that a search of a problem with a price of branch nodes counts in; in units of loss if there are
     no whole ones.

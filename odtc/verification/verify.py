@@ -371,20 +371,11 @@ def supported(model: Model, solution: Solution) -> Solution:
     problem, claims = model.problem, (Termination.OPTIMAL, Termination.INFEASIBLE)
     if solution.scope or solution.scope_objective is not None or model.edited is not None:
         return solution
-    if solution.termination not in claims and solution.bound is None:
+    if (solution.termination not in claims and solution.bound is None) or UNSUPPORTED in solution.message:
         return solution
-    widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
-    exact, largest = exact_objective(problem), float(np.abs(model.c).max(initial=0.0))
+    largest = float(np.abs(model.c).max(initial=0.0))
     slack = TOLERANCE * max(1.0, largest, abs(solution.bound or 0.0))
-    if (
-        exact is not None
-        and exact.least_difference <= SEVERAL * slack
-        and solution.termination != Termination.INFEASIBLE
-    ):
-        why = f"two trees may differ by {float(exact.least_difference):.3g}, and a solver may be off by {slack:.3g}"
-    elif SEVERAL * TOLERANCE * widest >= 1:
-        why = f"the numbers of a constraint have {len(str(widest))} digits, more than a solver's tolerance tells apart"
-    else:
+    if not (why := _too_near(problem, slack, solution.termination == Termination.INFEASIBLE)):
         return solution
     ended = Termination.UNKNOWN if solution.termination in claims else solution.termination
     return replace(
@@ -393,6 +384,20 @@ def supported(model: Model, solution: Solution) -> Solution:
         bound=None if solution.bound is None else max(objective_floor(problem), solution.bound - slack),
         message="; ".join(filter(None, [solution.message, f"{UNSUPPORTED}: {why}"])),
     )
+
+
+def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:
+    """Return why a solver that may be off by `slack` does not tell two trees, or two sums of a constraint, apart; ""
+    if it does."""
+    if not infeasible and (exact := exact_objective(problem)) is not None:
+        if (least := exact.least_difference) <= SEVERAL * slack:
+            return f"two trees may differ by {float(least):.3g}, and a solver may be off by {slack:.3g}"
+    elif not infeasible and TASKS.get(problem.encoded.task).MOMENTS:
+        return f"two trees may differ by any small number, and a solver may be off by {slack:.3g}"
+    widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
+    if SEVERAL * TOLERANCE * widest >= 1:
+        return f"the numbers of a constraint have {len(str(widest))} digits, more than a solver's tolerance tells apart"
+    return ""
 
 
 def _widest(encoded: Encoded, given: Constraint) -> int:

@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base import deadline, interrupts, phases
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import with_rows
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
 from odtc.model.feasibility import Check, check_point, is_close
@@ -16,7 +19,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken, complete
 from odtc.problem.cuts.cut import arrange_tree
-from odtc.problem.exact_objective import exact_objective, settled_bound
+from odtc.problem.exact_objective import comparable_cost, settled_bound
 from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
@@ -36,14 +39,16 @@ from odtc.workflow.messages import (
     COMPILER,
     INTERRUPTED_FIRST,
     NO_SOLVER_RAN,
+    OWN_TREE,
     SEARCH_AGREES,
     SEARCH_INSTEAD,
     SEARCH_PROVED,
+    SEARCH_PROVES,
     START_INSTEAD,
     no_solution_text,
 )
 from odtc.workflow.provenance.in_memory import NAMELESS, in_memory, of_edited, unproved
-from odtc.workflow.provenance.searched_again import search_again
+from odtc.workflow.provenance.searched_again import SECONDS, search_again
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
@@ -106,13 +111,19 @@ def decode(
         solution = unproved(solution, NAMELESS)
     if (built := model.as_built) is not model:  # rows and columns of its user, or arrays in the place of its own
         model, solution = replace(built, edited=model), of_edited(built, model, solution)
+    model = with_rows_of(model, dataset)
     problem = model.problem
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
-    solution = by_own_search(model, supported(model, by_own_splits(model, solution)))
+    solution = supported(model, by_own_splits(model, solution))
+    of_point, best = tree_of(model, solution.x), None
+    if is_withdrawn := UNSUPPORTED in solution.message:
+        solution, best = by_own_search(problem, solution, of_point)
+        if solution.termination == Termination.INFEASIBLE:
+            raise no_solution(Unsolved(problem, model, solution))
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
-    heap = tree_of(model, solution.x)
+    heap = of_point if best is None else best
     dataset = _read_anew(problem, dataset)
     selected = dataset is not None and dataset.selected is not None  # rows that were left out may need its nodes
     smaller = simplified(problem, heap) if simplify and not selected else heap
@@ -121,7 +132,9 @@ def decode(
     if solution.bound is not None and not solution.scope:  # what is claimed by a solver's word alone
         known += quickly_searched(problem, solution.bound)
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
-    checks = verify_point(problem, model, solution, heap, known)
+    checks = verify_point(problem, model, solution, of_point, known)
+    if is_withdrawn and (heap is not of_point or solution.proved_by):
+        checks = _without_point(checks)
     paid = tree_cost(problem, smaller)
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
@@ -133,6 +146,16 @@ def decode(
         if all(check.passed for check in checks):  # of a point that is no solution the tree is none to be proved
             solution = _searched(problem, solution, paid)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
+
+
+def _without_point(checks: list[Check]) -> list[Check]:
+    """Return the checks of a point, without those that it fails by rounding, for a tree that does not need it."""
+    failed = [check for check in checks if not check.passed and check.name not in ("bound", "bound of all trees")]
+    words = "; ".join(f"{check.name}: {check.text}" for check in failed)
+    return [check for check in checks if check not in failed] + [
+        Check("point", True, f"the tree does not need the solver's point, which is rounded: {words}")
+        for _ in failed[:1]
+    ]
 
 
 def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
@@ -208,31 +231,55 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     )
 
 
-def by_own_search(model: Model, solution: Solution) -> Solution:
-    """The solution of a solver whose proof does not count: with the best tree that a search of a moment and CART find,
-    if it costs less or the solver's own breaks a constraint, and proved if that search proves it."""
-    problem, exact = model.problem, exact_objective(model.problem)
-    if UNSUPPORTED not in solution.message or exact is None:
-        return solution
-    again = search_again(problem, None, A_MOMENT, in_hand=True)
-    own = tree_of(model, solution.x)
-    best, paid = (None, None) if broken(problem, own) else (own, exact.cost(own))
-    for tree in [tree for _, tree in [*again.trees, *greedy(problem)] if not broken(problem, tree)]:
-        if paid is not None and exact.cost(tree) >= paid:
-            continue
-        try:
-            x = complete(problem, model, arrange_tree(problem, model, tree))
-        except TreeError:
-            continue
-        best, paid = tree, exact.cost(tree)
-        solution = replace(solution, x=x, objective=model.objective(x), claimed=None)
-    if best is None or paid is None:
-        return solution
-    bound = settled_bound(problem, again.bound, float(paid))
-    if not is_proved(float(paid), bound):
-        return replace(solution, bound=bound)  # nor does the bound of the solver count
-    said = f"{solution.message}; the compiler's own search over all trees of these splits proves the tree"
-    return replace(solution, termination=Termination.OPTIMAL, objective=float(paid), bound=bound, message=said)
+def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) -> tuple[Solution, HeapTree | None]:
+    """Judge a solver's solution that proves nothing by a search of a moment.
+
+    Parameters
+    ----------
+    problem : Problem
+    solution : Solution
+    own : HeapTree or None
+        The tree of its point, or another tree that is known.
+
+    Returns
+    -------
+    Solution
+        With the cost of the best tree known, and proved if that search proves it; else with the bound of that search.
+    HeapTree or None
+        The best tree known that satisfies the constraints: `own`, or one of that search or of CART. The model may have
+        no point for it, because its numbers are rounded.
+    """
+    withdrawn = solution.termination == Termination.UNKNOWN
+    seconds = max(A_MOMENT, min(SECONDS, solution.seconds or 0.0)) if withdrawn else A_MOMENT
+    again = search_again(problem, None, seconds, in_hand=True)
+    trees = [tree for _, tree in (*again.trees, *greedy(problem))]
+    ranked = _cheapest_first(problem, trees if own is None else [own, *trees])
+    if not ranked and again.infeasible:
+        return replace(solution, termination=Termination.INFEASIBLE, bound=None, solver=COMPILER, message=""), None
+    if not ranked:
+        return solution, None
+    best = ranked[0]
+    paid = tree_cost(problem, best)
+    bound = settled_bound(problem, again.bound, paid)
+    said = [solution.message]
+    if best is not own:
+        said.append(OWN_TREE)
+        solution = replace(solution, found_by=COMPILER)
+    if is_proved(paid, bound):
+        said.append(SEARCH_PROVES)
+        solution = replace(solution, termination=Termination.OPTIMAL, proved_by=COMPILER)
+    elif solution.termination == Termination.OPTIMAL:
+        solution = replace(solution, termination=Termination.UNKNOWN)
+    return replace(solution, objective=paid, bound=bound, message="; ".join(filter(None, said))), best
+
+
+def _cheapest_first(problem: Problem, trees: Sequence[HeapTree]) -> list[HeapTree]:
+    """Return the trees of the formulation that keep the constraints, by their exact costs; of equal ones, or if they
+    cannot be compared, the first is the first of `trees`."""
+    kept = [tree for tree in trees if not broken(problem, tree) and tree_cost(problem, tree) is not None]
+    with suppress(ArithmeticError):
+        return sorted(kept, key=partial(comparable_cost, problem))
+    return kept
 
 
 def tree_of(model: Model, x: np.ndarray) -> HeapTree:
@@ -263,6 +310,14 @@ def tree_of(model: Model, x: np.ndarray) -> HeapTree:
             f"the model was {model.recorded.partition(':')[0]}, which reads other columns than the manifest records "
             f"({type(fault).__name__}: {fault}); decode it with the version that built it"
         ) from None
+
+
+def with_rows_of(model: Model, dataset: Dataset | None) -> Model:
+    """The model of a manifest, whose problem has the rows of its data file, too (odtc.data.encoding.with_rows)."""
+    encoded = with_rows(model.problem.encoded, dataset)
+    return (
+        model if encoded is model.problem.encoded else replace(model, problem=replace(model.problem, encoded=encoded))
+    )
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
@@ -416,5 +471,6 @@ def finish(
     rows `labelled`; `dataset`, `known` and `simplify` as in `decode`."""
     phases.begin("checking the point and the tree")
     dataset = _read_anew(model.problem, dataset)
+    model = with_rows_of(model, dataset)
     decoded = decode(model, solution, dataset, known, simplify)
     return Fit(model.problem, model, decoded, SolveFacts.of(settled(model, decoded)), dataset, labelled)

@@ -27,10 +27,9 @@ INTERRUPTED_FIRST = "it was interrupted in the compile, so no solver ran: the tr
 SEARCH_PROVED = (
     "the compiler's own search proved the tree before there was a model, which may be too large, so no solver ran"
 )
-SEARCH_AGREES = (
-    "what came with the point does not say of which model it speaks, so it proves nothing; the compiler's own search "
-    "over all trees of these splits proves the tree"
-)
+OWN_TREE = "the tree is not that of the solver but a better one of the compiler's own search or of CART"
+SEARCH_PROVES = "the compiler's own search over all trees of these splits proves the tree"
+SEARCH_AGREES = f"what came with the point does not say of which model it speaks, so it proves nothing; {SEARCH_PROVES}"
 SEARCH_INSTEAD = (
     "the time limit, or Ctrl-C, came before there was a model: the tree and the bound are those of the compiler's "
     "search"

@@ -209,8 +209,8 @@ class Fit:
         exact = exact_objective(problem)
         if not proved and termination == "unknown" and exact is not None and not exact.costs.exact:
             reason = TOO_FINE
-        by = self.solution.proved_by
-        return Claim(objective, bound, self.verified, proved, certified, reason, proof.solver, by, scope)
+        found_by, by = self.solution.found_by or proof.solver, self.solution.proved_by
+        return Claim(objective, bound, self.verified, proved, certified, reason, found_by, by, scope)
 
     @property
     def _uncertified(self) -> str:
@@ -492,11 +492,14 @@ class Unsolved:
 
 
 def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
-    """What a tree costs; None for one that is none of the model's, which a check says."""
+    """What a tree costs, to the nearest float if it is known exactly; None for one that is none of the model's, which a
+    check says."""
     try:
-        return problem.module.objective(problem, heap)
+        paid = problem.module.objective(problem, heap)
     except TreeError:
         return None
+    exact = exact_objective(problem)
+    return paid if exact is None else float(exact.cost(heap))
 
 
 def settled(model: Model, decoded: Decoded) -> Solution:

@@ -22,6 +22,7 @@ from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReac
 from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
+from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
@@ -31,7 +32,7 @@ from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
-from odtc.workflow.searching import Start, expect_feasible, raised, searched
+from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
@@ -260,6 +261,8 @@ def _run_once(
         done = finish(last, solution, labelled, simplify=spec.simplify)
     elif solution.termination in STOPPED:
         done = unfinished(ready, labelled, solution, spec.simplify)
+    elif UNSUPPORTED in solution.message and solution.termination == Termination.UNKNOWN:
+        done = without_point(ready, last, solution, labelled, spec.simplify)
     else:
         start = ready.best_known if solution.termination in FAILED else None
         raise no_solution(

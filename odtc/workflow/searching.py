@@ -13,6 +13,7 @@ from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.errors import TimeLimitReached, TreeError
+from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.exact_objective import exact_objective, settled_bound
@@ -22,7 +23,7 @@ from odtc.trees.tree import Tree
 from odtc.verification.verify import proves, raise_bound_to_floor
 from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
 from odtc.workflow.constrained.kept_constraints import no_worse_than_cart, open_text, unmet_text
-from odtc.workflow.decoding import no_solution, without_model
+from odtc.workflow.decoding import by_own_search, no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results import Fit, Unsolved
@@ -198,6 +199,27 @@ def explained(problem: Problem, solution: Solution, time_limit: float | None) ->
 
     until = time.monotonic() + min(EXPLAINED, max(0.0, (time_limit or np.inf) - solution.seconds))
     return replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
+
+
+def without_point(
+    ready: Prepared, model: Model, solution: Solution, labelled: Dataset | None = None, simplify: bool = False
+) -> Fit:
+    """The run of a solver that ended without a point and knows not why, as it may of large and small numbers together:
+    with the tree that a search of a moment finds, and what it proves.
+
+    Raises
+    ------
+    NoSolutionError
+        If no tree satisfies the constraints, or none was found.
+    """
+    problem = model.problem
+    solution, heap = by_own_search(problem, replace(solution, found_by=COMPILER), ready.best_known)
+    if solution.termination == Termination.INFEASIBLE:
+        solution = explained(problem, solution, ready.time_limit)
+    if heap is None:
+        raise no_solution(Unsolved(problem, model, solution))
+    done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
+    return replace(done, model=model)
 
 
 def best_met(problem: Problem, met: Sequence[Tree], known: HeapTree | None) -> HeapTree | None:

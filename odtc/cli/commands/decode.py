@@ -280,7 +280,7 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
     file of the tree that was made of it, if that is to be checked, too. Raises NoSolutionError without a point."""
     from odtc.trees.tree import read_tree
     from odtc.workflow import artifacts
-    from odtc.workflow.decoding import finish
+    from odtc.workflow.decoding import finish, with_rows_of
     from odtc.workflow.provenance.rechecking import recheck
     from odtc.workflow.provenance.searched_again import search_solved
     from odtc.workflow.provenance.tree_file import check_of_tree
@@ -288,7 +288,7 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
     model, solution, opened = artifacts.open_solution(path, *beside)
     _expect_solution(model, solution)
     dataset, note = artifacts.original_data(opened, data)
-    again = search_solved(model, solution, confirmed[1])
+    again = search_solved(with_rows_of(model, dataset), solution, confirmed[1])
     known = [*artifacts.known_trees(model, path, opened), *again.trees]
     done = finish(model, solution, dataset=dataset, known=known)
     held = []

@@ -52,6 +52,8 @@ class SearchedAgain:
         Whether the certificate that it made was checked and accepted.
     size : tuple of int
         (leaves, columns) of its tree as it is written, as far as it is proved to have the fewest.
+    infeasible : bool
+        Whether it proved that no tree satisfies the constraints.
     """
 
     problem: Problem
@@ -59,6 +61,7 @@ class SearchedAgain:
     trees: tuple[tuple[str, HeapTree], ...] = ()
     certified: bool = False
     size: tuple[int, ...] = ()
+    infeasible: bool = False
 
     def derived(self, done: Fit) -> list[str]:
         """The keys of a run's figures that it derives again, of those that are a run's word without it."""
@@ -142,6 +145,8 @@ def search_again(
             _expect_uninterrupted(in_hand)
     except (ChoiceError, TimeLimitReached):
         return SearchedAgain(problem, least_objective(problem))
+    if found.infeasible:
+        return SearchedAgain(problem, least_objective(problem), infeasible=True)
     bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
     again = SearchedAgain(
         problem, max(least_objective(problem), sum(least_prices(problem)) * bound if posed is not problem else bound)

@@ -20,7 +20,7 @@ from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow import artifacts
-from odtc.workflow.decoding import finish
+from odtc.workflow.decoding import finish, with_rows_of
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.provenance.certified_tests import uncovered_tests
 from odtc.workflow.provenance.certifying import certified_rows, checks
@@ -95,7 +95,7 @@ def _held_against(
     if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
         raise TreeError(f"{str(path)!r} is no tree of {str(solution_path)!r}")
     dataset, note = artifacts.original_data(manifest, data)
-    again = search_solved(model, solution, seconds)
+    again = search_solved(with_rows_of(model, dataset), solution, seconds)
     runs = (  # as the run left it, or as `--no-simplify` leaves it
         finish(model, solution, dataset=dataset, known=again.trees, simplify=simplify) for simplify in (False, True)
     )

@@ -26,7 +26,7 @@ from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_penalty, exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
-from odtc.problem.exact_objective import exact_cost
+from odtc.problem.exact_objective import comparable_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
@@ -233,7 +233,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched
     if found.root is None:
         return Searched(known, in_objective * found.base, False, 1, 1, phase, interrupted), found, scales
     heap = _heap(problem, scales, found.tree() if best is None else best.tree)
-    if known is not None and best is None and _cost(problem, known) < _cost(problem, heap):
+    if known is not None and best is None and comparable_cost(problem, known) < comparable_cost(problem, heap):
         heap = known
     paid = objective(problem, heap)
     proved = best is not None or (ended and engine.exact is None and problem.encoded.task not in COMPARED)
@@ -254,12 +254,6 @@ def _best_exactly(engine: _Engine, depth: int) -> "Best | None":
         return engine.exact.best(depth)
     except Undecided:
         return None
-
-
-def _cost(problem: Problem, heap: HeapTree) -> Fraction | float:
-    """Return the objective of a tree to compare with others, exact if it can be."""
-    exact = exact_cost(problem, heap)
-    return objective(problem, heap) if exact is None else exact
 
 
 def _heap(problem: Problem, scales: Scales, nested: tuple | None) -> HeapTree:

@@ -1,0 +1,77 @@
+"""A solver's proof counts only where two trees differ by more than the solver may be off; else the compiler judges."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.solvers.solver import find_solver, version
+from tests.command_line import odtc as command
+
+OUTLIER = "x0,w,y\nb,8,0.081\nb,7,0.322\n,1,0.077\ng,6,0.732\ng,6,1000000000.0\nr,7,0.306\nr,9,0.851\n"
+SQUARES = {"depth": 2, "task": "regression", "missing": "separate", "weights": "w", "model": "dpflow"}
+
+
+def squared_error(lines: list[list[str]], rows) -> Fraction:
+    """Σ w (y - mean)² of the rows of a leaf, in rationals."""
+    w, y = ([Fraction(lines[row][at]) for row in rows] for at in (1, 2))
+    mean = sum(a * b for a, b in zip(w, y)) / sum(w)
+    return sum(a * (b - mean) ** 2 for a, b in zip(w, y))
+
+
+def least_error(lines: list[list[str]], answers: np.ndarray, rows: np.ndarray, depth: int) -> Fraction:
+    """The least squared error of a tree over these answers, by trying every one."""
+    best = squared_error(lines, rows)
+    for test in range(answers.shape[1] if depth else 0):
+        sides = rows[answers[rows, test]], rows[~answers[rows, test]]
+        if all(len(side) for side in sides):
+            best = min(best, sum(least_error(lines, answers, side, depth - 1) for side in sides))
+    return best
+
+
+def of_leaves(done, lines: list[list[str]]) -> Fraction:
+    leaf = done.tree.apply(done.problem.encoded.dataset.X)
+    return sum(squared_error(lines, np.flatnonzero(leaf == one)) for one in np.unique(leaf))
+
+
+def drawn(seed: int) -> str:
+    """Six rows of three levels with one number that dwarfs the others."""
+    rng = np.random.default_rng(seed)
+    numbers = [f"{number:.3f}" for number in rng.random(6)]
+    numbers[rng.integers(6)] = f"{10.0 ** rng.integers(7, 12)}"
+    levels = rng.permutation([*"bgrbgr"])
+    return "x0,w,y\n" + "".join(f"{x},{rng.integers(1, 10)},{y}\n" for x, y in zip(levels, numbers))
+
+
+def expect_solver(solver: str) -> None:
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+
+
+@pytest.mark.parametrize(
+    ("solver", "text"),
+    [*product(("highs", "cbc", "scip", "glpk"), [OUTLIER]), *(("highs", drawn(seed)) for seed in range(6))],
+)
+def test_squared_errors_are_proved_by_the_compiler(tmp_path, solver, text):
+    """Exhaustive search in fractions finds the optimum; sums in doubles hide all but the largest number."""
+    expect_solver(solver)
+    (tmp_path / "data.csv").write_text(text)
+    lines = [line.split(",") for line in text.splitlines()[1:]]
+    done = odtc.fit(tmp_path / "data.csv", solver=solver, **SQUARES)
+    encoded = done.problem.encoded
+    best = least_error(lines, encoded.X[encoded.row_of], np.arange(len(lines)), 2)
+    assert done.verified and done.proved and of_leaves(done, lines) == best
+    assert done.claimed.to_json()["proved_by"] == "odtc"
+
+
+def test_a_tree_that_the_model_has_no_point_for_is_verified_and_decoded(tmp_path):
+    (tmp_path / "data.csv").write_text(OUTLIER)
+    words = "--depth", 2, "--task", "regression", "--missing", "separate", "--weights", "w", "--model", "dpflow"
+    said = command("fit", "data.csv", *words, "--solver", "highs", "-o", "m", folder=tmp_path)
+    assert "proved optimal" in said.out and said.err.count("the solver's proof does not count") == 1
+    tree = (tmp_path / "m.tree.json").read_text()
+    assert command("verify", "m", folder=tmp_path).code == 0
+    again = command("decode", "m.sol", folder=tmp_path)
+    assert "proved optimal" in again.out and (tmp_path / "m.tree.json").read_text() == tree
