@@ -4,6 +4,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -86,7 +87,7 @@ def suffix(to: str, templates=None) -> str:
     return EXPORTERS.get(to).SUFFIX if _is_module(to, templates) else template_suffix(to, templates)
 
 
-def export(tree: Tree, to: str, templates=None) -> str | bytes:
+def export(tree: Tree, to: str, templates=None, about: Sequence[str] = ()) -> str | bytes:
     """Export a tree to another format or language.
 
     Parameters
@@ -97,6 +98,8 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
         the same name.
     templates : path or None
         A folder whose templates come before those of odtc.
+    about : sequence of str
+        Lines on the run for a comment at the top of code.
 
     Returns
     -------
@@ -119,7 +122,7 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     """
     to = named(to, templates)
     if not _is_module(to, templates):
-        return render_tree(tree, to, templates)
+        return render_tree(tree, to, templates, about)
     made = written(EXPORTERS.get(to), tree_of(tree))
     if (dataset := getattr(tree, "dataset", None)) is not None:  # of a Fit
         for text in remarks(tree_of(tree), to, dataset.X, templates):

@@ -17,7 +17,8 @@ What every tree template is given:
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
     ends      the places of the leaves, in the order of their numbers
-    shares    per leaf the share of each class in its training weight
+    shares    per leaf the share of each class in its training weight, which code writes as its quotient
+    about     lines for a comment: the data, the date, the claim and the digest of the tree; none if they are not known
     numbers   of a tree whose leaves answer numbers these, by label; else ()
     answer    of such a tree what the numbers are, in words
     word      what a leaf answers: class, action or number
@@ -28,7 +29,7 @@ What every tree template is given:
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -36,13 +37,14 @@ from pathlib import Path
 
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
+from odtc.base.templates.filters import Share, one_line
 from odtc.base.text import show_number
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees import text_drawing
-from odtc.trees.tree import Branch, Node, Tree, tree_of
+from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
 
 # By whether leaves answer classes: the name of a share, and what the shares of a leaf are.
 SHARES = {
@@ -137,7 +139,7 @@ def suffix(to: str, templates: str | Path | None = None) -> str:
 PLAIN_MARK = re.compile(r"[A-Za-z0-9+.-]+( [A-Za-z0-9+.-]+)*")  # one that ends no comment of any language
 
 
-def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
+def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None, about: Sequence[str] = ()) -> str:
     """Write a tree as text or with a template.
 
     Parameters
@@ -148,6 +150,8 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "text", or a template of templates/tree: "dot", "python", … (`odtc list exporters`).
     templates : path or None
         A folder whose templates come before those of odtc.
+    about : sequence of str
+        Lines on the run for a comment at the top of code.
 
     Returns
     -------
@@ -188,7 +192,8 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "cells": [part.cell for part in parts],
         "separate": tree.missing == "separate",
         "ends": [place for place in found if place.is_leaf],
-        "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
+        "shares": [_shares(leaf, len(tree.classes)) for leaf in leaves],
+        "about": [_in_any_comment(line) for line in about],
         "counted": counted,
         "weighted": weighted,
         "remarks": remarks,
@@ -204,6 +209,18 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "share_words": SHARES[task.CLASSES][1],
     }
     return render(f"tree/{path.name}", templates, **facts)
+
+
+def _shares(leaf: Leaf, n_classes: int) -> tuple[float, ...]:
+    whole = sum(leaf.counts)
+    if whole <= 0:
+        return leaf.shares(n_classes)
+    return tuple(Share(count, whole) for count in leaf.counts)
+
+
+def _in_any_comment(line: str) -> str:
+    """A line that ends no comment of any language, whatever names it has."""
+    return one_line(line).replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("--", "- -")
 
 
 def _fresh(tree: Tree) -> Callable[[str], str]:

@@ -11,6 +11,27 @@ from itertools import zip_longest
 from odtc.base.text import show_number
 from odtc.errors import ChoiceError
 
+
+class Share(float):
+    """A share that code writes as its quotient, such as 71.0 / 108, if both numbers have at most 15 digits."""
+
+    quotient: tuple[str, str] | None
+
+    def __new__(cls, part: float, whole: float) -> "Share":
+        """The share `part / whole`."""
+        share = super().__new__(cls, part / whole)
+        texts = repr(float(part)), show_number(whole)
+        plain = 0 < part < whole and all(re.fullmatch(r"\d+(\.\d+)?", text) for text in texts)
+        share.quotient = texts if plain and all(len(text.replace(".", "")) <= 15 for text in texts) else None
+        return share
+
+
+def quotient(value: object, double: str = "") -> str:
+    """A share as its quotient, with `double` behind the divisor; "" for any other number."""
+    parts = value.quotient if isinstance(value, Share) else None
+    return f"{parts[0]} / {parts[1]}{double}" if parts else ""
+
+
 # The quoting filters, one for each target.
 
 
@@ -27,6 +48,8 @@ def py_value(value: object) -> str:
         return py_str(value)
     if isinstance(value, (bool, int)):
         return repr(value)
+    if text := quotient(value):
+        return text
     text = repr(float(value))  # type: ignore[arg-type]  # the shortest text that reads back as the same double
     return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
 
@@ -59,6 +82,8 @@ def c_str(text: str) -> str:
 
 def c_number(value: float) -> str:
     """A constant of C that is exactly this double."""
+    if text := quotient(value):
+        return text
     return repr(float(value)) if math.isfinite(value) else ("INFINITY" if value > 0 else "-INFINITY")
 
 
@@ -75,6 +100,8 @@ def js_value(value: object) -> str:
         return js_str(value)
     if isinstance(value, (bool, int)):
         return _truth(value) if isinstance(value, bool) else str(value)
+    if text := quotient(value):
+        return text
     number = float(value)  # type: ignore[arg-type]
     return repr(number) if math.isfinite(number) else ("Infinity" if number > 0 else "-Infinity")
 
@@ -92,6 +119,8 @@ def java_str(text: str) -> str:
 
 def java_number(value: float) -> str:
     """An expression of Java that is exactly this double."""
+    if text := quotient(value):
+        return text
     if math.isfinite(value):
         return repr(float(value))
     return "Double.POSITIVE_INFINITY" if value > 0 else "Double.NEGATIVE_INFINITY"
@@ -111,7 +140,10 @@ def _r_sign(c: str) -> str:
 
 
 def r_number(value: float) -> str:
-    """A constant of R that is exactly this double: its decimals are not always read to the nearest one."""
+    """A constant of R that is exactly this double: its decimals are not always read to the nearest one, unlike whole
+    numbers."""
+    if (text := quotient(value)) and re.fullmatch(r"\d+\.0 / \d+", text):
+        return text
     return float(value).hex() if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
 
 
@@ -171,6 +203,8 @@ def sql_number(value: float) -> str:
     """An expression of SQL for exactly this double. Not every database reads more than 15 digits to the
     nearest double, so others are whole numbers scaled by powers of two, each step of which is exact. With an exponent
     they are doubles also if a quotient of decimals has few decimals (MySQL: four more than its first)."""
+    if text := quotient(value, "E0"):
+        return text
     text = repr(float(value))
     digits = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
     if len(digits) <= 15 and (value == 0 or 1e-7 <= abs(value) < 1e15):

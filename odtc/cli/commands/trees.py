@@ -55,7 +55,7 @@ def show(
     from odtc.trees.tree import read_tree
     from odtc.workflow.near_optimal import read_pool
     from odtc.workflow.near_optimal_set import read_near_optimal_set
-    from odtc.workflow.run_parameter import run_parameter
+    from odtc.workflow.run_parameter import about_run, run_parameter
 
     near = read_near_optimal_set(tree)
     pool = near or read_pool(tree)
@@ -75,7 +75,7 @@ def show(
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
         one = labelled(pool.trees[number - 1] if pool is not None else read_tree(tree), labels)
-        text = render_tree(one, to, templates)
+        text = render_tree(one, to, templates, about_run(tree) if pool is None else ())
         if to == "text" and pool is None and (moves := run_parameter(tree, "robust")):
             text += f"\nrobust    to be right wherever rows are moved within {moves}; `odtc report` counts them\n"
     (sys.stdout if to == "text" else console.data_stream()).write(text)
@@ -101,6 +101,7 @@ def export(
     from odtc.trees.exporting import export as exported
     from odtc.trees.exporting import named
     from odtc.trees.tree import read_tree
+    from odtc.workflow.run_parameter import about_run
 
     o = _file(o)
     to = to or (o.suffix.removeprefix(".") if o is not None else "")
@@ -113,7 +114,7 @@ def export(
     if o is not None:
         require_writable(o, tree)
     read = labelled(read_tree(tree), labels)
-    made = exported(read, to, templates)
+    made = exported(read, to, templates, about_run(tree))
     for text in _export_remarks(tree, read, to, templates):
         console.say(f"note: {text}")
     if o is not None:
