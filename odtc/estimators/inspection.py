@@ -1,5 +1,6 @@
 """What a fitted estimator says of its tree: a page, the path of a row, checks computed anew, others beside it."""
 
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -7,20 +8,62 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.atomic_write import write_text
+from odtc.base.templates.filters import aligned, one_line
+from odtc.base.text import in_notebook, percent_text, show_figure
 from odtc.data.dataset import Dataset
 from odtc.estimators.units import ONE, Units, in_unit
 from odtc.model.feasibility import Check, is_close
-from odtc.trees.explanation import Path as RowPath
-from odtc.trees.explanation import explain as explain_row
+from odtc.trees.explanation import Explanations, explain_rows
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.specification import RunSpec
 
 
-class InspectionMixin:
-    """Methods of an estimator with `tree_` that explain it, check it and compare it."""
+class Comparison(Bunch):
+    """Figures of several estimators on the same rows, which `print` and a notebook show as a table."""
 
-    def explain(self, X) -> list[RowPath]:
-        """Why each row is predicted what it is.
+    def __str__(self) -> str:
+        figures = {name: values for name, values in self.items() if name not in ("names", "agreement", "leaves")}
+        kept = {name.replace("_", " "): values for name, values in figures.items() if values is not None}
+        head = ["", *kept, "leaves", "agrees with this"]
+        rows = [
+            [
+                one_line(name),
+                *((percent_text if what == "accuracy" else show_figure)(one[at]) for what, one in kept.items()),
+                "" if self.leaves[at] is None else str(self.leaves[at]),
+                percent_text(self.agreement[0, at]),
+            ]
+            for at, name in enumerate(self.names)
+        ]
+        return aligned("\n".join("\t".join(cells) for cells in (head, *rows)), "l" + "r" * len(head))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
+
+
+class InspectionMixin:
+    """Methods of an estimator with `tree_` that explain it, check it and compare it; a notebook shows its tree and its
+    proof behind scikit-learn's own picture."""
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._page_of_tree()
+
+    def _repr_mimebundle_(self, **kwargs) -> dict[str, str]:
+        shown = super()._repr_mimebundle_(**kwargs)
+        return shown | {name: page + self._page_of_tree() for name, page in shown.items() if name == "text/html"}
+
+    def _page_of_tree(self) -> str:
+        """Claim, figures and tree of a fitted estimator as HTML."""
+        if not hasattr(self, "tree_"):
+            return ""
+        costs = (("objective", self.objective_), ("bound", self.bound_))
+        figures = [f"{name} {show_figure(cost)}" for name, cost in costs if cost is not None]
+        figures += [f"model {self.model_}"] if self.model_ is not None else []
+        return f"<p><b>{escape(self.claim_)}</b>: {escape(', '.join(figures))}</p>{self.tree_._repr_html_()}"
+
+    def explain(self, X) -> Explanations:
+        """Explain the prediction of each row, and the fewest changes to the row that change it.
 
         Parameters
         ----------
@@ -28,15 +71,17 @@ class InspectionMixin:
 
         Returns
         -------
-        list of odtc.trees.explanation.Path
-            `prediction`, and `steps` with the answer of the row to each question on its way.
+        Explanations
+            A list of odtc.trees.explanation.Path, which `print` and a notebook show as text: `prediction`, `steps` with
+            the answer of the row to each split on its way, and `counterfactual` with its `prediction` and `changes`.
 
         Raises
         ------
         NotFittedError, ValueError
             As `predict`.
         """
-        return [explain_row(self.tree_, row, number) for number, row in enumerate(self._coded(X), 1)]
+        X = self._coded(X)
+        return explain_rows(self.tree_, X, range(1, len(X) + 1))
 
     def report(self, path=None, name: str = "tree") -> str:
         """The tree as one page of HTML, without network.
@@ -115,8 +160,8 @@ class InspectionMixin:
         predict."""
         return {"accuracy": None if y is None else (said == np.asarray(y)[:, None]).mean(axis=0)}
 
-    def compare(self, others, X, y=None) -> Bunch:
-        """This tree beside other estimators, on the same rows.
+    def compare(self, others, X, y=None) -> Comparison:
+        """Compare this tree with other estimators on the same rows.
 
         Parameters
         ----------
@@ -128,11 +173,12 @@ class InspectionMixin:
 
         Returns
         -------
-        Bunch
-            `names`; `accuracy`, float64 (estimators,), of regression trees `mean_squared_error` and
-            `mean_absolute_error`, of policies `mean_cost` and `standard_error`, of survival trees `score`, each None
-            without `y`; `leaves`, None for one without `get_n_leaves`; `agreement`, float64 (estimators, estimators),
-            the share of rows that two predict alike. This tree stands first.
+        Comparison
+            A Bunch that `print` and a notebook show as a table: `names`; `accuracy`, float64 (estimators,), of
+            regression trees `mean_squared_error` and `mean_absolute_error`, of policies `mean_cost` and
+            `standard_error`, of survival trees `score`, each None without `y`; `leaves`, None for one without
+            `get_n_leaves`; `agreement`, float64 (estimators, estimators), the share of rows that two predict alike.
+            This tree is the first.
 
         Raises
         ------
@@ -144,7 +190,7 @@ class InspectionMixin:
             named = {f"{type(one).__name__} {number}": one for number, one in enumerate(others, 1)}
         every = {"this": self} | named
         said = np.stack([np.asarray(one.predict(X)) for one in every.values()], axis=1)
-        return Bunch(
+        return Comparison(
             names=list(every),
             **self._figures(every, said, X, y),
             leaves=[one.get_n_leaves() if hasattr(one, "get_n_leaves") else None for one in every.values()],

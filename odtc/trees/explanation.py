@@ -1,12 +1,17 @@
-"""Why a tree predicts what it does for one row: the questions on its path, each with the row's own answer."""
+"""Why a tree predicts what it does for one row: the questions on its path, each with the row's own answer, and the
+fewest changes by which the row would be predicted otherwise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.base.templates.filters import of, one_line, tally
+from odtc.base.text import in_notebook, show_figure
 from odtc.data.dataset import NUMERIC, Feature
+from odtc.data.file_text.label_types import Label
 from odtc.data.task import TASKS
+from odtc.trees.counterfactual import Counterfactuals
 from odtc.trees.rendering import branch_words
 from odtc.trees.tree import Branch, Leaf, Tree
 
@@ -15,7 +20,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 class Step:
     """One question: the cells it asks by column, the answer in words, and the training rows that gave the same one; of
     a policy, what each action costs these by the row, or brings (`costs_name` is then "value"), as `costs` of the
-    leaf."""
+    leaf. `told` describes these rows."""
 
     cells: tuple[tuple[str, str], ...]
     answer: str
@@ -23,31 +28,96 @@ class Step:
     rows: tuple[int, ...]
     costs: Mapping[str, float] = field(default_factory=dict)
     costs_name: str = "cost"
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A column to change: its cell, and the condition that it would have to satisfy, in words."""
+
+    column: str
+    cell: str
+    needed: str
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """The prediction of the row after the fewest changes that change it."""
+
+    prediction: str
+    label: Label
+    changes: tuple[Change, ...]
+
+    def __str__(self) -> str:
+        changes = [f"{one_line(one.needed)} (it is {one_line(one.cell)})" for one in self.changes]
+        return f"{one_line(self.prediction)} if {' and '.join(changes)}"
+
+    def to_json(self) -> dict:
+        """As under `counterfactual` of `odtc explain --json`."""
+        changes = [{"column": one.column, "cell": one.cell, "needed": one.needed} for one in self.changes]
+        return {"prediction": self.label, "changes": changes}
 
 
 @dataclass(frozen=True)
 class Path:
+    """The path of a row. `prediction` is text, and `label` the same as in the data; `counterfactual` is None if no
+    other prediction can be reached, or if the tree has hyperplanes."""
+
     prediction: str
     steps: tuple[Step, ...]
     leaf: Leaf
     costs: Mapping[str, float] = field(default_factory=dict)
     costs_name: str = "cost"
+    label: Label = ""
+    number: int = 1
+    told: str = ""
+    counterfactual: Counterfactual | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
+
+    def lines(self, remark: str = "") -> list[str]:
+        """Return the path as lines of text, with a remark behind the prediction."""
+        lines = [f"row {self.number}: {one_line(self.prediction)}{remark}"]
+        for step in self.steps:
+            cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
+            lines.append(f"  {one_line(step.answer)}, since {cells}" + (f"; here {step.told}" if step.told else ""))
+        if self.told:
+            lines.append(f"  so {one_line(self.prediction)}: {self.told}")
+        return [*lines, *([f"  would be {self.counterfactual}"] if self.counterfactual is not None else [])]
 
     def to_json(self) -> dict:
+        """As in `rows` of `odtc explain --json`."""
         return {
-            "prediction": self.prediction,
+            "prediction": self.label,
             "rows": list(self.leaf.rows),
             "counts": list(self.leaf.counts),
-            **_told(self),
+            **_means(self),
             "path": [
                 {"cells": dict(step.cells), "answer": step.answer, "side": step.side, "rows": list(step.rows)}
-                | _told(step)
+                | _means(step)
                 for step in self.steps
             ],
+            "counterfactual": None if self.counterfactual is None else self.counterfactual.to_json(),
         }
 
 
-def _told(node: Step | Path) -> dict:
+class Explanations(list[Path]):
+    """Paths of rows, which `print` and a notebook show as text."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
+
+
+def _means(node: Step | Path) -> dict:
     return {f"mean_{node.costs_name}": dict(node.costs)} if node.costs else {}
 
 
@@ -57,10 +127,59 @@ def _each(tree: Tree, node: Branch | Leaf) -> tuple[dict[str, float], str]:
     return ({name: -cost + 0.0 for name, cost in costs.items()}, "value") if tree.goal else (costs, "cost")
 
 
+def _rows_text(tree: Tree, rows: tuple[int, ...], costs: Mapping[str, float], costs_name: str) -> str:
+    """The training rows at a node: of numbers how many, of a policy with what actions cost them, else by class."""
+    if not sum(rows):
+        return ""
+    if costs:
+        mean = ", ".join(f"{one_line(name)} {show_figure(number)}" for name, number in costs.items())
+        return f"{of(sum(rows), 'row')}, mean {costs_name} {mean}"
+    return of(sum(rows), "row") if TASKS.get(tree.task).NUMBERS else tally(rows, tree.classes)
+
+
+def _leaf_text(tree: Tree, leaf: Leaf) -> str:
+    if not leaf.rows:
+        return ""
+    if TASKS.get(tree.task).CLASSES:
+        return f"{leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} like it"
+    words = tree.words_of(leaf)
+    return f"{of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}"
+
+
+def _text(answer: Label) -> str:
+    return f"{answer:.10g}" if isinstance(answer, float) else str(answer)
+
+
+def explain_rows(tree: Tree, X: np.ndarray, numbers: Iterable[int]) -> Explanations:
+    """Explain rows.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : float64 (rows, features)
+        Coded like `Dataset.X`.
+    numbers : iterable of int
+        The number of each row, by which texts and errors name it.
+
+    Returns
+    -------
+    Explanations
+
+    Raises
+    ------
+    DataError
+        If the tree refuses a row.
+    """
+    other = Counterfactuals(tree)
+    return Explanations(_explained(tree, other, np.asarray(row, float), number) for row, number in zip(X, numbers))
+
+
 def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
-    """The path of a row, float64 (features,), coded like `Dataset.X`; raises DataError, which calls the row by its
-    number, if the tree refuses it."""
-    row = np.asarray(row, dtype=np.float64)
+    """Explain one row, float64 (features,), as `explain_rows`."""
+    return explain_rows(tree, np.asarray(row, float)[None, :], [number])[0]
+
+
+def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int) -> Path:
     tree.apply(row[None, :], number)
     node, steps = tree.root, []
     while isinstance(node, Branch):
@@ -70,9 +189,21 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
         )
         answer = branch_words(node.split, tree)[0 if left else 1]
         node = node.left if left else node.right
-        steps.append(Step(cells, answer, "left" if left else "right", node.rows, *_each(tree, node)))
-    answer = tree.answer(node)
-    return Path(answer if isinstance(answer, str) else f"{answer:.10g}", tuple(steps), node, *_each(tree, node))
+        costs = _each(tree, node)
+        told = _rows_text(tree, node.rows, *costs)
+        steps.append(Step(cells, answer, "left" if left else "right", node.rows, *costs, told))
+    changed = other.of(row)
+    if changed is not None:
+        names = {feature.name: place for place, feature in enumerate(tree.features)}
+        changes = [
+            Change(one.column, show_cell(tree.features[names[one.column]], row[names[one.column]]), one.needed)
+            for one in changed.changes
+        ]
+        changed = Counterfactual(_text(tree.answer(changed.leaf)), tree.label(changed.leaf), tuple(changes))
+    answer = _text(tree.answer(node))
+    return Path(
+        answer, tuple(steps), node, *_each(tree, node), tree.label(node), number, _leaf_text(tree, node), changed
+    )
 
 
 def show_cell(feature: Feature, value: float) -> str:

@@ -269,6 +269,20 @@ class Tree:
             return task.answer(leaf.sums)
         return float(self.classes[leaf.label]) if task.NUMBERS else self.classes[leaf.label]
 
+    def label(self, leaf: Leaf) -> Label:
+        """Return the answer of a leaf with the type that it has in the data: 1 for the class "1" of whole numbers.
+
+        Parameters
+        ----------
+        leaf : Leaf
+
+        Returns
+        -------
+        str, bool, int or float
+        """
+        answer = self.answer(leaf)
+        return label_of(answer, self.label_type) if isinstance(answer, str) else answer
+
     def words_of(self, node: Node) -> str:
         """What its task tells of the rows of a node.
 

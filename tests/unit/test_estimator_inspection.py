@@ -2,11 +2,13 @@
 
 import warnings
 from fractions import Fraction
+from html import escape
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
 import odtc
@@ -178,6 +180,33 @@ def test_classifiers_side_by_side():
     assert table.accuracy.tolist() == [tree.score(X, y), other.score(X, y)]
     assert table.agreement[0, 1] == (tree.predict(X) == other.predict(X)).mean() and table.agreement[0, 0] == 1
     assert tree.compare([other, other], X).names == ["this", "DecisionTreeClassifier 1", "DecisionTreeClassifier 2"]
+
+
+def test_a_comparison_is_a_table():
+    X, y = rows()
+    tree = odtc.OptimalTreeClassifier(2).fit(X, y)
+    table = tree.compare({"<b>": DecisionTreeClassifier(max_depth=1).fit(X, y)}, X, y)
+    head, this, other = str(table).splitlines()
+    assert head.split() == ["accuracy", "leaves", "agrees", "with", "this"] and other.split()[0] == "<b>"
+    assert this.split() == ["this", f"{100 * tree.score(X, y):.2f}", "%", str(tree.get_n_leaves()), "100.00", "%"]
+    assert "&lt;b&gt;" in table._repr_html_() and "accuracy" not in str(tree.compare([tree], X))
+    numbers = odtc.OptimalTreeRegressor(1).fit(X, y.astype(float))
+    assert "mean squared error" in str(numbers.compare([numbers], X, y))
+
+
+@pytest.mark.parametrize("cls", [odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor])
+def test_a_notebook_shows_the_tree_with_its_claim(cls):
+    X, y = rows()
+    tree = cls(2)
+    bare = tree._repr_html_()
+    assert "proved" not in bare and tree._repr_mimebundle_()["text/html"].count("<pre style") == 0
+    tree.fit(pd.DataFrame(X, columns=["<i>", "size", "rate"]), y)
+    for page in (tree._repr_html_(), tree._repr_mimebundle_()["text/html"]):
+        assert cls.__name__ in page and f"<b>{tree.claim_}</b>: objective " in page and f"model {tree.model_}" in page
+        assert escape(str(tree.tree_), quote=False) in page and "<i>" not in page.split("<b>proved")[1]
+    with config_context(display="text"):
+        assert not hasattr(tree, "_repr_html_") and list(tree._repr_mimebundle_()) == ["text/plain"]
+    assert "proved optimal" in cls(0).fit(X, y)._repr_html_()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 58, 66, 121, 138, 223])

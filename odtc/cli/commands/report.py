@@ -96,61 +96,37 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain a prediction: the path of a row through the tree, test by test, and which constraints the tree keeps."""
-    from odtc.base.templates.filters import of, one_line, tally
-    from odtc.base.text import show_figure
+    from odtc.base.templates.filters import one_line
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS
-    from odtc.trees.explanation import explain as path_of
+    from odtc.trees.explanation import explain_rows
     from odtc.trees.tree import read_tree
 
     loaded = described(read_tree(tree), data, spec.reading)
-    task = TASKS.get(loaded.task)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=loaded.used)
     for number in row:
         if not 1 <= number <= rows.n_rows:
             raise ChoiceError(
                 f"--row: expected a number from 1 to {rows.n_rows}, the rows of {str(data)!r}, got {number}"
             )
-
-    def told(step) -> str:
-        """The training rows at a node: of numbers how many, of a policy with what actions cost them, else by class."""
-        if step.costs:
-            mean = ", ".join(f"{one_line(name)} {show_figure(number)}" for name, number in step.costs.items())
-            return f"{of(sum(step.rows), 'row')}, mean {step.costs_name} {mean}"
-        return of(sum(step.rows), "row") if task.NUMBERS else tally(step.rows, shown.classes)
-
     shown = loaded if as_json else loaded.shown
-    paths = [(number, path_of(shown, rows.X[number - 1], number)) for number in row]
+    paths = explain_rows(shown, rows.X[[number - 1 for number in row]], row)
     kept = _kept(tree)
     moved = _moved(tree, loaded, rows.X, row)
     if as_json:
         told_kept = {"kept": kept} if kept else {}
         facts = [
-            {"row": number} | path.to_json() | ({"moved": moved[number]} if moved else {}) for number, path in paths
+            {"row": path.number} | path.to_json() | ({"moved": moved[path.number]} if moved else {}) for path in paths
         ]
         console.print_json({"rows": facts} | told_kept)
         return
-    for number, path in paths:
-        true = rows.y[number - 1] if task.CLASSES else -1  # of other tasks it would be no label
-        print(
-            f"row {number}: {one_line(path.prediction)}"
-            + (f" (its label is {one_line(shown.classes[true])})" if true >= 0 else "")
-        )
-        for step in path.steps:
-            cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
-            print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {told(step)}" if sum(step.rows) else ""))
-        leaf = path.leaf
-        if leaf.rows and not task.CLASSES:
-            words = shown.words_of(leaf)
-            print(f"  so {one_line(path.prediction)}: {of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}")
-        elif leaf.rows:
-            print(
-                f"  so {one_line(path.prediction)}: {leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} "
-                f"like it"
-            )
+    for path in paths:
+        true = rows.y[path.number - 1] if TASKS.get(loaded.task).CLASSES else -1  # of other tasks it would be no label
+        remark = f" (its label is {one_line(shown.classes[true])})" if true >= 0 else ""
+        print(*path.lines(remark), sep="\n")
         if moved:
-            answers = list(map(one_line, moved[number]["predictions"]))
-            print(f"  {' or '.join(answers)} {'if' if answers[1:] else 'wherever'} moved ({moved[number]['by']})")
+            answers = list(map(one_line, moved[path.number]["predictions"]))
+            print(f"  {' or '.join(answers)} {'if' if answers[1:] else 'wherever'} moved ({moved[path.number]['by']})")
     if kept:
         from odtc.workflow.constrained.kept_constraints import kept_line
 
