@@ -45,7 +45,7 @@ def words_of(what: str, folder: Path) -> list[str]:
     return {
         "sweep": ["sweep", data, *GRID, "-o", "r"],
         "tune": ["tune", data, *GRID, "--nested", "2", "-o", "r"],
-        "bench": ["bench", "models", "--data", data, "--depths", "1,2", "--forms", "flowoct,oct,dpflow,binoct"]
+        "bench": ["bench", "models", "--data", data, "--depths", "1,2", "--formulations", "flowoct,oct,dpflow,binoct"]
         + ["--encoding", "auto:bins=3", "--results", "r.jsonl"],
         "proof": ["fit", data, "--depth", "4", "--certificate", "-o", "r"],
     }[what]

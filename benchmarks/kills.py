@@ -70,7 +70,7 @@ def state(folder: Path) -> str:
     return manifest.identity[:8] if len(named) == 1 and model.content == manifest.content else "mixed"
 
 
-STUDY = ("bench", "models", "--data", "few.csv", "--depths", "1,2", "--forms")
+STUDY = ("bench", "models", "--data", "few.csv", "--depths", "1,2", "--formulations")
 STUDY += ("flowoct,bendersoct,binoct,oct", "--encoding", "onehot", "--results", "r.jsonl", "--jobs", "2")
 
 
@@ -93,7 +93,7 @@ def workers_of(pid: int) -> list[int]:
 def cells_of(path: Path) -> list[tuple]:
     """What each cell of a study has found, in the order of the file."""
     results = [json.loads(line) for line in path.read_text().splitlines()]
-    return [(result["depth"], result["form"], result["objective"], result["termination"]) for result in results]
+    return [(result["depth"], result["formulation"], result["objective"], result["termination"]) for result in results]
 
 
 def kill_studies(kills: int, rnd: random.Random) -> None:

@@ -22,7 +22,7 @@ from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.testing.problems import COMPILED, FORMS, form_id
+from odtc.testing.problems import COMPILED, VARIANTS, form_id
 from odtc.workflow import artifacts, pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,7 +56,7 @@ def main() -> None:
             + ".\n"
         )
         print(f"| form | format | {' | '.join(found)} |\n|---|---|{'---|' * len(found)}")
-        for params in FORMS[name][:1] if asked.first else FORMS[name]:
+        for params in VARIANTS[name][:1] if asked.first else VARIANTS[name]:
             # The protected column of the laws' own data is another one here.
             posed = params | {"group": dataset.features[0].name} if "group" in params else params
             model = pipeline.build(dataset, name, 2, encoding="onehot", params=posed)

@@ -63,7 +63,7 @@ def regions(folder: Path) -> None:
 
 def profile(folder: Path) -> None:
     data = ",".join(str(ROOT / "examples" / "monks" / f"monks-{number}.csv") for number in (1, 2, 3))
-    words = ("--data", data, "--depths", "1,2", "--forms", ",".join(STUDY), "--time-limit", 60)
+    words = ("--data", data, "--depths", "1,2", "--formulations", ",".join(STUDY), "--time-limit", 60)
     command("bench", "models", *words, "--results", "study.jsonl", folder=folder)
     command("plot", "profile", "study.jsonl", "-o", "profile.svg", folder=folder)
 

@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
         "bench",
         "models",
         *study,
-        "--forms",
+        "--formulations",
         ",".join(FORMS),
         "--results",
         "cells.jsonl",
@@ -52,7 +52,9 @@ def main(folder: Path) -> None:
     # Formulations of one problem must agree: each proved and checked optimum is the same number of errors.
     cells = [json.loads(line) for line in (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines()]
     errors = {
-        cell["form"]: cell["objective"] for cell in cells if cell["termination"] == "optimal" and cell["verified"]
+        cell["formulation"]: cell["objective"]
+        for cell in cells
+        if cell["termination"] == "optimal" and cell["verified"]
     }
     print("errors of the proved trees:", errors)
     if len(errors) < len(FORMS) or max(errors.values()) - min(errors.values()) > 1e-6:

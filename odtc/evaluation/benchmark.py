@@ -93,7 +93,7 @@ SHAPE = {
         "data": TEXT,
         "reading": {},
         "depth": WHOLE,
-        "form": TEXT,
+        "formulation": TEXT,
         "peer?": TEXT,
         "encoding?": TEXT,
         "start?": (TEXT, None),
@@ -106,7 +106,7 @@ SHAPE = {
         "odtc": TEXT,
         "constraints?": [TEXT],
     },
-    **dict.fromkeys(("data", "form", "termination", "message"), TEXT),
+    **dict.fromkeys(("data", "formulation", "termination", "message"), TEXT),
     "depth": WHOLE,
     "peer": FLAG,
     "n_rows": WHOLE,
@@ -137,12 +137,12 @@ class Form:
             if equals:
                 pairs.append((key, value))
             elif word != "fit" or not module.can(Iterative):
-                raise ChoiceError(f"--forms: expected NAME:KEY=VALUE (or NAME:fit for a loop), got {text!r}")
+                raise ChoiceError(f"--formulations: expected NAME:KEY=VALUE (or NAME:fit for a loop), got {text!r}")
         form = cls(name, tuple(pairs), "fit" in words)
         parse_params(name, dict(pairs))
         if not module.can(Compiled):
             raise ChoiceError(
-                f"--forms: expected formulations with a model, got {name!r}, which learns its tree without one"
+                f"--formulations: expected formulations with a model, got {name!r}, which learns its tree without one"
             )
         return form
 
@@ -254,7 +254,7 @@ def key(cell: Cell, settings: Settings) -> dict:
         "data": fingerprint(cell.data),
         "reading": {name: value for name, value in spec.reading.keywords.items() if value},
         "depth": cell.depth,
-        "form": cell.what,
+        "formulation": cell.what,
         **({"peer": fingerprint(cell.peer)} if cell.peer else own),
         "solver": f"{module.NAME} {found}",
         "time_limit": solving.time_limit,
@@ -448,7 +448,7 @@ def measure(cell: Cell, settings: Settings) -> dict:
     facts = {
         "data": encoded.name,
         "depth": cell.depth,
-        "form": cell.what,
+        "formulation": cell.what,
         "peer": cell.peer is not None,
         "n_rows": int(encoded.copies.sum()),
         "n_rows_merged": encoded.n_rows,

@@ -29,7 +29,7 @@ from odtc.trees.drawing import PALETTE
 COLUMNS = {
     "data": str,
     "depth": int,
-    **dict.fromkeys(("form", "constraints", "encoding", "start"), str),
+    **dict.fromkeys(("formulation", "constraints", "encoding", "start"), str),
     **dict.fromkeys(("columns", "rows", "nonzeros"), int),
     **dict.fromkeys(("build_seconds", "lp_bound"), float),
     **dict.fromkeys(("lp_termination", "termination"), str),
@@ -39,7 +39,19 @@ COLUMNS = {
     "verified": bool,
     "message": str,
 }
-LATEX_HEAD = ("data", "depth", "form", "columns", "rows", "nonzeros", "root LP", "objective", "bound", "nodes", "CPU s")
+LATEX_HEAD = (
+    "data",
+    "depth",
+    "formulation",
+    "columns",
+    "rows",
+    "nonzeros",
+    "root LP",
+    "objective",
+    "bound",
+    "nodes",
+    "CPU s",
+)
 
 
 def render_study(results: list[dict], path: Path | None) -> str | bytes:
@@ -105,7 +117,7 @@ def to_latex(results: list[dict]) -> str:
         cells = [
             tex(result["data"]),
             str(result["depth"]),
-            tex(result["form"]),
+            tex(result["formulation"]),
             *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
             *(number_text(result[name]) for name in ("lp_bound", "objective", "bound")),
             whole_text(result["nodes"]),
@@ -149,9 +161,9 @@ def profiles(results: list[dict]) -> dict[str, np.ndarray]:
     times: dict[str, dict[tuple, float]] = {}
     for result in in_order(results):
         proved = _seconds(result) if is_proved(result) else np.inf
-        times.setdefault(result["form"], {})[problem_of(result)] = proved
+        times.setdefault(result["formulation"], {})[problem_of(result)] = proved
     if len(times) < 2:
-        raise ChoiceError("expected cells of two formulations or more to compare, got those of one; see --forms")
+        raise ChoiceError("expected cells of two formulations or more to compare, got those of one; see --formulations")
     common = sorted(set.intersection(*(set(of) for of in times.values())))
     if not common:
         raise ChoiceError(f"expected a data set and depth that all of {', '.join(times)} have a cell of, got none")

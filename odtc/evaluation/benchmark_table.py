@@ -5,7 +5,7 @@ import math
 HEAD = (
     "data",
     "depth",
-    "form",
+    "formulation",
     "columns",
     "rows",
     "nonzeros",
@@ -144,7 +144,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
     return [
         result["data"] + kept,
         str(result["depth"]),
-        result["form"] + start,
+        result["formulation"] + start,
         *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
         number_text(result["build_seconds"], 3),
         lp,
@@ -163,7 +163,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
 def _summary(results: list[dict]) -> list[str]:
     """Per form: cells solved; over its pairs with a peer the solved ones and the geometric means."""
     head = (
-        "form",
+        "formulation",
         "depth",
         "cells",
         "proven optimal",
@@ -179,9 +179,9 @@ def _summary(results: list[dict]) -> list[str]:
     depths = sorted({result["depth"] for result in results})
     for depth in [*depths, None] if len(depths) > 1 else depths:
         mine = [result for result in results if depth in (None, result["depth"])]
-        for form in dict.fromkeys(result["form"] for result in mine if not result["peer"]):
-            own = [result for result in mine if result["form"] == form]
-            beside = [(a, b) for a, b in pairs if a["form"] == form and depth in (None, a["depth"])]
+        for form in dict.fromkeys(result["formulation"] for result in mine if not result["peer"]):
+            own = [result for result in mine if result["formulation"] == form]
+            beside = [(a, b) for a, b in pairs if a["formulation"] == form and depth in (None, a["depth"])]
             both = [(a, b) for a, b in beside if is_proved(a) and is_proved(b)]
             sizes = [b["nonzeros"] / a["nonzeros"] for a, b in beside if a["nonzeros"] and b["nonzeros"]]
             lines.append(

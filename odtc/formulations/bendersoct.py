@@ -53,7 +53,7 @@ STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the b
 BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
 RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
 MANY = 4  # times as many walks as the relaxation asked for: fewer are all given with the first whole numbers
-FORMS = (
+VARIANTS = (
     {},
     {"bottom": "flow"},
     {"literal": True},

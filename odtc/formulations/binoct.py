@@ -48,7 +48,7 @@ TITLE = "BinOCT: thresholds by binary search, its binaries independent of the nu
 PAPER = "Verwer & Zhang (2019), Learning optimal classification trees using a binary linear program formulation"
 
 ANY_COST = True
-FORMS = ({},)
+VARIANTS = ({},)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ NAME = "oct"
 TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 ANY_COST = True
-FORMS = (
+VARIANTS = (
     {},
     {"alpha": 0.1},
     {"n_min": 2},

@@ -57,7 +57,7 @@ BEYOND = True
 START = "oblique"
 WEIGHS = True
 ANY_COST = True
-FORMS = (
+VARIANTS = (
     # The price of features is tried in tests/unit/test_oct_h.py: here trees pay by the branch node.
     {},
     {"n_min": 2},

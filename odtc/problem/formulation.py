@@ -160,7 +160,7 @@ class Compiled(Protocol):
     """A formulation with a model, which any solver reads."""
 
     DEFAULT_CUTS: tuple[Any, ...] = ()  # cut families that it takes if none is named
-    FORMS: tuple[Any, ...] = ({},)  # parameter sets under which the laws try it
+    VARIANTS: tuple[Any, ...] = ({},)  # parameter sets under which the laws try it
 
     @abstractmethod
     def build(self, problem: Problem) -> Model:

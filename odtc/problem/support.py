@@ -33,7 +33,7 @@ def small_problem(name: str, form: dict[str, Any], classes: int = 2) -> Problem:
 
 def able(fits: Callable[[Problem], bool]) -> list[tuple[str, dict[str, Any]]]:
     """(formulation, its parameters) of each whose model fits by default, or else in the first of
-    its FORMS that does.
+    its VARIANTS that does.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def able(fits: Callable[[Problem], bool]) -> list[tuple[str, dict[str, Any]]]:
     """
     found = []
     for name in FORMULATIONS.able(Compiled):
-        for form in ({}, *filter(None, FORMULATIONS.get(name).FORMS)):
+        for form in ({}, *filter(None, FORMULATIONS.get(name).VARIANTS)):
             if fits(small_problem(name, form)):
                 found.append((name, form))
                 break

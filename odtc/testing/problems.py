@@ -27,8 +27,8 @@ from odtc.trees.heap_tree import Beyond, blank_arrays, settle
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py
 # The forms in which each formulation must obey the laws, as it declares them.
-FORMS = {name: list(FORMULATIONS.get(name).FORMS) for name in COMPILED}
-ALL_FORMS = [(name, form) for name in COMPILED for form in FORMS[name]]
+VARIANTS = {name: list(FORMULATIONS.get(name).VARIANTS) for name in COMPILED}
+ALL_VARIANTS = [(name, form) for name in COMPILED for form in VARIANTS[name]]
 
 
 def form_id(form) -> str:

@@ -73,17 +73,19 @@ def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
 
 def test_the_sizes_are_those_of_the_written_model(measured, small):
     for result in measured[0]:
-        if result["peer"] or result["form"].endswith(":fit"):
+        if result["peer"] or result["formulation"].endswith(":fit"):
             continue
-        form = benchmark.Form.parse(result["form"])
+        form = benchmark.Form.parse(result["formulation"])
         model = pipeline.build(small / "few.csv", form.model, 1, encoding="onehot", params=dict(form.params))
         assert (result["columns"], result["rows"], result["nonzeros"]) == (model.n_cols, model.n_rows, model.A.nnz)
 
 
 def test_a_pair_is_the_same_data_and_depth(measured):
     pairs = pair_results(measured[0])
-    assert [result["form"] for result, _ in pairs] == [result["form"] for result in measured[0] if not result["peer"]]
-    assert all(peer["form"] == "peer peer_few_d1.lp.gz" and optima_agree(result, peer) for result, peer in pairs)
+    assert [result["formulation"] for result, _ in pairs] == [
+        result["formulation"] for result in measured[0] if not result["peer"]
+    ]
+    assert all(peer["formulation"] == "peer peer_few_d1.lp.gz" and optima_agree(result, peer) for result, peer in pairs)
     other = [result | {"key": result["key"] | {"data": "another"}} for result in measured[0] if result["peer"]]
     assert not pair_results([r for r in measured[0] if not r["peer"]] + other)
 
@@ -226,7 +228,7 @@ def cell(form, data, cpu, termination="optimal", nonzeros=100):
         "data": data,
         "reading": {},
         "depth": 2,
-        "form": form,
+        "formulation": form,
         "solver": "S 1",
         "time_limit": 60,
         "lp_limit": 20,
@@ -238,7 +240,7 @@ def cell(form, data, cpu, termination="optimal", nonzeros=100):
         "key": key,
         "data": data,
         "depth": 2,
-        "form": form,
+        "formulation": form,
         "peer": form == "peer p",
         "n_rows": 50,
         "columns": 1,
@@ -310,7 +312,7 @@ def test_the_command_line_goes_on_where_it_was(small):
         "few.csv",
         "--depths",
         "1",
-        "--forms",
+        "--formulations",
         "flowoct,binoct",
         "--time-limit",
         "30",
@@ -327,12 +329,12 @@ def test_the_command_line_goes_on_where_it_was(small):
         and (small / "t.md").read_text() == first.out
     )
     facts = odtc(*words, "--json", folder=small).facts
-    assert [cell["form"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
+    assert [cell["formulation"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
     for name in ("t.csv", "t.tex", "t.parquet"):
         assert odtc("bench", "table", "r.jsonl", "-o", name, folder=small).err == f"wrote {name}\n"
     lines = list(csv.DictReader((small / "t.csv").read_text().splitlines()))
-    assert [(line["form"], float(line["objective"])) for line in lines] == [
-        (cell["form"], cell["objective"]) for cell in facts["cells"]
+    assert [(line["formulation"], float(line["objective"])) for line in lines] == [
+        (cell["formulation"], cell["objective"]) for cell in facts["cells"]
     ]
     tidy = pl.read_parquet(small / "t.parquet")
     assert tidy["objective"].to_list() == [cell["objective"] for cell in facts["cells"]]
@@ -360,7 +362,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         str(MONKS / "monks-1.csv"),
         "--depths",
         "1,4",
-        "--forms",
+        "--formulations",
         "flowoct:bottom=flow",
         "--results",
         "r.jsonl",
@@ -407,7 +409,7 @@ def test_a_kill_loses_no_finished_cell_and_repeats_none(small, tmp_path, monkeyp
             die()
         with log.open("a") as stream:
             stream.write(f"{cell.depth} {cell.form}\n")
-        return {"depth": cell.depth, "form": cell.what, **FIGURES}
+        return {"depth": cell.depth, "formulation": cell.what, **FIGURES}
 
     def append_result(path, result):
         second = armed and path.exists()
@@ -432,7 +434,7 @@ def test_a_kill_loses_no_finished_cell_and_repeats_none(small, tmp_path, monkeyp
     before = benchmark.read_results(path)
     assert len(before) == 1 + (moment == "behind the line")
     after = benchmark.run(cells, QUICK, path)
-    assert [(result["depth"], result["form"]) for result in after] == [(cell.depth, cell.what) for cell in cells]
+    assert [(result["depth"], result["formulation"]) for result in after] == [(cell.depth, cell.what) for cell in cells]
     assert benchmark.read_results(path)[: len(before)] == before and len(benchmark.read_results(path)) == len(cells)
     assert log.read_text().splitlines() == [f"{cell.depth} {cell.form}" for cell in cells]
     assert [file.name for file in tmp_path.iterdir() if file != log] == ["r.jsonl"]
@@ -442,10 +444,10 @@ def test_a_kill_loses_no_finished_cell_and_repeats_none(small, tmp_path, monkeyp
     ("words", "sentence"),
     [
         (("--data", "no.csv"), "--data: expected a data file, or the name of one in"),
-        (("--forms", "flowact"), "did you mean 'flowoct'"),
-        (("--forms", "cart"), "learns its tree without one"),
-        (("--forms", "flowoct:lamda=1"), "did you mean 'lambda'"),
-        (("--forms", "flowoct:fit"), "NAME:fit for a loop"),
+        (("--formulations", "flowact"), "did you mean 'flowoct'"),
+        (("--formulations", "cart"), "learns its tree without one"),
+        (("--formulations", "flowoct:lamda=1"), "did you mean 'lambda'"),
+        (("--formulations", "flowoct:fit"), "NAME:fit for a loop"),
         (
             ("--depths", "2,x"),
             "--depths (or --depth): expected whole numbers between commas, as in 1,2,3 or 1:3, got '2,x'",

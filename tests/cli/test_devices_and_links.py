@@ -129,7 +129,7 @@ def test_finished_tasks_are_not_kept_or_deleted_behind_a_link(work):
     for name, words in {
         "t_tuned.tune.fits": "tune t.csv --depths 1 --folds 2",
         "sweep": "sweep t.csv --model cart --depths 1 --folds 2",
-        "bench-models.jsonl.tasks": "bench models --data t.csv --depths 1 --forms flowoct",
+        "bench-models.jsonl.tasks": "bench models --data t.csv --depths 1 --formulations flowoct",
     }.items():
         (work / name).symlink_to(work / "folder")
         assert "it is a link" in refused(odtc(*words.split(), folder=work)).split("odtc: error:")[-1]

@@ -56,7 +56,10 @@ SLOW = {
     ),
     "select": ([], ("select", DATA, "-o", "m.csv")),
     "fit select": ([FIT], (*FIT, "--select", "convex_hull")),
-    "bench": ([], ("bench", "models", "--data", DATA, "--depths", 1, "--forms", "flowoct", "--results", "m.jsonl")),
+    "bench": (
+        [],
+        ("bench", "models", "--data", DATA, "--depths", 1, "--formulations", "flowoct", "--results", "m.jsonl"),
+    ),
     "frontier": ([(*FRONTIER, "branch_nodes <= 0:1:1")], (*FRONTIER, "branch_nodes <= 0:2:1")),
     "refit": ([TREE, ("refit", "t.tree.json", DATA, "-o", "m")], ("refit", "t.tree.json", OTHER_DATA, "-o", "m")),
     "import": ([TREE, (*IMPORT, DATA)], (*IMPORT, OTHER_DATA)),

@@ -43,7 +43,7 @@ COMMANDS = [
     ("fit", DATA, "--depth", 2, "--constraint", "recall[ja] >= 0.5", "--hold-out", 0.3, "-o", "h"),
     ("tune", DATA, "--folds", 2, "--depths", "1,2", "-o", "t"),
     ("sweep", DATA, "--depths", "1,2", "--model", "cart", "--folds", 2, "-o", "w"),
-    ("bench", "models", "--data", DATA, "--forms", "dpflow", "--depths", 1, "--results", "n.jsonl"),
+    ("bench", "models", "--data", DATA, "--formulations", "dpflow", "--depths", 1, "--results", "n.jsonl"),
     ("frontier", DATA, "--depth", 1, "--vary", "leaf_rows >= 5:15:5", "-o", "y.html"),
     ("refit", "f.tree.json", DATA, "-o", "o"),
     ("compare", "f", "a", "-o", "k.svg"),

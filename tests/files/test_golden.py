@@ -19,7 +19,7 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts import cut
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.testing.problems import ALL_FORMS, COMPILED, form_id, posed_first
+from odtc.testing.problems import ALL_VARIANTS, COMPILED, form_id, posed_first
 from odtc.trees.complete_tree import CompleteTree
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -33,7 +33,7 @@ def small(form) -> Problem:
     return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
 
 
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 def test_formulation(form, tmp_path):
     compare(write_model(built(small(form)), tmp_path / "model.lp", "lp"), f"{form_id(form)}.lp")
 
@@ -41,7 +41,7 @@ def test_formulation(form, tmp_path):
 @pytest.mark.parametrize("format", FORMATS.names())
 def test_format(format, tmp_path):
     suffix = FORMATS.get(format).SUFFIX
-    compare(write_model(built(small(ALL_FORMS[0])), tmp_path / f"model{suffix}", format), f"{format}{suffix}")
+    compare(write_model(built(small(ALL_VARIANTS[0])), tmp_path / f"model{suffix}", format), f"{format}{suffix}")
 
 
 def compare(path, name):

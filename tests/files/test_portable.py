@@ -17,7 +17,7 @@ from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 from odtc.model.points import name_list
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.testing.problems import ALL_FORMS, form_id, problems
+from odtc.testing.problems import ALL_VARIANTS, form_id, problems
 from tests.command_line import odtc
 
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -26,7 +26,7 @@ EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fi
 @pytest.mark.every(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS.names())
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=3, **EACH)
 def test_what_odtc_writes_is_as_odtc_writes_it(form, format, data, tmp_path):

@@ -16,7 +16,7 @@ from odtc.testing import Trial, cases
 from odtc.testing.laws.formulations import kept_optimum, kept_start
 from odtc.testing.optima import least_kept
 from odtc.testing.problems import (
-    ALL_FORMS,
+    ALL_VARIANTS,
     COMPILED,
     TOGETHER,
     alone,
@@ -30,7 +30,7 @@ from odtc.testing.solved_models import assert_rows_kept, optimum
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 
-BY_CONSTRAINT = [(form, word) for form in ALL_FORMS for word in constraint_words(form)]
+BY_CONSTRAINT = [(form, word) for form in ALL_VARIANTS for word in constraint_words(form)]
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 # Discrimination is no sum over leaves: the judge of these trees tries every labelling, and knows no other limit.
 SUMS = [(form, kind) for form, kind in BY_CONSTRAINT if "rho" not in form[1]]

@@ -21,7 +21,7 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.testing.optima import exhaustive_cost
-from odtc.testing.problems import ALL_FORMS, form_id, heaps, problems
+from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
 from odtc.testing.solved_models import optimum, relaxed, solved
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
@@ -59,7 +59,7 @@ def data_problem(params, depth=2, formulation="flowoct"):
     return Problem(encode(dataset), CompleteTree(depth), formulation, parse_params(formulation, params))
 
 
-OFFERED = [(form, offered(form)) for form in ALL_FORMS]
+OFFERED = [(form, offered(form)) for form in ALL_VARIANTS]
 TAKING = [form for form, families in OFFERED if families]
 # (names, forms of one formulation that have the columns for all of them), singly and in pairs.
 CASES = [

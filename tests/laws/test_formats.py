@@ -15,7 +15,7 @@ from odtc.fileformats.models.fixed_mps import fixed_names
 from odtc.model.points import name_list
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.testing.problems import ALL_FORMS, form_id, problems
+from odtc.testing.problems import ALL_VARIANTS, form_id, problems
 from odtc.trees.complete_tree import CompleteTree
 from tests import highs_reader
 
@@ -35,7 +35,7 @@ def assert_file_is_the_model(path, model, format):
 
 
 @pytest.mark.every(4)
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=4, **EACH)
 def test_a_file_read_back_is_the_model(form, data, tmp_path):
@@ -51,7 +51,7 @@ def test_a_file_read_back_is_the_model(form, data, tmp_path):
 @given(data=st.data())
 @settings(max_examples=12, **EACH)
 def test_a_packed_file_read_back_is_the_model(format, data, tmp_path):
-    problem = data.draw(problems(data.draw(st.sampled_from(ALL_FORMS))))
+    problem = data.draw(problems(data.draw(st.sampled_from(ALL_VARIANTS))))
     model = problem.module.build(problem)
     plain = write_model(model, tmp_path / f"model{FORMATS.get(format).SUFFIX}", format)
     path = write_model(model, tmp_path / f"{plain.name}.gz", format)
@@ -75,7 +75,7 @@ def test_a_file_written_in_small_pieces_is_the_model(form, data, cards, tmp_path
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
 def test_the_matrix_holds_each_entry_once_in_any_chunks(form, data):
@@ -94,7 +94,7 @@ def test_the_matrix_holds_each_entry_once_in_any_chunks(form, data):
     np.testing.assert_array_equal(by_rows, A.toarray())
 
 
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=10, deadline=None)
 def test_names_are_safe_and_distinct(form, data):

@@ -983,7 +983,9 @@ def test_a_task_is_swept_by_its_own_figure(fitted_tasks, name):
 @pytest.mark.parametrize("name", ["regression", "policy"])
 def test_the_models_of_a_task_are_measured(fitted_tasks, name):
     study = ["bench", "models", "--data", data_of(name), *TABLES[name], "--depths", "1", "--encoding", "auto:bins=3"]
-    cells = json.loads(said(fitted_tasks, *study, "--forms", "flowoct,dpflow", "--results", f"{name}.jsonl", "--json"))
+    cells = json.loads(
+        said(fitted_tasks, *study, "--formulations", "flowoct,dpflow", "--results", f"{name}.jsonl", "--json")
+    )
     flow, program = cells["cells"]
     reading = {"task": name, "actions": ("a", "b", "c") if name == "policy" else ()}
     fitted = odtc.fit(fitted_tasks / data_of(name), depth=1, encoding="auto:bins=3", reading=reading)

@@ -14,7 +14,7 @@ import pytest
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import SOLVERS, find_solver, version
-from odtc.testing.problems import COMPILED, FORMS, form_id
+from odtc.testing.problems import COMPILED, VARIANTS, form_id
 from odtc.workflow import pipeline
 from odtc.workflow.results import tree_cost
 
@@ -47,7 +47,7 @@ def matrix() -> list[tuple]:
         # A form is one of its formulation: its number alone meets nothing.
         ways = [
             (solver, name, (name, form), start, cuts)
-            for form, start, cuts in product(range(len(FORMS[name])), starts, CUTS)
+            for form, start, cuts in product(range(len(VARIANTS[name])), starts, CUTS)
         ]
         best = max(ways, key=lambda way: len(covered(way) - met))
         met |= covered(best)
@@ -57,7 +57,7 @@ def matrix() -> list[tuple]:
 
 @cache
 def fitted(name, form, solver, start, cuts):
-    params = dict(FORMS[name][form])
+    params = dict(VARIANTS[name][form])
     params |= {"group": "colour"} if "group" in params else {}
     slow = FORMULATIONS.get(name).WEIGHS
     found = pipeline.fit(
@@ -76,7 +76,7 @@ def fitted(name, form, solver, start, cuts):
 
 def case_id(case) -> str:
     solver, name, form, start, cuts = case
-    return f"{solver}-{form_id((name, FORMS[name][form]))}-{start.partition(':')[0]}-{cuts or 'default'}"
+    return f"{solver}-{form_id((name, VARIANTS[name][form]))}-{start.partition(':')[0]}-{cuts or 'default'}"
 
 
 @pytest.mark.every(6)

@@ -13,7 +13,7 @@ from odtc.errors import ModelError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.model.points import name_list
 from odtc.model.solution import Solution, Termination
-from odtc.testing.problems import ALL_FORMS, form_id, problems
+from odtc.testing.problems import ALL_VARIANTS, form_id, problems
 from odtc.verification.against_file import check_against_file
 from odtc.verification.file_as_written import exact, read_written
 from odtc.workflow import pipeline
@@ -66,7 +66,7 @@ def test_both_readers_read_one_model(path):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("format", FORMATS.names())
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_is_written_is_the_model(form, format, data, tmp_path):

@@ -22,12 +22,12 @@ from odtc.model.feasibility import check_point
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import exhaustive_cost
-from odtc.testing.problems import FORMS, form_id, heaps, problems
+from odtc.testing.problems import VARIANTS, form_id, heaps, problems
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-LOOPS = [("bendersoct", params | {"cuts": "none"}) for params in FORMS["bendersoct"]]
+LOOPS = [("bendersoct", params | {"cuts": "none"}) for params in VARIANTS["bendersoct"]]
 
 
 def by(solver):
@@ -169,7 +169,7 @@ def test_walks_end_where_the_tree_sends_the_rows(data):
     np.testing.assert_array_equal(walks(heap.test, problem.encoded.X), heap.reach(problem.encoded.X))
 
 
-@pytest.mark.parametrize("params", FORMS["bendersoct"], ids=str)
+@pytest.mark.parametrize("params", VARIANTS["bendersoct"], ids=str)
 @given(data=st.data())
 @settings(max_examples=20, **SLOW)
 def test_the_path_rows_are_the_cuts_of_the_walks(params, data):

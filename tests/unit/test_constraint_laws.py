@@ -29,7 +29,7 @@ from odtc.problem.constraints.on_predictions import mend, predicted
 from odtc.problem.constraints.search_terms import _additive, search_problem
 from odtc.problem.constraints.search_units import settled_price, whole
 from odtc.problem.constraints.terms import Terms
-from odtc.testing.problems import ALL_FORMS
+from odtc.testing.problems import ALL_VARIANTS
 from odtc.trees.heap_tree import Beyond, HeapTree, settle
 from odtc.workflow import pipeline
 from tests.unit.test_constraint_parts import saying
@@ -162,7 +162,7 @@ def test_what_a_price_of_many_digits_is_rounded_by_counts_the_nodes_too():
 
 
 def test_the_search_of_a_formulation_without_a_price_counts_errors():
-    form = next(name for name, _ in ALL_FORMS if not hasattr(of_form(name).params, "lambda_"))
+    form = next(name for name, _ in ALL_VARIANTS if not hasattr(of_form(name).params, "lambda_"))
     problem = of_form(form)
     found = search_problem(problem)
     for heap in trees(problem, 8):

@@ -14,7 +14,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import broken, built, complete, mended, posed
 from odtc.problem.constraints.kind import CONSTRAINTS, OnLeafProportions, OnProportions, Repairs
 from odtc.problem.constraints.search_terms import search_problem
-from odtc.testing.problems import ALL_FORMS, form_id, kept_kinds
+from odtc.testing.problems import ALL_VARIANTS, form_id, kept_kinds
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
 
@@ -158,7 +158,7 @@ def test_the_search_keeps_it_and_nothing_more(kind, of_table):
 FORMS = [
     (form, kind)
     for name in ("flowoct", "bendersoct", "binoct", "oct")
-    for form in [next(form for form in ALL_FORMS if form[0] == name)]
+    for form in [next(form for form in ALL_VARIANTS if form[0] == name)]
     for kind in sorted(kept_kinds(form))
 ]
 

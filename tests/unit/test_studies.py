@@ -348,7 +348,7 @@ def test_cells_of_a_benchmark_are_neither_lost_nor_run_again_when_a_worker_or_th
             benchmark.UNMEASURED
             | figures
             | {
-                **{"data": "few", "form": str(cell.form), "peer": False, "n_rows": 30},
+                **{"data": "few", "formulation": str(cell.form), "peer": False, "n_rows": 30},
                 "depth": cell.depth,
             }
         )

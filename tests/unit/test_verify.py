@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from odtc.model.feasibility import check_point, violations
 from odtc.model.solution import Solution, Termination
-from odtc.testing.problems import ALL_FORMS, form_id, heaps, problems
+from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
 from odtc.verification.verify import objective_floor, raise_bound_to_floor
 from odtc.workflow import pipeline
 from odtc.workflow.compiling import greedy, known_tree
@@ -17,7 +17,7 @@ from tests.command_line import MONKS, odtc
 from tests.solvers.test_solver import model
 
 
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_no_tree_costs_less_than_the_floor(form, data):

@@ -63,7 +63,7 @@ def models(
     forms: Annotated[
         str | None,
         typer.Option(
-            "--forms",
+            "--formulations",
             metavar="NAME[:KEY=VALUE…],…",
             help="Formulations with parameters; NAME:fit is the loop "
             "of `odtc fit`. By default every univariate one, flowoct also as printed (literal=true).",

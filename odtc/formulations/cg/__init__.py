@@ -82,7 +82,7 @@ CHANGES = (
     Change("(5) has only rows that a relaxation has violated (undo: literal=true)", SAME, OTHER),
     Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
 )
-FORMS = (
+VARIANTS = (
     {"tail": "0"},
     {},
     {"tail": "2"},

@@ -57,7 +57,7 @@ ALONE = 0.7  # of the time that is left, if there is no other bound
 ANY_COST = True
 MOMENTS = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
-FORMS = (
+VARIANTS = (
     {"tail": "0", "fold": "false"},
     {},
     {"tail": "1"},

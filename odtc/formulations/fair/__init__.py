@@ -51,7 +51,7 @@ PAPER = (
 )
 BEYOND = True
 ANY_COST = True
-FORMS = ({}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"})
+VARIANTS = ({}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"})
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ CHANGES = (
     Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME),
     Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
 )
-FORMS = (
+VARIANTS = (
     {},
     {"bottom": "flow"},
     {"literal": True},

@@ -67,7 +67,7 @@ CHANGES = (
 GIVEN, FOLDS = "given", "folds"
 WIDE = 0.01  # ε, if margins are soft and their prices chosen
 LEAST = 1e-4  # margins below it are near what solvers tell apart
-FORMS = (
+VARIANTS = (
     # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs
     # by it.
     {},

@@ -13,7 +13,7 @@ from odtc.problem.formulation import FORMULATIONS, SearchesItself
 from odtc.testing import optima
 from odtc.testing.law import Law, Trial
 from odtc.testing.laws.formulations import kept_optimum, kept_start
-from odtc.testing.problems import ALL_FORMS, data_of_all_kinds, form_id, kept_kinds, posed_first, problems
+from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, kept_kinds, posed_first, problems
 from odtc.testing.shown import note_problem
 
 MOST_TESTS = 5  # of a problem of which every tree is tried
@@ -22,7 +22,7 @@ MOST_TESTS = 5  # of a problem of which every tree is tried
 def takers(member):
     """(words, (form, kind)) of one form of each formulation that satisfies it."""
     seen = set()
-    for form in ALL_FORMS:
+    for form in ALL_VARIANTS:
         if form[0] not in seen and member.name in kept_kinds(form):
             seen.add(form[0])
             yield form_id(form), (form, member.name)

@@ -12,7 +12,7 @@ from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, EVERY_TREE
 from odtc.testing import optima
 from odtc.testing.law import Law, Trial
-from odtc.testing.problems import ALL_FORMS, data_of_all_kinds, form_id, heaps, problems
+from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, heaps, problems
 from odtc.testing.shown import note_heap, note_problem
 from odtc.testing.solved_models import assert_rows_kept, optimum, relaxed
 
@@ -24,7 +24,7 @@ def compiled(problem):
 
 def takers(member):
     """(words, form) of each form that has the columns for this family."""
-    for form in ALL_FORMS:
+    for form in ALL_VARIANTS:
         problem = data_of_all_kinds(form)
         if not cut.why_unfit(member.name, problem, compiled(problem)):
             yield form_id(form), form

@@ -10,7 +10,7 @@ from odtc.errors import ModelError
 from odtc.fileformats.model_files import write_model
 from odtc.testing.law import Law, Trial
 from odtc.testing.laws.solvers import models, note_model
-from odtc.testing.problems import ALL_FORMS, problems
+from odtc.testing.problems import ALL_VARIANTS, problems
 from odtc.testing.shown import note_problem
 
 
@@ -38,7 +38,7 @@ def any_model(member, under, trial: Trial) -> None:
 
 
 def of_formulations(member, under, trial: Trial) -> None:
-    problem = trial.draw(problems(trial.draw(st.sampled_from(ALL_FORMS))))
+    problem = trial.draw(problems(trial.draw(st.sampled_from(ALL_VARIANTS))))
     note_problem(trial, problem)
     read_back(trial, member, problem.module.build(problem))
 

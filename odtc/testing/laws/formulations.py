@@ -1,6 +1,6 @@
 """What a formulation obeys: starts, optima, files, manifests, cuts, constraints; a learner its trees.
 
-It is tried under each of its FORMS. The optimum is that of trying every tree by its `unit_costs`, `least_rows` and
+It is tried under each of its VARIANTS. The optimum is that of trying every tree by its `unit_costs`, `least_rows` and
 `paid_for`, or its own `brute_force`.
 """
 
@@ -45,7 +45,7 @@ TOLERANCE = 1e-6
 
 def forms(member):
     """(words, (name, parameters)) of each form that a formulation with a model declares."""
-    declared = member.FORMS if member.can(Compiled) else ({},)
+    declared = member.VARIANTS if member.can(Compiled) else ({},)
     for form in declared:
         yield " ".join(f"{key}={value}" for key, value in form.items()), (member.name, form)
 
@@ -62,10 +62,10 @@ def constrained_forms(member):
 def declares(member, form, trial: Trial) -> None:
     if not member.can(Compiled):
         return
-    trial.expect(member.FORMS, "expected FORMS, parameter sets under which the laws try it, got none")
+    trial.expect(member.VARIANTS, "expected VARIANTS, parameter sets under which the laws try it, got none")
     keys = {parameter_key(field) for field in dataclasses.fields(member.Params)}
     unknown = set(form[1]) - keys
-    trial.expect(not unknown, f"expected names of Params in FORMS, got {', '.join(sorted(unknown))}")
+    trial.expect(not unknown, f"expected names of Params in VARIANTS, got {', '.join(sorted(unknown))}")
 
 
 def is_known(member, form, trial: Trial) -> None:
@@ -291,7 +291,7 @@ def learned(member, form, trial: Trial) -> None:
 
 KNOWN = Law("name", "NAME is the registered name.", is_known, examples=1)
 OF_MODELS = (
-    Law("declared", "FORMS are parameter sets of Params.", declares, forms, 1),
+    Law("declared", "VARIANTS are parameter sets of Params.", declares, forms, 1),
     Law("start", "A start is feasible, costs what its tree costs, and decodes to its tree.", start, forms, 50),
     Law(
         "optimum",
