@@ -24,7 +24,7 @@ function check(facts, data) {
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = constrained ? null : whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
   expect(facts.classes.length === K && facts.classes.every((name, k) => data.classKey(name) === data.classes[k]), "its classes, or their order, are not those of the data");
-  expect(facts.loss.length === K && facts.loss.every((line, k) => line.length === K && line.every((v, c) => whole(v, "a loss") >= 0 && (k !== c || v === 0))), "its losses are no square table with zeros where the label is right");
+  expect(facts.loss.length === K && facts.loss.every((line, k) => line.length === K && line.every((v, c) => whole(v, "a loss") >= 0 && (k !== c || v === 0))), "its losses are no square table with zeros where the label is correct");
   expect(K === 1 || facts.loss.some((line) => line.some((v) => v > 0)), "its losses are all 0");
   const unit = (scale - price) / W, near = (found, told) => Math.abs(found - told) <= 1e-9 * told;
   expect(!data.price || facts.loss.every((line, k) => line.every((v, c) => near(v / unit, data.price(k, c)))), "its losses are not those of its task");

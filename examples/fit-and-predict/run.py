@@ -26,7 +26,7 @@ def main() -> None:
     cart = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X_train, y_train)
     table = tree.compare({"CART": cart}, X_test, y_test)
     for name, accuracy, leaves in zip(table.names, table.accuracy, table.leaves):
-        print(f"{name:<5}  {accuracy:.1%} of the test rows right, {leaves} leaves")
+        print(f"{name:<5}  {accuracy:.1%} of the test rows correct, {leaves} leaves")
     print(f"they agree on {table.agreement[0, 1]:.1%}")
 
     # Why a row is predicted what it is.

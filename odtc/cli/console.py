@@ -185,12 +185,12 @@ def print_checks(checks) -> None:
 def print_score(facts: dict) -> None:
     """Accuracy and confusion matrix; a warning if the most frequent class of the training rows is right as often."""
     accuracy = "no row has a known label" if facts["accuracy"] is None else f"{percent_text(facts['accuracy'])}"
-    print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
+    print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows correct)")
     if facts["n_rows_without_known_label"]:
         print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
     robust = facts.get("robust")
     if robust and robust["robust_accuracy"] is not None:
-        words = f"{percent_text(robust['robust_accuracy'])} right wherever moved ({robust['boxes']})"
+        words = f"{percent_text(robust['robust_accuracy'])} correct wherever moved ({robust['boxes']})"
         print(f"robust    {words}, {robust['robust_errors']} not")
     names = list(map(on_one_line, facts["classes"]))
     cells = [["true \\ predicted", *names]]

@@ -201,7 +201,8 @@ def _checked(matrix, classes: Names) -> np.ndarray:
     if np.diagonal(matrix).any():
         k = int(np.flatnonzero(np.diagonal(matrix))[0])
         raise ChoiceError(
-            f"expected a cost of 0 for a right prediction, got {matrix[k, k]:g} for {classes[k]!r} predicted as itself"
+            f"expected a cost of 0 for a correct prediction, got {matrix[k, k]:g} for {classes[k]!r} predicted as "
+            "itself"
         )
     if not matrix.any():
         raise ChoiceError("expected a cost above 0 for some error, got 0 for all: every tree would cost the same")

@@ -168,7 +168,7 @@ def notes_on_classes(dataset: Dataset) -> list[Note]:
         return leaks
     name = dataset.classes[int(np.bincount(dataset.y, minlength=2).argmin())]
     text = (
-        f"class {name!r} has less than {100 * IMBALANCE:g} % of the rows, so that a tree is right on nearly all "
+        f"class {name!r} has less than {100 * IMBALANCE:g} % of the rows, so that a tree is correct on nearly all "
         f'without it; class_weight="balanced" or constraints="recall[{name}] >= 0.8" asks for it'
     )
     return [*leaks, replace(rare[0], text=text)]
@@ -686,7 +686,7 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             dataset.target,
             "imbalance",
             f"class {name!r} has {count:,} of {dataset.n_rows:,} rows ({100 * count / dataset.n_rows:.2g} %), so that "
-            f"a tree is right on nearly all without it; {option('class_weight', 'balanced')} or "
+            f"a tree is correct on nearly all without it; {option('class_weight', 'balanced')} or "
             f"{option('constraints', recall)} asks for it",
         )
     marks = [name for name in dataset.classes if name.lower() in MARKS]

@@ -141,15 +141,15 @@ TEXTS = {
     "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',
     "max_leaf_nodes": 'Most leaves; N is the constraint "branch_nodes <= N - 1".',
     "ccp_alpha": "Penalty for a leaf on scikit-learn's scale: min loss / (weight of all rows) + ccp_alpha "
-    "* leaves, where the loss is the weight of wrong rows, with class weights in both weights, or what the leaves of "
-    "other trees lose (squared or absolute error, cost). It is given to the formulation as lambda_, of which "
+    "* leaves, where the loss is the weight of misclassified rows, with class weights in both weights, or what the "
+    "leaves of other trees lose (squared or absolute error, cost). It is given to the formulation as lambda_, of which "
     "lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
     "`bound_` are on the scale of the formulation. Models without lambda_ refuse it.",
     "monotonic_cst": "For two classes: 1 if the second of `classes_` is to become more likely as the column grows, -1 "
     "if less, 0 for no constraint. It is the constraint monotone_everywhere[COLUMN,positive=CLASS]: the tree keeps the "
     "order for all inputs. A model that is solved, and weights that are no small fractions, know it of training rows "
     "alone (monotone[COLUMN,positive=CLASS]); then a UserWarning says if the tree breaks the order for other inputs.",
-    "robust": "How far the numbers of rows may be moved: the tree loses a row if it is wrong anywhere in its box. One "
+    "robust": "How far the numbers of rows may be moved: a row is lost if it is misclassified anywhere in its box. One "
     'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
     "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",
     "class_weight": '"balanced" gives all classes the same weight in all, sample weights included; trees of '

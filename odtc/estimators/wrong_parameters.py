@@ -39,7 +39,7 @@ MEANT = {
     "target": _COLUMNS,
     "ignore": _COLUMNS,
     "auxiliary": "columns for constraints alone are given to fit(X, y, auxiliary=…) of OptimalTreeClassifier",
-    "criterion": "it is of OptimalTreeRegressor alone; a classifier minimises the weight of wrong rows",
+    "criterion": "it is of OptimalTreeRegressor alone; a classifier minimises the weight of misclassified rows",
     "splitter": "the search tries all thresholds",
     "callback": "progress",
     "actions": "costs of actions are given to fit(X, costs), an array with a column for each action",

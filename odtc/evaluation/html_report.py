@@ -249,7 +249,7 @@ def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, sc
         figures = "; ".join(line for name, line in judged_lines(run, labelled) if name == "test")
         if scores:
             score = scores[0][1]
-            figures = f"{percent(score['correct'], score['n_rows']).replace('%', ' %')} are classified correctly"
+            figures = f"{percent(score['correct'], score['n_rows'])} are classified correctly"
         unseen = board.Unseen(of(labelled.n_rows, what), figures)
     given = run.fit.problem.constraints if run.fit else ()
     names = {

@@ -152,7 +152,7 @@ def _best_of_others(problem: Problem, found: list[Candidate], others: np.ndarray
     fewest = min(range(len(kept)), key=lambda at: (kept[at][1].leaves, paid[at]))
     gain, unit = losses[fewest] - losses[best], bool((cost == (cost != 0)).all())
     right, least = (_shown(paid[at] / float(weight.sum()), unit) for at in (best, fewest))
-    measure, those = "right" if unit else "mean cost", f"the {len(others):,} rows that were not selected"
+    measure, those = "correct" if unit else "mean cost", f"the {len(others):,} rows that were not selected"
     if kept[fewest][1].leaves == 1 and not gain.sum() > SURE * len(gain) ** 0.5 * gain.std() > 0:
         said = f"WARNING: no tree surely beats the majority on {those} ({measure}: majority {least}), so {_alone()}"
         return kept[fewest][0], said
@@ -209,7 +209,7 @@ def _said(problem: Problem, choice: Choice) -> str:
     cost = problem.encoded.cost
     unit = bool((cost == (cost != 0)).all())
     shown = lambda loss: _shown(loss, unit)
-    measure = "right" if unit else "mean cost"
+    measure = "correct" if unit else "mean cost"
     beside = f"majority {shown(choice.majority)}"
     if not np.isnan(choice.linear):
         beside += f", a linear model without a tree {shown(choice.linear)}"

@@ -1,6 +1,6 @@
 """What a model says of a tree, as sums of its columns, whatever its formulation calls them.
 
-    row i is right                  Σ g_i          columns of CORRECT
+    row i is correct                  Σ g_i          columns of CORRECT
                                     Σ_t z_it       flows that go no further, and sinks beside them
                                     Σ_t s_it       sinks alone
     row i ends at t                 z_it           columns of ROUTE
@@ -40,11 +40,11 @@ LONGEST = 40  # characters of a parameter that is said
 class Statement(StrEnum):
     """What an expression says, and over which axes."""
 
-    RIGHT = "row i is right"  # [row]
-    WRONG = "row i is wrong"  # [row]: at least 1 if it is
+    RIGHT = "row i is correct"  # [row]
+    WRONG = "row i is misclassified"  # [row]: at least 1 if it is
     ENDS = "row i ends at node t"  # [row, node], right or wrong; rows as `route_of` numbers them
     PREDICTED = "row i is predicted k at node t"  # [row, node, class]
-    PASSES = "row i is right below node t"  # [row, node]: it comes through t, and is right where it ends
+    PASSES = "row i is correct below node t"  # [row, node]: it comes through t, and is right where it ends
     USED = "a row ends at node t"  # [node]
     ASKS = "node t asks f"  # [node, test]
     ASKS_SCALE = "node t asks a threshold of scale s"  # [node, scale] (odtc.data.threshold_scales)

@@ -73,16 +73,16 @@ def error_cost(problem: Problem) -> np.ndarray:
     Raises
     ------
     ChoiceError
-        If the cost depends on the class predicted: a formulation that counts a row only as right or wrong cannot
-        express it.
+        If the cost depends on the class predicted: a formulation that counts a row only as correct or misclassified
+        cannot express it.
     """
     price = problem.encoded.price
     if price is None:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).ANY_COST]
         classes = TASKS.get(problem.encoded.task).CLASSES
         raise ChoiceError(
-            f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on "
-            f"{'the class predicted' if classes else 'the answer'}; use {option('model', *able)}"
+            f"{problem.formulation} counts a row only as correct or misclassified, so it cannot take costs that depend "
+            f"on {'the class predicted' if classes else 'the answer'}; use {option('model', *able)}"
             + (f", or costs by true class alone ({option('class_weight')})" if classes else "")
         )
     return price

@@ -166,7 +166,9 @@ def _words(tree: Tree, place, proportion) -> str:
         return "\n".join(lines)
     if TASKS.get(tree.task).NUMBERS:
         return f"{tree.classes[place.node.label]}\n{n} rows" if place.node.rows else tree.classes[place.node.label]
-    counted = f"{place.n_correct / n:.0%}" if proportion and n else f"{place.n_correct} of {n}" if n else "no rows"
+    counted = (
+        f"{100 * place.n_correct / n:.0f} %" if proportion and n else f"{place.n_correct} of {n}" if n else "no rows"
+    )
     return f"{tree.classes[place.node.label]}\n{counted}" if place.node.rows else tree.classes[place.node.label]
 
 

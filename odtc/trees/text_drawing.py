@@ -61,7 +61,7 @@ def drawn(
     if counted or answer:
         lines[1] += f", {of(n_rows, 'row')}"
         if n_rows and tree.task == "classification":
-            lines[1] += f", {n_correct} right ({percent(n_correct, n_rows)}{_by_weight(leaves) * weighted})"
+            lines[1] += f", {n_correct} correct ({percent(n_correct, n_rows)}{_by_weight(leaves) * weighted})"
 
     def ending(place: "Place") -> list[str]:
         cells = ["→ " + one_line(tree.classes[place.node.label])]

@@ -342,7 +342,7 @@ def _loss(facts, dataset) -> np.ndarray:
         )
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
     if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or (len(classes) > 1 and not prices.any()):
-        raise ValueError("its losses are no square table with zeros just where the label is right")
+        raise ValueError("its losses are no square table with zeros only where the label is correct")
     expect_losses(facts, dataset)
     loss = _whole_weights(dataset.weight, _whole(facts["weight_scale"], "the scale of weights"))[:, None]
     loss = loss * prices[dataset.y]

@@ -233,7 +233,7 @@ def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
     return Check(
         "all rows",
         is_close(right, told),
-        f"{whole.n_rows} rows that these were selected from: weight {right:.10g} right, {told:.10g} in the leaves",
+        f"{whole.n_rows} rows that these were selected from: weight {right:.10g} correct, {told:.10g} in the leaves",
     )
 
 
@@ -448,7 +448,7 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
     wrong, lost = float(dataset.weight[off].sum()), float((dataset.weight[off] * prices).sum())
     if TASKS.get(dataset.task).CLASSES:
         more = f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""
-        said = f"{wrong:.10g} wrong, {errors:.10g} on the encoded rows{more}"
+        said = f"{wrong:.10g} misclassified, {errors:.10g} on the encoded rows{more}"
     else:
         said = f"row by row the tree loses {lost:.10g}, {loss:.10g} on the encoded rows"
     return Check(

@@ -125,7 +125,7 @@ def cart_of_all_text(done: Fit) -> str:
     if cart.loss >= every.loss:
         return ""
     return (
-        f"CART of all rows has {cart.correct} of {cart.n_rows} right ({percent_text(cart.accuracy)}) and loses "
+        f"CART of all rows has {cart.correct} of {cart.n_rows} correct ({percent_text(cart.accuracy)}) and loses "
         f"{cart.loss:.10g}, less than this tree of {done.dataset.n_rows:,} rows: select more of them, or train on all "
         f"(without {option('select')})"
     )

@@ -400,13 +400,13 @@ def _text(found: NearOptimalSet) -> str:
 
 def _column_line(column: dict) -> str:
     reliance = column["reliance"]
-    spread = f", {100 * reliance['least']:.3g}% to {100 * reliance['greatest']:.3g}%" if reliance else ""
+    spread = f", {100 * reliance['least']:.3g} % to {100 * reliance['greatest']:.3g} %" if reliance else ""
     if saved := column.get("saved"):
         spread = f", {saved['least']:.6g} to {saved['greatest']:.6g}{spread}"
     if column["trees"] is None:
         return f"{column['name']}: not counted{spread}"
     best = ["–" if column[key] is None else f"{column[key]:.10g}" for key in ("best_with", "best_without")]
-    return f"{column['name']}: {column['trees']:,} ({100 * column['share']:.3g}%), {best[0]} and {best[1]}{spread}"
+    return f"{column['name']}: {column['trees']:,} ({100 * column['share']:.3g} %), {best[0]} and {best[1]}{spread}"
 
 
 def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> str:

@@ -409,7 +409,7 @@ class Fit:
             if name in found and found[name]["robust_accuracy"] is not None:
                 ours, theirs = (percent_text(found[which]["robust_accuracy"]) for which in (name, cart))
                 lost = found[name]["robust_errors"]
-                words = f"{ours} right wherever moved ({found['boxes']}), {lost:.10g} not; CART {theirs}"
+                words = f"{ours} correct wherever moved ({found['boxes']}), {lost:.10g} not; CART {theirs}"
                 told.append((name, words))
         return told
 

@@ -80,7 +80,7 @@ class ModelSpec:
     )
     cost: object = spec_field(
         None,
-        "Cost of each wrong prediction.",
+        "Cost of each kind of error.",
         metavar="FILE.csv|TRUE:PREDICTED=COST,…",
         type=str | None,
         group="Tree",

@@ -70,7 +70,7 @@
     group.append(element("text", { x: BOX / 2, y: 25, "font-weight": node.leaf ? 700 : 400 }, fitted(node.leaf ? CLASSES[node.label] : node.asks, node.leaf)));
     if (counted) {
       const right = node.leaf ? node.rows[node.label] : null;
-      group.append(element("text", { class: "small", x: BOX / 2, y: 46 }, n === 0 ? "no rows" : node.leaf ? `${right} of ${n} right` : `${n} rows`));
+      group.append(element("text", { class: "small", x: BOX / 2, y: 46 }, n === 0 ? "no rows" : node.leaf ? `${right} of ${n} correct` : `${n} rows`));
       let at = 10;
       node.rows.forEach((count, k) => {
         const wide = n ? count / n * (BOX - 20) : 0;

@@ -88,7 +88,7 @@ def test_fit_says_every_key_of_the_contract_and_the_right_numbers(xor):
 def test_fit_prints_the_tree_and_beside_it_the_proof_cart_and_the_checks(xor, tmp_path):
     said = odtc("fit", "--model", "flowoct", xor / "xor.csv", folder=tmp_path)
     assert said.code == 0
-    for words in ("colour = ", "proved optimal: objective 0", "training  8 of 8 right", "CART", "checks passed"):
+    for words in ("colour = ", "proved optimal: objective 0", "training  8 of 8 correct", "CART", "checks passed"):
         assert words in said.out
     assert said.err.startswith("wrote ")
 
@@ -160,7 +160,7 @@ def test_fit_test_tells_shares_by_weight_too_if_rows_have_weights(tmp_path):
     asked = ("fit", "--model", "cart", "a.csv", "--depth", "1", "--weights", "w", "--test", "t.csv")
     facts = odtc(*asked, "--json", folder=tmp_path).facts
     assert (facts["test_accuracy"], facts["test_weighted_accuracy"]) == (0.5, 0.75)
-    assert "50.00 % of 2 rows right, by weight 75.00 %" in odtc(*asked, folder=tmp_path).out
+    assert "50.00 % of 2 rows correct, by weight 75.00 %" in odtc(*asked, folder=tmp_path).out
 
 
 def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):

@@ -74,7 +74,7 @@ def test_the_page_tests_the_tree_on_the_rows_that_the_run_set_aside(tmp_path):
     numbers = "x,z,y\n" + "".join(f"{i * 7 % 13},{i * 5 % 11},{(i * 7 % 13) ** 2 + i % 3}\n" for i in range(60))
     (tmp_path / "t.csv").write_text(numbers)
     said = odtc("fit", MONKS / "monks-1.csv", "--depth", 2, "--hold-out", 0.25, "-o", "m", "--json", folder=tmp_path)
-    right = f"{round(31 * said.facts['test_accuracy'])} of 31 right; 95 % interval"
+    right = f"{round(31 * said.facts['test_accuracy'])} of 31 correct; 95 % interval"
     words = ("--task", "regression", "--depth", 1, "--hold-out", 0.25, "-o", "r", "--json")
     judged = odtc("fit", "t.csv", *words, folder=tmp_path).facts["judged"]
     assert odtc("report", "m", folder=tmp_path).code == odtc("report", "r", folder=tmp_path).code == 0
@@ -216,7 +216,7 @@ def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browse
 def test_the_page_holds_what_the_run_says(run):
     text = (run / "m.html").read_text(encoding="utf-8")
     facts = json.loads(odtc("decode", "m.sol", "--json", "-o", "again.tree.json", folder=run).out)
-    assert f"{facts['train_correct']} of 124 right" in text and "proof</span><strong>optimal" in text
+    assert f"{facts['train_correct']} of 124 correct" in text and "proof</span><strong>optimal" in text
     assert not re.search(r"(?:src|href)=[\"']?https?:", text)
     opened = open_run(run / "m")
     assert (

@@ -188,8 +188,8 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
     of_all, cart = here.facts["all_rows"], here.facts["cart_all_rows"]
     assert (
         "<span>all rows accuracy</span>" in html
-        and f"{of_all['correct']} of 399 right" in html
-        and f"{100 * cart['accuracy']:.1f}%</strong><small>accuracy on all rows" in html
+        and f"{of_all['correct']} of 399 correct" in html
+        and f"{100 * cart['accuracy']:.1f} %</strong><small>accuracy on all rows" in html
     )
     (noisy / "d.csv").rename(noisy / "moved.csv")
     away = run("decode", "m.sol", "-o", "away.json", "--json", folder=noisy)

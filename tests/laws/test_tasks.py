@@ -702,7 +702,7 @@ def test_the_page_of_a_run_tells_its_own_figures_and_no_accuracy(tmp_path, task)
     said(tmp_path, "fit", "d.csv", *words, "-o", "m")
     said(tmp_path, "report", "m")
     page = (tmp_path / "m.html").read_text()
-    assert ("a row of 30" in page) and "accuracy" not in page.split("<script")[0] and "of them right" not in page
+    assert ("a row of 30" in page) and "accuracy" not in page.split("<script")[0] and "of them correct" not in page
     refused = command("report", "m", "--group", "colour", folder=tmp_path)
     assert refused.code == 1 and "--group is about classes" in refused.err
 
@@ -951,7 +951,7 @@ def test_a_table_of_a_task_is_inspected_and_refitted_near_its_old_tree(fitted_ta
     old, now = again["drift"]["figures"]["old_now"], again["drift"]["figures"]["new_now"]
     assert old == pytest.approx(now) == again["judged"]["training"][FIGURES[name]]
     page = (fitted_tasks / f"again_{name}.drift.html").read_text(encoding="utf-8")
-    assert "would answer now" in page and "% of the new rows right" not in page
+    assert "would answer now" in page and "% of the new rows correct" not in page
     refused = command(*words, "--task", "other", folder=fitted_tasks)
     assert refused.code == 1 and f"the task of the old tree, {name}" in refused.err
 

@@ -34,12 +34,15 @@ def refused(given, words: str) -> None:
         ({"loss": [[0, 1]]}, "its losses are no square table"),
         ({"loss": [[0, 1], [1, 0], [1, 1]]}, "its losses are no square table"),
         ({"loss": [[0, 1], [1]]}, "its losses are no square table$|its losses are no square table;"),
-        ({"loss": [[0, -1], [1, 0]]}, "zeros where the label is right|expected a whole number"),
-        ({"loss": [[0, 1], [1, 1]]}, "zeros where the label is right"),
-        ({"loss": [[1, 1], [1, 0]]}, "zeros where the label is right"),
-        ({"loss": [[0, 0], [0, 0]]}, "zeros where the label is right"),
-        ({"loss": [[0, LAST + 1], [1, 0]]}, "zeros where the label is right"),
-        ({"loss": [[0, 2**62], [1, 0]], "weight_scale": 4, "scale": 4}, "zeros where the label is right"),  # 2^64 is 0
+        ({"loss": [[0, -1], [1, 0]]}, "zeros where the label is correct|expected a whole number"),
+        ({"loss": [[0, 1], [1, 1]]}, "zeros where the label is correct"),
+        ({"loss": [[1, 1], [1, 0]]}, "zeros where the label is correct"),
+        ({"loss": [[0, 0], [0, 0]]}, "zeros where the label is correct"),
+        ({"loss": [[0, LAST + 1], [1, 0]]}, "zeros where the label is correct"),
+        (
+            {"loss": [[0, 2**62], [1, 0]], "weight_scale": 4, "scale": 4},
+            "zeros where the label is correct",
+        ),  # 2^64 is 0
         ({"loss": [[0, 2**50], [1, 0]]}, "its numbers are too large to be added exactly"),
         ({"claim": LAST + 1}, "its claim or the scale of its multipliers is no number that can be"),
         ({"claim": -1}, "its claim or the scale|expected a whole number"),

@@ -252,10 +252,10 @@ def test_the_command_line_refuses_in_a_sentence(tmp_path, words):
 
 
 def test_weighted_rows_are_told_by_number_and_by_weight(tmp_path):
-    """x > 3.5 is b: 3 of 5 rows right, 16 of 19 by weight."""
+    """x > 3.5 is b: 3 of 5 rows correct, 16 of 19 by weight."""
     (tmp_path / "w.csv").write_text("x,w,y\n1,10,a\n2,1,b\n3,1,a\n4,5,b\n1,2,b\n")
     said = run("fit", "w.csv", "--weights", "w", "--depth", 1, "-o", "m", folder=tmp_path).out
-    assert "training  3 of 5 rows right (60.00 %, by weight 84.21 %), CART 3 (60.00 %, by weight 84.21 %)" in said
+    assert "training  3 of 5 rows correct (60.00 %, by weight 84.21 %), CART 3 (60.00 %, by weight 84.21 %)" in said
     assert "by weight" not in run("fit", "w.csv", "--depth", 1, "-o", "m", folder=tmp_path).out
 
 

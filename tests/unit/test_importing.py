@@ -334,7 +334,7 @@ def test_good_text_of_the_same_kind(tmp_path):
     (tmp_path / "a.csv").write_text("n,c,y\n1,u,a\n2,v,b\n3,u,a\n4,v,b\n")
     (tmp_path / "t.txt").write_text(TEXT)
     said = command("import", "t.txt", "--data", "a.csv", folder=tmp_path)
-    assert said.code == 0 and "2 of 4 rows of a right" in said.out and said.err == "wrote t.tree.json\n"
+    assert said.code == 0 and "2 of 4 rows of a correct" in said.out and said.err == "wrote t.tree.json\n"
     assert json.loads((tmp_path / "t.tree.json").read_text())["root"]["left"]["rows"] == [1, 1]
     assert "another with -o" in refused(command("import", "t.tree.json", "--data", "a.csv", folder=tmp_path))
 

@@ -244,7 +244,7 @@ def test_one_row_is_told_as_one(tmp_path):
     (tmp_path / "five.csv").write_text("a,y\n1,no\n2,no\n3,yes\n4,yes\n5,no\n")
     said = odtc("fit", "five.csv", "--hold-out", 0.2, folder=tmp_path)
     assert "1 of 5 rows was set aside" in said.err and "the tree is tested on it, and" in said.err
-    assert " % of 1 row right" in said.out
+    assert " % of 1 row correct" in said.out
 
 
 def test_a_target_of_counts_is_told_as_one():

@@ -40,12 +40,12 @@ def test_text_draws_branches_with_questions_rows_and_purity():
     tree = iris_tree(Branch(Threshold(1, 1.75), leaf(1, 0, 49, 5), leaf(2, 0, 1, 45)))
     assert drawn(tree) == dedent("""
         species: setosa, versicolor, virginica
-        3 leaves, depth 2, 150 rows, 144 right (96.0%)
+        3 leaves, depth 2, 150 rows, 144 correct (96.0 %)
 
-        ├── petal length (cm) ≤ 2.45     → setosa      50 rows   100%  setosa: 50
+        ├── petal length (cm) ≤ 2.45     → setosa      50 rows   100 %  setosa: 50
         └── petal length (cm) > 2.45
-            ├── petal width (cm) ≤ 1.75  → versicolor  54 rows  90.7%  versicolor: 49, virginica: 5
-            └── petal width (cm) > 1.75  → virginica   46 rows  97.8%  versicolor: 1, virginica: 45
+            ├── petal width (cm) ≤ 1.75  → versicolor  54 rows  90.7 %  versicolor: 49, virginica: 5
+            └── petal width (cm) > 1.75  → virginica   46 rows  97.8 %  versicolor: 1, virginica: 45
         """)
 
 
@@ -54,25 +54,25 @@ def test_text_draws_subsets_missing_cells_single_rows_and_empty_leaves():
     colours = Branch(Subset(2, (0.0, 2.0)), leaf(1, 0, 1, 0), red)
     assert drawn(iris_tree(Branch(Missing(1), colours, leaf(1, 0, 40, 0)))) == dedent("""
         species: setosa, versicolor, virginica
-        5 leaves, depth 4, 103 rows, 94 right (91.3%)
+        5 leaves, depth 4, 103 rows, 94 correct (91.3 %)
 
-        ├── petal length (cm) ≤ 2.45         → setosa      50 rows   100%  setosa: 50
+        ├── petal length (cm) ≤ 2.45         → setosa      50 rows   100 %  setosa: 50
         └── petal length (cm) > 2.45
             ├── petal width (cm) is missing
-            │   ├── colour in {blue, white}  → versicolor   1 row    100%  versicolor: 1
+            │   ├── colour in {blue, white}  → versicolor   1 row    100 %  versicolor: 1
             │   └── colour not in {blue, white}
             │       ├── colour = red         → virginica   no rows
-            │       └── colour ≠ red         → virginica   12 rows  25.0%  versicolor: 9, virginica: 3
-            └── petal width (cm) is known    → versicolor  40 rows   100%  versicolor: 40
+            │       └── colour ≠ red         → virginica   12 rows  25.0 %  versicolor: 9, virginica: 3
+            └── petal width (cm) is known    → versicolor  40 rows   100 %  versicolor: 40
         """)
 
 
 def test_text_of_a_leaf_alone():
     assert drawn(Tree(leaf(0, 62, 62), (LENGTH,), ("0", "1"))) == dedent("""
         class: 0, 1
-        1 leaf, depth 0, 124 rows, 62 right (50.0%)
+        1 leaf, depth 0, 124 rows, 62 correct (50.0 %)
 
-        always  → 0  124 rows  50.0%  0: 62, 1: 62
+        always  → 0  124 rows  50.0 %  0: 62, 1: 62
         """)
 
 
@@ -80,17 +80,17 @@ def test_text_shows_weights_only_where_they_differ_from_rows():
     tree = Tree(Branch(Threshold(0, 3.0), leaf(0, 8, 2, weight=0.5), leaf(1, 0, 5)), (LENGTH,), ("no", "yes"))
     assert drawn(tree) == dedent("""
         class: no, yes
-        2 leaves, depth 1, 15 rows, 13 right (86.7%; by weight 90.0%)
+        2 leaves, depth 1, 15 rows, 13 correct (86.7 %; by weight 90.0 %)
 
-        ├── petal length (cm) ≤ 3  → no   10 rows  80.0%  no: 8, yes: 2  by weight 80.0%  no: 4, yes: 1
-        └── petal length (cm) > 3  → yes   5 rows   100%  yes: 5         by weight  100%  yes: 5
+        ├── petal length (cm) ≤ 3  → no   10 rows  80.0 %  no: 8, yes: 2  by weight 80.0 %  no: 4, yes: 1
+        └── petal length (cm) > 3  → yes   5 rows   100 %  yes: 5         by weight  100 %  yes: 5
         """)
 
 
 def test_text_tells_the_share_by_weight_of_each_leaf():
     """The leaf answers what weighs most: of its rows alone it seems to be wrong."""
     told = drawn(Tree(Leaf(1, counts=(3.0, 9.0), rows=(3, 1)), (LENGTH,), ("no", "yes"))).splitlines()[-1]
-    assert told == "always  → yes  4 rows  25.0%  no: 3, yes: 1  by weight 75.0%  no: 3, yes: 9"
+    assert told == "always  → yes  4 rows  25.0 %  no: 3, yes: 1  by weight 75.0 %  no: 3, yes: 9"
 
 
 def test_text_of_a_tree_without_counts_shows_its_classes():
@@ -109,12 +109,12 @@ def test_text_keeps_hostile_and_wide_names_on_their_line():
                 features, ("a\tb", "{{ b }}"))  # fmt: skip
     assert drawn(tree) == dedent(r"""
         class: a\tb, {{ b }}
-        3 leaves, depth 2, 4 rows, 4 right (100%)
+        3 leaves, depth 2, 4 rows, 4 correct (100 %)
 
         ├── two\nlines\x1b[31m ≤ 1
-        │   ├── 年齢 ≤ 30           → a\tb     1 row   100%  a\tb: 1
-        │   └── 年齢 > 30           → {{ b }}  1 row   100%  {{ b }}: 1
-        └── two\nlines\x1b[31m > 1  → {{ b }}  2 rows  100%  {{ b }}: 2
+        │   ├── 年齢 ≤ 30           → a\tb     1 row   100 %  a\tb: 1
+        │   └── 年齢 > 30           → {{ b }}  1 row   100 %  {{ b }}: 1
+        └── two\nlines\x1b[31m > 1  → {{ b }}  2 rows  100 %  {{ b }}: 2
         """)
 
 

@@ -402,7 +402,7 @@ def test_what_the_tree_was_fitted_against_is_shown_and_predictions_are_attacked(
     assert "moved within age:1" in command("show", "r.tree.json", folder=folder).out
     assert "moved within age:1" in command("predict", "r.tree.json", "a.csv", folder=folder).err
     scored = ("predict", "r.tree.json", "a.csv", "--score")
-    assert f"{100 - 5 * lost:.2f} % right wherever moved (age ± 1), {lost} not" in command(*scored, folder=folder).out
+    assert f"{100 - 5 * lost:.2f} % correct wherever moved (age ± 1), {lost} not" in command(*scored, folder=folder).out
     found = json.loads(command(*scored, "--json", folder=folder).out)["robust"]
     assert 0 < lost == found["robust_errors"] and found["robust_accuracy"] == pytest.approx(1 - lost / 20)
     (folder / "away").mkdir()

@@ -361,7 +361,7 @@ def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, dept
         assert paid[leaf.label] == min(paid) and (leaf.label == other.label or paid[other.label] > paid[leaf.label])
     right = sum(weight for at, label, weight in rows if tree.leaves()[at].label == label)
     told = next(check for check in fitted.decoded.checks if check.name == "all rows")
-    assert told.passed and f"weight {right:.10g} right" in told.text
+    assert told.passed and f"weight {right:.10g} correct" in told.text
     assert fitted.facts["train_correct"] == sum(
         leaf.rows[leaf.label] for leaf in trained.leaves()
     )  # of the selected, as the objective
@@ -429,7 +429,7 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     checked = run("verify", "built.sol", folder=tmp_path)
     assert (
         checked.code == 0
-        and "206 rows that these were selected from: weight 200 right, 200 in the leaves" in checked.out
+        and "206 rows that these were selected from: weight 200 correct, 200 in the leaves" in checked.out
     )
     (tmp_path / "d.csv").rename(tmp_path / "moved.csv")
     alone = run("decode", "built.sol", folder=tmp_path)
@@ -469,7 +469,7 @@ def test_that_more_of_all_rows_are_wrong_than_of_the_selected_is_told(tmp_path):
         folder=tmp_path,
     )
     whole = run("fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", folder=tmp_path)
-    assert said.code == 0 and "of the selected rows are wrong, but" in said.err and "note" not in whole.err
+    assert said.code == 0 and "of the selected rows are misclassified, but" in said.err and "note" not in whole.err
 
 
 def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():

@@ -496,7 +496,7 @@ def test_held_out_rows_choose_the_prices_of_margins_and_the_tree_to_begin_with(b
     # What was chosen stands in the manifest as numbers, with which nothing is chosen again.
     assert (p.prices, p.margin, p.epsilon) == ("given", "soft", 0.01) and p.alpha1 * p.epsilon >= 1 and p.alpha2 > 0
     words = model.problem.module.advice(model.problem)
-    assert len(words) == 1 and re.search(r"chosen by \d+ folds: .* 8\d\.\d % right on held-out rows", words[0])
+    assert len(words) == 1 and re.search(r"chosen by \d+ folds: .* 8\d\.\d % correct on held-out rows", words[0])
     heap, x = pipeline.start(model, "cart")
     assert_rows_kept(model, x)
     assert {0, 1} <= set(heap.split(1, model.problem.encoded)[0].features)  # CART asks one of them

@@ -300,10 +300,10 @@ def of(count: int, thing: str, things: str = "") -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """ "90.7%"; "100%" and "0%" only if they are exact."""
+    """Return a share such as "90.7 %"; "100 %" and "0 %" only if they are exact."""
     if part in (0, whole):
-        return "100%" if part else "0%"
-    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
+        return "100 %" if part else "0 %"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
 
 
 LISTED = 10  # classes of a leaf that are named

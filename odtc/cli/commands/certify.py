@@ -104,7 +104,7 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
     print(found)
     if refused is not None:
         raise refused
-    right = f": {done.training.train_correct} of {done.size.n_rows} rows right" if done.judged is None else ""
+    right = f": {done.training.train_correct} of {done.size.n_rows} rows correct" if done.judged is None else ""
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
     print(
         f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{unchecked}; check it with "

@@ -73,7 +73,7 @@ def import_(
         print("\n".join(task.told(facts)))
         return console.say(f"wrote {path}")
     print(
-        f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right "
+        f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} correct "
         f"({percent_text(facts['train_accuracy'])})"
     )
     console.say(f"wrote {path}")

@@ -170,7 +170,7 @@ def _print_change(done, drift: dict) -> None:
     """How far the new tree is from the old one, and what the old one does with the new rows."""
     near, far, n = done.distance, done.best_distance, done.dataset.n_file_rows
     if "accuracy" in drift:
-        print(f"old tree  {percent_text(drift['accuracy']['old_now'])} of {n} new rows right")
+        print(f"old tree  {percent_text(drift['accuracy']['old_now'])} of {n} new rows correct")
     elif (now := drift["figures"]["old_now"]) is not None:
         per_row = "" if drift["figure"] == "concordance" else "a row of "
         print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")

@@ -132,7 +132,7 @@ def expect_rounds(several: bool, spec, test: Path | None) -> None:
 def print_rounds(done) -> None:
     """The accuracy per share of rows, and what the rows that were not selected can still change."""
     tested = done.rounds[0].test_accuracy is not None
-    print(f"round  rows selected   share  right of all{'  right of test rows' if tested else ''}  lost of all")
+    print(f"round  rows selected   share  correct of all{'  correct of test rows' if tested else ''}  lost of all")
     for one in done.rounds:
         test = f"  {100 * one.test_accuracy:16.2f} %" if tested else ""
         print(

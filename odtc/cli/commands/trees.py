@@ -77,7 +77,7 @@ def show(
         one = labelled(pool.trees[number - 1] if pool is not None else read_tree(tree), labels)
         text = render_tree(one, to, templates, about_run(tree) if pool is None else ())
         if to == "text" and pool is None and (moves := run_parameter(tree, "robust")):
-            text += f"\nrobust    to be right wherever rows are moved within {moves}; `odtc report` counts them\n"
+            text += f"\nrobust    correct even if rows are moved within {moves}; `odtc report` counts them\n"
     (sys.stdout if to == "text" else console.data_stream()).write(text)
 
 
@@ -200,7 +200,7 @@ def predict(
         boxes = boxes_of_run(tree)
     if moves and boxes is None:
         why = "its run cannot be read, so no row is moved" if score else "--score moves them, `odtc explain` each"
-        console.say(f"note: the tree is to be right wherever rows are moved within {moves}; {why}")
+        console.say(f"note: the tree has to be correct wherever rows are moved within {moves}; {why}")
     if o is not None:
         with new_file(o) as stream:
             done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)

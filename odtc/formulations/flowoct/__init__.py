@@ -100,7 +100,7 @@ class Params:
     )
     robust: str = parameter(
         "",
-        "how far rows may be moved, and must be right wherever: age:2,income:5%,colour:free, or one radius for all "
+        "how far rows may be moved and still have to be correct: age:2,income:5%,colour:free, or one radius for all "
         "numbers",
         silent=True,
         listed_by=":",

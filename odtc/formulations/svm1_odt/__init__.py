@@ -164,7 +164,7 @@ def _prices_text(problem: Problem, chosen: MarginPrices) -> str:
     cost = problem.encoded.cost
     unit = bool((cost == (cost != 0)).all())
     both = seen.held_out, seen.majority
-    held, most = (f"{100 * (1 - loss):.1f} % right" if unit else f"mean cost {loss:.4g}" for loss in both)
+    held, most = (f"{100 * (1 - loss):.1f} % correct" if unit else f"mean cost {loss:.4g}" for loss in both)
     doubt = "WARNING: no better than the majority on held-out rows: " if seen.held_out >= seen.majority else ""
     return (
         f"{doubt}{words} are chosen by {seen.folds} folds: of the trees of one path those that they rank first have "

@@ -457,7 +457,7 @@ def _loss(table: list[list[int]], n_classes: int) -> np.ndarray:
         raise ValueError("its losses are no square table")
     prices = np.array(table, np.int64)
     if (prices < 0).any() or prices.diagonal().any() or not prices.any() or prices.max() >= EXACT:
-        raise ValueError("its losses are no square table with zeros where the label is right")
+        raise ValueError("its losses are no square table with zeros where the label is correct")
     return prices
 
 

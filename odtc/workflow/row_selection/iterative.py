@@ -17,7 +17,8 @@ from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "iterative"
 SUMMARY = (
-    "wrong rows of the last tree and the extreme points of its right ones, in rounds (Zhu et al. 2020, Algorithm 3)"
+    "misclassified rows of the last tree and the extreme points of its correct ones, in rounds (Zhu et al. 2020, "
+    "Algorithm 3)"
 )
 OPTIONS = {
     "rounds": (

@@ -229,7 +229,7 @@ def select_in_rounds(
         broken, lost = found = len(done.all_rows.breaks), done.all_rows.loss
         tell(
             f"round {made}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "
-            f"{'wrong' if done.size.cost is None else 'lost'}"
+            f"{'misclassified' if done.size.cost is None else 'lost'}"
             + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
             + (
                 ""

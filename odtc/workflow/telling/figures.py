@@ -35,7 +35,7 @@ def figures(done: Fit) -> Iterator[Line]:
     ours, theirs = (f", by weight {percent_text(*one)}" if weighted else "" for one in zip(shares, wrong))
     yield (
         f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
-        f"{'rows ' * weighted}right ({percent_text(training.train_accuracy)}{ours}), "
+        f"{'rows ' * weighted}correct ({percent_text(training.train_accuracy)}{ours}), "
         f"CART {cart.cart_train_correct} ({percent_text(cart.cart_train_accuracy)}{theirs})",
         False,
     )
@@ -104,7 +104,7 @@ def of_the_tree(done: Fit) -> list[str]:
 def no_better_text(label: str, share: float) -> str:
     """That a tree is right on no more rows than its most frequent class."""
     return (
-        f"warning: the tree is right on no more of these rows than its most frequent class {label!r} is "
+        f"warning: the tree is correct on no more of these rows than its most frequent class {label!r} is "
         f"({percent_text(share)}): it may have learnt chance alone; `odtc tune` tells which depth holds for other "
         "rows, if any"
     )
@@ -128,7 +128,7 @@ def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
     ours, theirs = ("" if one[0] is None else f", by weight {percent_text(*one)}" for one in zip(shares, wrong))
     rows = "row" if test.n_test_rows == 1 else "rows"
     yield (
-        f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} right{ours}, "
+        f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} correct{ours}, "
         f"CART {percent_text(test.cart_test_accuracy)}{theirs}"
         + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else ""),
         False,
@@ -149,7 +149,7 @@ def _all_rows(done: Fit) -> Iterator[Line]:
         for one in (every, cart)
     )
     yield (
-        f"all rows  {every.correct} of {every.n_rows} right ({percent_text(every.accuracy)}{ours}), "
+        f"all rows  {every.correct} of {every.n_rows} correct ({percent_text(every.accuracy)}{ours}), "
         f"CART of the selected rows {cart.correct} ({percent_text(cart.accuracy)}{theirs})",
         False,
     )
@@ -180,9 +180,10 @@ def _all_rows(done: Fit) -> Iterator[Line]:
         )
     if not costs and every.accuracy < training.train_accuracy:
         yield (
-            f"note: {percent_text(1 - training.train_accuracy)} of the selected rows are wrong, but "
+            f"note: {percent_text(1 - training.train_accuracy)} of the selected rows are misclassified, but "
             f"{percent_text(1 - every.accuracy)} of all: "
-            "behind a wrong row that was selected others may stand that were not; select more of them, or train on all",
+            "for each misclassified row that was selected there may be others that were not; select more of them, or "
+            "train on all",
             True,
         )
     if words := cart_of_all_text(done):

@@ -1,4 +1,4 @@
-"""At least this share of the rows is right: Σ_i w_i [row i is right] ≥ r Σ_i w_i.
+"""At least this share of the rows is correct: Σ_i w_i [row i is right] ≥ r Σ_i w_i.
 
 By weight, as errors are counted; what an error costs does not matter.
 """
@@ -28,7 +28,7 @@ from odtc.problem.constraints.rates import part, share
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "accuracy"
-SUMMARY = "accuracy >= R: at least this share of the rows is right"
+SUMMARY = "accuracy >= R: at least this share of the rows is correct"
 OPS = (">=",)
 SUBJECT = Subject.RIGHT
 

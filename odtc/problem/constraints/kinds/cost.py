@@ -29,7 +29,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "cost"
-SUMMARY = "cost <= C: the wrong predictions together cost at most C"
+SUMMARY = "cost <= C: all misclassifications together cost at most C"
 OPS = ("<=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 

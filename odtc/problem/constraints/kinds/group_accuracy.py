@@ -30,7 +30,7 @@ from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "group_accuracy"
-SUMMARY = "group_accuracy[group=G] >= R: at least this share of the rows of every group is right"
+SUMMARY = "group_accuracy[group=G] >= R: at least this share of the rows of every group is correct"
 OPS = (">=",)
 SUBJECT = Subject.RIGHT
 

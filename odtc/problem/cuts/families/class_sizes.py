@@ -17,7 +17,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "class_sizes"
-SUMMARY = "each leaf predicts one class, so the rows of further classes are wrong (SVM1-ODT, Proposition 1)"
+SUMMARY = "each leaf predicts one class, so the rows of further classes are misclassified (SVM1-ODT, Proposition 1)"
 NEEDS = ((Need(Statement.WRONG), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 

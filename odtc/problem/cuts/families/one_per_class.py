@@ -20,7 +20,8 @@ from odtc.problem.roles import fresh_name
 
 NAME = "one_per_class"
 SUMMARY = (
-    "of rows of different classes in some leaves, as many are wrong as are more than these leaves (SVM1-ODT, Theorem 3)"
+    "of rows of different classes in some leaves, as many are misclassified as are more than these leaves (SVM1-ODT, "
+    "Theorem 3)"
 )
 NEEDS = ((Need(Statement.WRONG), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE

@@ -21,7 +21,9 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "paper4"
-SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"
+SUMMARY = (
+    "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one correct"
+)
 NEEDS = ((Need(Statement.ASKS, "bottom"), Need(Statement.PASSES, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
