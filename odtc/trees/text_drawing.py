@@ -74,7 +74,7 @@ def drawn(
             cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, tree.classes)]
             if weighted and place.node.counts:
                 share = percent(place.node.counts[place.node.label], sum(place.node.counts))
-                cells.append(f"by weight {share:>5}  {tally(place.node.counts, tree.classes)}")
+                cells.append(f"by weight {share:>6}  {tally(place.node.counts, tree.classes)}")
         return cells
 
     nodes = []

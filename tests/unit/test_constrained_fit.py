@@ -121,7 +121,7 @@ def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
     assert free <= facts["bound"] <= best <= facts["objective"] and facts["verified"]
     assert ranks["termination"] == "optimal" and ranks["objective"] == best
     assert facts["kept"][0]["training"] >= 0.9
-    assert "fewer tests" in message and "more time" not in message
+    assert "fewer splits" in message and "more time" not in message
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -81,7 +81,7 @@ def test_names_with_signs():
         ({"class_weight": "a=0,b=0,c=0"}, "above 0"),
         ({"cost": "a=2"}, "TRUE:PREDICTED=COST"),
         ({"cost": "a:d=2"}, "unknown class 'd'"),
-        ({"cost": "a:a=2"}, "right prediction"),
+        ({"cost": "a:a=2"}, "correct prediction"),
         ({"cost": "a:b=much"}, "'much'"),
         ({"cost": [[0, 1], [1, 0]]}, "3 x 3"),
         ({"cost": [[0, 1, 1], [1, 0, float("inf")], [1, 1, 0]]}, "finite"),
@@ -160,8 +160,8 @@ def rare():
 def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair():
     with pytest.raises(
         ChoiceError,
-        match="bendersoct counts a row only as right or wrong.*use model=.flowoct. or .oct. or .binoct. or .fair. or "
-        ".dpflow",
+        match="bendersoct counts a row only as correct or misclassified.*use model=.flowoct. or .oct. or .binoct. or "
+        ".fair. or .dpflow",
     ):
         odtc.build(rare(), "bendersoct", 1, cost="a:b=5")
     odtc.build(rare(), "bendersoct", 1, cost="a:b=5,a:c=5")

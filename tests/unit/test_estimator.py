@@ -309,7 +309,7 @@ def test_a_row_without_a_label_among_words_is_named(absent):
 
 @pytest.mark.parametrize("name", ["lambda", "lambda_"])
 def test_two_prices_of_a_branch_node_are_refused(name):
-    with pytest.raises(ValueError, match="ccp_alpha or the parameter lambda, which both price"):
+    with pytest.raises(ValueError, match="ccp_alpha or the parameter lambda, which both penalise"):
         odtc.OptimalTreeClassifier(params={name: 0.5}, ccp_alpha=0.02).fit(np.eye(4), [0, 1, 0, 1])
 
 

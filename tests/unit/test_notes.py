@@ -131,7 +131,7 @@ def test_inspect_says_why_a_column_has_no_test():
     assert {"one", "twin"} <= unasked
     assert why["constant"].column == "one" and why["equal"].column == "twin"
     pairs = pl.DataFrame({"a": [0, 1] * 20, "b": ["u", "v"] * 20, "size": table()["size"], "y": table()["y"]})
-    (note,) = [note for note in inspect_data(pairs).notes if note.kind == "no test"]
+    (note,) = [note for note in inspect_data(pairs).notes if note.kind == "no split"]
     assert note.column == "b" and "parts the rows as one of another column does" in note.text
 
 

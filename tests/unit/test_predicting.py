@@ -143,7 +143,7 @@ def test_a_score_tells_if_the_most_frequent_class_is_right_as_often(tmp_path, la
     near, far = (
         command("predict", "t.tree.json", name, "--score", folder=tmp_path) for name in ("near.csv", "far.csv")
     )
-    warned = "right on no more of these rows than its most frequent class 'n' is (60.00 %)"
+    warned = "correct on no more of these rows than its most frequent class 'n' is (60.00 %)"
     assert (warned in near.err) == (label == 0) and not far.err
     facts = json.loads(command("predict", "t.tree.json", "near.csv", "--score", "--json", folder=tmp_path).out)
     assert facts.get("majority_accuracy") == (0.6 if label == 0 else None)

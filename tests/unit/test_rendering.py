@@ -126,7 +126,7 @@ def test_text_names_ten_classes_at_most():
 
 def test_percent_says_100_and_0_only_where_exact():
     shares = [template_filters.percent(part, 100000) for part in (100000, 99999, 50000, 1, 0)]
-    assert shares == ["100%", "99.9%", "50.0%", "0.1%", "0%"]
+    assert shares == ["100 %", "99.9 %", "50.0 %", "0.1 %", "0 %"]
 
 
 def test_dot_of_a_tree():
