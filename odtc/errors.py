@@ -1,21 +1,21 @@
-"""The exceptions of odtc, each a sentence: what was expected, what came, where, what to do.
+"""Exceptions of odtc. Each message is one sentence: what was expected, what was found, where, what to do.
 
     OdtcError
     ├── DataError        a data file, or a value in it
-    │   └── NotClassesError      a target of numbers that are no classes
+    │   └── NotClassesError      a target of numbers that are not classes
     ├── ChoiceError      a name or a parameter that does not exist or is out of range
     ├── ModelError       a model that cannot be built, written or read
-    ├── SolutionError    a solution file, or a point that is not of this model
+    ├── SolutionError    a solution file, or a point that does not belong to this model
     ├── ManifestError    a manifest that is missing, foreign, or of other data
     ├── TreeError        a tree file, or a tree that a formulation cannot represent
     ├── CertificateError  a certificate that does not prove its tree on the data
     ├── SolverError      a solver that could not be run
-    │   └── ContradictionError   solvers that cannot both be right
-    ├── TimeLimitReached        the time limit came before there was a result
+    │   └── ContradictionError   solvers whose results contradict each other
+    ├── TimeLimitReached        the time limit ended the run before there was a result
     ├── NoSolutionError  the solver ended without a point (exit code 3)
     └── OutputError      a file that cannot be written
 
-Data and choices are also ValueErrors, as scikit-learn and its users expect of `fit`.
+Data and choices are also ValueErrors, as scikit-learn and its users expect from `fit`.
 """
 
 LONGEST, END = 3000, 500  # signs of a message, and of its end, which says what to do
@@ -26,7 +26,7 @@ class SetAsideWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """A column of a table in memory that no rule should be learnt from as it stands, such as dates or names of rows."""
+    """Warning about a column of a table in memory that is unsuitable for splits, such as dates or names of rows."""
 
 
 class OdtcError(Exception):
@@ -35,7 +35,7 @@ class OdtcError(Exception):
     exit_code = 1
 
     def __str__(self) -> str:
-        """The sentence; what it quotes of a file may be of any length, so its middle goes."""
+        """Return the sentence. Text that it quotes from a file may be long, so its middle is left out."""
         text = super().__str__()
         return text if len(text) <= LONGEST else f"{text[: LONGEST - END]} … {text[-END:]}"
 
@@ -45,7 +45,8 @@ class DataError(OdtcError, ValueError):
 
 
 class NotClassesError(DataError):
-    """A target of numbers most of which are different, so that they are no classes; `rows` and `numbers` count them."""
+    """A numeric target with mostly different values, so the values are not classes; `rows` and `numbers` are the
+    counts."""
 
     def __init__(self, message: str, rows: int, numbers: int):
         super().__init__(message)
@@ -65,7 +66,7 @@ class SaysNothingError(ChoiceError):
 
 
 class SearchOnlyError(ChoiceError):
-    """A constraint that no rows of a model tell, of a problem that the compiler's own search does not take."""
+    """A constraint that no model can express, for a problem that the built-in search does not support."""
 
 
 class ModelError(OdtcError):
@@ -101,15 +102,15 @@ class TimeLimitReached(OdtcError):
 
 
 class NoSolutionError(OdtcError):
-    """`outcome` is what is known of the run (odtc.workflow.results.Unsolved), None if nothing is."""
+    """The solver found no tree; `outcome` contains the facts of the run (odtc.workflow.results.Unsolved), or None."""
 
     exit_code = 3
     outcome = None
 
 
 class NotProvedError(OdtcError):
-    """A certificate was asked for, and the search was ended before; `heap` is the best tree met
-    (odtc.trees.heap_tree.HeapTree), None if there is none; `interrupted`, whether Ctrl-C or SIGTERM ended it."""
+    """The search for a certificate ended early; `heap` is the best tree found (odtc.trees.heap_tree.HeapTree) or None;
+    `interrupted` is true after Ctrl-C or SIGTERM."""
 
     heap, interrupted = None, False
 

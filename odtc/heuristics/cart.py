@@ -27,21 +27,23 @@ PATIENCE = 1.0  # seconds that it has also after a limit: a tree for most data
 def tree(
     encoded: Encoded, topology: CompleteTree, price: float = 0.0, least_rows: int = 1, most_leaves: int | None = None
 ) -> HeapTree:
-    """The greedy tree of this depth, its useless branch nodes dropped; those that save no more
-    than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
-    that it may be taken for (Breiman et al., section 4.4). Each leaf has `least_rows` rows of the data
-    or more, and with `most_leaves` what saves most is split first. Of equal splits the first test is taken.
-    It is grown once for these rows: starts, bounds and the comparison on the screen ask for the same.
+    """Return the greedy tree of this depth without useless branch nodes (Breiman et al. 1984, section 4.4).
 
-    Once the end has passed (odtc.base.deadline) it has PATIENCE; nodes that are not split by then are leaves, and
-    whoever asks for it next has it grown anew."""
+    Branch nodes that save no more than `price` of loss are pruned from the leaves up. The weight of a row is the cost
+    of an error on it, summed over all classes that it may be predicted as. Each leaf has at least `least_rows` rows of
+    the data; with `most_leaves`, the node with the largest saving is split first. Of equal splits, the first is taken.
+    The tree is grown once for these rows, because starts, bounds and the comparison on the screen use the same one.
+
+    After the deadline (odtc.base.deadline), PATIENCE seconds remain; nodes that are not split by then are leaves, and
+    the next caller grows the tree again.
+    """
     asked, clock = ("cart", topology.depth, price, least_rows, most_leaves), Clock()
     grown = partial(_grown, encoded, topology, price, least_rows, most_leaves, clock)
     return encoded.derived(asked, grown, clock.is_whole)
 
 
 class Clock:
-    """Tells the growth of one tree when it has to end, and remembers whether it did."""
+    """Deadline for the growth of one tree, which remembers whether it was reached."""
 
     def __init__(self) -> None:
         self.began, self.cut = time.monotonic(), False

@@ -1,6 +1,6 @@
-"""What a heuristic is: a function from encoded rows and a depth to a tree, without a solver.
+"""Protocol of heuristics: functions from encoded rows and a depth to a tree, without a solver.
 
-Used for MIP starts and to stand beside every result.
+They provide MIP starts and trees for comparison.
 """
 
 from abc import abstractmethod
@@ -18,7 +18,7 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays
 
 
 class Heuristic(Protocol):
-    """What a heuristic defines."""
+    """Functions and constants that a heuristic defines."""
 
     NAME: str
     SUMMARY: str

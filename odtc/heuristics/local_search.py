@@ -1,20 +1,20 @@
-"""CART, polished: every subtree of few levels put in its best form until none gets better; then again from other roots.
+"""Local search from CART's tree: every subtree of few levels is replaced by its best form until none improves.
 
-A polished tree is one that no subtree of up to LEVELS levels improves, nor the first tests above
-subtrees that stay. What keeps it from the optimum is nearly always its root, so every other test is
-tried there, the most promising first: its sides begin empty and are polished in the same way.
+A polished tree is one that no subtree of up to LEVELS levels improves, nor new first splits above subtrees that stay.
+The reason that it is not optimal is nearly always its root, so every other split is tried there, the most promising
+first: both sides begin empty and are polished in the same way.
 
-At a node the tests of the node and of its children are chosen anew, all at once and exactly, while
-what stands below them stays. With r_00 … r_11 the gain of a row under each of the four subtrees below:
+At a node, the splits of the node and of its children are chosen again, jointly and exactly, while the subtrees below
+them stay. With r_00 … r_11 the gain of a row under each of the four subtrees below:
 
-    max_f  max_g Σ_{x_f=0} (x_g = 0 ? r_00 : r_01)  +  max_h Σ_{x_f=1} (x_h = 0 ? r_10 : r_11)
+max_f max_g Σ_{x_f=0} (x_g = 0 ? r_00 : r_01) + max_h Σ_{x_f=1} (x_h = 0 ? r_10 : r_11)
 
-and one product per side counts that for all pairs of tests. Every node, also one that predicts
-though it need not, is tried with the best tree of up to LEVELS levels in its place (odtc.algorithms.dp.shallow_trees).
-Deterministic, as work is counted and not timed; a step is only taken when it saves weight, so it
-ends, never worse than CART; at a deadline (odtc.base.deadline) with the best so far. Up to depth LEVELS the result
-is the best tree of all. If sets of tests
-are too many to count (thousands of thresholds), smaller subtrees are chosen.
+One matrix product per side computes this for all pairs of splits. Every node, including leaves above the lowest level,
+is also replaced by the best tree of up to LEVELS levels (odtc.algorithms.dp.shallow_trees) for comparison. The search
+is deterministic, because work is counted and not timed. A step is taken only if it saves weight, so the search ends
+with a tree that is never worse than CART's; at a deadline (odtc.base.deadline) it returns the best so far. Up to depth
+LEVELS the result is optimal. If there are too many splits to count (thousands of thresholds), smaller subtrees are
+replaced.
 """
 
 import numpy as np
@@ -51,12 +51,12 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0) -> HeapTr
             if state.value(1) > best.value(1) + search.near:
                 best = state
     except TimeLimitReached:
-        pass  # what was not finished is left out
+        pass  # unfinished parts are left out
     return settle(best.test, encoded)
 
 
 def _roots(search: ShallowTreeSearch, levels: int) -> np.ndarray:
-    """The tests, those first that are worth most with the best stumps below them, or alone."""
+    """Return the splits, sorted by their value at the root with the best stumps below them, or as single splits."""
     rows = np.arange(len(search.X))
     return np.argsort(-(search.pairs(rows)[0] if levels > 1 else search.stumps(rows)), kind="stable")
 
@@ -94,7 +94,7 @@ class _State:
                 self.rows += [none, none]
 
     def value(self, t: int) -> float:
-        """What the subtree of a node gains on the rows that come to it, less its price."""
+        """Return the gain of the subtree of a node on its rows, minus its penalty."""
         if self.test[t] >= 0:
             return self.value(2 * t) + self.value(2 * t + 1) - self.price
         return float(self.gain[self.rows[t]].sum(axis=0).max()) if len(self.rows[t]) else 0.0
@@ -113,7 +113,7 @@ class _State:
         return True
 
     def improve_above(self, t: int, levels: int) -> bool:
-        """Chooses the tests of the first one or two levels anew, exactly, above subtrees that stay."""
+        """Choose the splits of the first one or two levels again, exactly, above subtrees that stay."""
         rows = self.rows[t]
         if not len(rows) or self.test[t] < 0:
             return False
@@ -133,7 +133,7 @@ class _State:
         return False
 
     def _under(self, t: int, rows) -> np.ndarray:
-        """What each row gains if it goes to the subtree of this node, labels as they are."""
+        """Return the gain of each row if it goes to the subtree of this node, with unchanged labels."""
         node = np.full(len(rows), t)
         while (moving := self.test[node] >= 0).any():
             node = np.where(moving, 2 * node + self.X[rows, np.maximum(self.test[node], 0)], node)

@@ -56,8 +56,8 @@ def grow_margin_tree(
 
 
 def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.ndarray:
-    """Those of the single terms, of what the tree weighs, and of sums and differences of two terms if these are
-    few."""
+    """Return candidate directions: single terms, the terms that the tree weighs, and sums and differences of two terms
+    if these are few."""
     one = np.eye(weighed.n)
     place = {(term.feature, term.level): j for j, term in enumerate(weighed.terms)}
     found = [*one]
@@ -76,7 +76,7 @@ def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.nda
 
 
 def _mixed(price: np.ndarray, gini: bool) -> np.ndarray:
-    """Of the sums of prices by class, float64 (..., classes): Σ_k p_k (1 - p_k / Σ p), or the least of them."""
+    """Return the impurity Σ_k p_k (1 - p_k / Σ p) of sums of costs by class, float64 (..., classes), or the least sum."""
     if not gini:
         return price.min(axis=-1)
     total = price.sum(axis=-1)

@@ -39,9 +39,11 @@ def tree(
     jobs: int = 1,
     part: float = 0.5,
 ) -> HeapTree:
-    """The best tree found, or CART's if that costs no more; a branch node costs `price`. If there is a time limit
-    it searches for this part of what is left at most. Raises ChoiceError if the encoding holds rows for one
-    whose numbers differ."""
+    """Return the best tree found, or CART's if that costs no more; `price` is the penalty of a branch node.
+
+    With a time limit, the search takes at most this share of the remaining time. Raises ChoiceError if the encoding
+    merges rows whose numbers differ.
+    """
     if min(restarts, seed) < 0 or jobs < 1 or not seconds >= 0:
         raise ChoiceError(
             f"expected seconds, restarts and seed of 0 or more and a job or more for the start 'oblique', got "

@@ -1,8 +1,8 @@
-"""The best tree of all, by a search over sets of rows (odtc.algorithms.dp.shallow_trees), if it ends in time.
+"""Optimal tree by a search over sets of rows (odtc.algorithms.dp.shallow_trees), if it ends in time.
 
-Depth h on F tests costs about n F^h multiplications, less what the memo and the bound of equal
-rows save: up to depth 3 a moment, depth 4 seconds on tens of tests. The start is then an optimum,
-and all that is left to the solver is the proof.
+Depth h with F splits costs about n F^h multiplications, minus savings by memory and by the bound of equal rows: depth
+3 takes a moment, depth 4 seconds with tens of splits. The start is then optimal, and only the proof is left to the
+solver.
 """
 
 import numpy as np

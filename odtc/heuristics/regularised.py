@@ -68,10 +68,13 @@ def choose(
     sparse: bool = True,
     part: float = 0.5,
 ) -> tuple[HeapTree, Choice]:
-    """(the chosen tree, what cross-validation saw). Columns that no hyperplane can weigh are asked by themselves; those
-    of numbers with missing cells may be weighed, too, if rows without the number then go right. Without a time limit
-    `seconds` are CPU time, so that other programs on the machine change nothing; if there is one it takes this part of
-    what is left at most. Raises as `tree`."""
+    """Return (the chosen tree, the results of cross-validation).
+
+    Columns that no hyperplane can weigh are split on individually. Numeric columns with missing cells may be weighed,
+    too, if rows without the number then go right. Without a time limit, `seconds` are CPU time, so that other programs
+    on the machine do not matter; with a limit, the search takes at most this share of the remaining time. Raises the
+    exceptions of `tree`.
+    """
     if not (seconds >= 0 and se >= 0) or seed < 0:
         raise ChoiceError(
             f"expected seconds, se and seed of 0 or more for the start {NAME!r}, got {seconds:g}, {se:g} and {seed}"
@@ -107,8 +110,8 @@ def candidates(
 
 @dataclass(frozen=True)
 class _Scaled:
-    """Rows as nodes are fitted to them: the numbers that hyperplanes weigh, scaled by quantiles, then columns that are
-    asked by themselves, then a column per number with missing cells that tells where they are."""
+    """Rows in the form that nodes are fitted to: numbers for hyperplanes, scaled by quantiles; columns that are split
+    on individually; and one indicator of missing cells per number that has some."""
 
     encoded: Encoded
     weighed: LinearTerms
@@ -160,8 +163,8 @@ class _Scaled:
 
 
 def _of_one_category(split: Oblique, X: np.ndarray, features: tuple[Feature, ...]) -> Split:
-    """The set of levels of one category that sends these rows the same way, if there is one: what else a hyperplane
-    weighs beside its levels is chance then."""
+    """Return the set of levels of one category that sends these rows the same way, if there is one: other weights of
+    the hyperplane are then chance."""
     left = split.left(X)
     for place in split.features:
         column = X[:, place]
@@ -173,9 +176,10 @@ def _of_one_category(split: Oblique, X: np.ndarray, features: tuple[Feature, ...
 
 @dataclass(frozen=True)
 class _Alone:
-    """Columns that are asked by themselves: what the encoding asks of categories and of numbers with missing cells.
+    """Columns that are split on individually: the splits of the encoding on categories and on numbers with missing
+    cells.
 
-    A row goes left at tests[s][c] iff `places` (float64 (rows, columns)) holds c or less in column s.
+    A row goes left at tests[s][c] iff `places` (float64 (rows, columns)) is at most c in column s.
     """
 
     places: np.ndarray

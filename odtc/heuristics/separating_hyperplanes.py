@@ -1,9 +1,8 @@
-"""What models of hyperplanes share: a tree laid node by node, and the best hyperplane for given sides.
+"""Parts that models of hyperplanes share: a tree built node by node, and the best hyperplane for given sides.
 
-Such models scale their columns to z in [0, 1] (odtc.data.linear_terms) and decode a node from its own numbers alone:
-the
-rows that come to it go where h·z <= g says in double arithmetic, whatever a solver's other columns hold. The
-split in original units that stands in the tree parts these rows in the same way.
+Such models scale their columns to z in [0, 1] (odtc.data.linear_terms) and decode each node from its own numbers: the
+rows at the node go where h·z <= g sends them in double arithmetic, whatever the solver's other variables are. The
+split in original units in the tree separates these rows in the same way.
 """
 
 from collections.abc import Callable
@@ -27,8 +26,11 @@ NUDGE = 1e-9  # as much of a row that may miss its margin: a price of thousands 
 def build_tree(
     encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.ndarray], Split | bool], kept: bool = False
 ) -> HeapTree:
-    """The settled tree, labels that cost least, whose node t asks `ask(t, rows)` of the rows that come to it:
-    a split, or whether all of them go right. With `kept` no hyperplane becomes a test that parts the rows alike."""
+    """Return the tree whose node t has the split `ask(t, rows)`, with the cheapest labels.
+
+    `ask` gets the rows at the node, and returns a split or whether all rows go right. With `kept`, a hyperplane is not
+    replaced by a single split that separates the rows alike.
+    """
     test, _ = blank_arrays(topology)
     splits: list[Split] = []
     X = raw_values(encoded)
@@ -55,8 +57,8 @@ def build_tree(
 def split_by_hyperplane(
     weighed: LinearTerms, h: np.ndarray, g: float, rows: np.ndarray, narrow: bool = False, kept: bool = False
 ) -> Split | bool:
-    """What h·z <= g asks of these rows, for `build_tree`; with `narrow` by the sparsest hyperplane that asks the same,
-    with `kept` by this one."""
+    """Return the split h·z <= g for these rows, for `build_tree`; with `narrow` the sparsest hyperplane that separates
+    them alike, with `kept` this one."""
     Z = weighed.Z[rows]
     left = (Z @ h <= g) & ~weighed.missing[rows][:, h != 0].any(axis=1)
     if left.all() or not left.any():
@@ -115,12 +117,12 @@ def cheapest_plane(
     most: float | None = None,
     off: float = NUDGE,
 ) -> tuple[np.ndarray, float] | None:
-    """(h, g) of the hyperplane that costs least among those that send `rows` so and keep within 1 of all of Z:
+    """Return (h, g) of the cheapest hyperplane that sends `rows` to these sides and stays within 1 of all of Z:
 
-        min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= off
+    min Σ_i slack_i m_i + norm Σ_j |h_j| s.t. s_i (g - h·z_i) + m_i >= margin, s_i (g - h·z_i) >= off
 
-    over the rows i with s_i = 1 left and -1 right; without `slack` (float64 (rows,)) every m_i is 0; `most` as
-    above. With `off` 0 rows may stand on it, whichever side they go to. None if there is none.
+    over the rows i with s_i = 1 left and -1 right. Without `slack` (float64 (rows,)) every m_i is 0; `most` is as
+    above. With `off` 0, rows may be on the hyperplane, whichever side they go to. None if there is none.
     """
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
@@ -199,9 +201,11 @@ def fewest_terms(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float
 
 
 def drop_unfit_nodes(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:
-    """The tree with those branch nodes alone whose rows (indices) `fits(rows, left)` lets part so; in place of
-    another stands what loses least of what is below it on either side, for all its rows, or a leaf. The tree itself
-    if all fit."""
+    """Return the tree with only those branch nodes whose rows (indices) `fits(rows, left)` accepts.
+
+    Each other node is replaced by the cheapest of its subtrees for all its rows, or by a leaf. Returns the tree itself
+    if all nodes fit.
+    """
     test, whole = np.full(len(heap.test), -1, np.int32), True
 
     def best(t, rows):

@@ -186,9 +186,9 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class PickedBlock(Block):
-    """A Block that has only some members of its grid: `members` are their places in it, int64, ascending.
+    """A block with only some members of its grid: `members` are their positions in it, int64, ascending.
 
-    It has one axis of labels, the members from 0 on; the names are those of the grid.
+    It has one axis of labels, the members from 0 on; the names are those in the grid.
     """
 
     members: np.ndarray = None  # type: ignore[assignment]  # behind the fields of Block, which have a default
@@ -308,7 +308,7 @@ class Cells:
 
 
 def blocks_from_json(facts: list[dict[str, Any]]) -> tuple[Block, ...]:
-    """Blocks as `to_json` wrote them, in order, with their places computed anew."""
+    """Return blocks as `to_json` wrote them, in order, with their positions computed again."""
     blocks, start = [], 0
     for fact in facts:
         axes = tuple(Axis(a["name"], int(a["size"]), int(a["first"])) for a in fact["axes"])
@@ -332,7 +332,7 @@ def _places_of_bits(packed: np.ndarray, size: int) -> np.ndarray:
 
 
 def strides(shape: tuple[int, ...]) -> list[int]:
-    """How many members of a block one label of each axis is further on."""
+    """Return the distance in members of a block between neighbouring labels of each axis."""
     found, step = [], 1
     for size in reversed(shape):
         found.append(step)

@@ -1,8 +1,8 @@
-"""Builds a model: a formulation adds blocks of columns and rows, and terms between them.
+"""Builder of models: a formulation adds blocks of variables and constraints, and terms between them.
 
-What a formulation declares is its size, too: a block has as many columns as its axes have labels, a term as many
-nonzeros as its labels broadcast to. Within `odtc.model.counting` only that is worked out, exactly, and nothing is laid
-out: no vector, no name, no entry (odtc.problem.estimates).
+The declarations determine the size, too: a block has as many variables as its axes have labels, a term as many
+nonzeros as its labels broadcast to. Within `odtc.model.counting` only these numbers are computed, exactly, and nothing
+is laid out: no vector, no name, no entry (odtc.problem.estimates).
 """
 
 from collections.abc import Callable
@@ -190,6 +190,6 @@ class ModelBuilder:
 
 
 def _some(values: ArrayLike, size: int) -> int:
-    """How many of the values are not 0 once they are broadcast to `size`, which repeats all alike."""
+    """Return the number of nonzero values after broadcasting to `size`, which repeats all values equally often."""
     values = np.asarray(values)
     return int(np.count_nonzero(values)) * size // max(1, values.size)

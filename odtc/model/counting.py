@@ -20,7 +20,7 @@ def counting() -> Iterator[None]:
 
 
 def is_counting() -> bool:
-    """Whether models are only counted here: of labels nothing but their shape is used."""
+    """Return whether models are only counted here, so that only the shapes of labels are used."""
     return _COUNTING.get()
 
 

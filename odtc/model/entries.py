@@ -1,5 +1,5 @@
-"""Some lines of a matrix, columns or rows, by their entries: what a file is written of without scipy, whose import
-takes longer than to write a small model."""
+"""Entries of some lines of a matrix, columns or rows: enough to write a file without scipy, whose import takes longer
+than writing a small model."""
 
 from dataclasses import dataclass
 from typing import Any

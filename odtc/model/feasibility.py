@@ -70,13 +70,13 @@ def check_claim(model: "Model", x: np.ndarray, claimed: float | None) -> list[Ch
 
 
 def violations(model: "Model", x: np.ndarray, tolerance: float = BROKEN) -> str:
-    """Which bounds and rows of the model the point violates, in words; "" if it is a solution."""
+    """Return the violated bounds and constraints of the model in words; "" if the point is a solution."""
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
 
 
 def is_close(a: float, b: float, tolerance: float = TOLERANCE, unit: float = 1.0) -> bool:
-    """Whether two figures differ by rounding only, of themselves or of a `unit`; none that is not finite is close to
-    another."""
+    """Return whether two figures differ only by rounding, relative to themselves or to a `unit`; non-finite figures
+    are not close to any other."""
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= tolerance * max(unit, abs(a), abs(b))
 
 

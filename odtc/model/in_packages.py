@@ -48,7 +48,7 @@ def scipy_keywords(model: "Model") -> dict[str, Any]:
 
 
 def pass_to_highs(highs: Any, arrays: Any) -> None:
-    """Gives a highspy.Highs the arrays of a model, or of what has the same: A, c, offset and the sides.
+    """Pass the arrays of a model (A, c, offset and the sides) to a highspy.Highs.
 
     Raises
     ------

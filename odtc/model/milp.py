@@ -1,9 +1,8 @@
-"""A mixed-integer linear model as blocks of columns and rows, and terms between them.
+"""A mixed-integer linear model as blocks of variables and constraints, and terms between them.
 
-A formulation says `m.add(left[i, t], z[i, 2 * t], 1)`: in every row left_i_t the column
-z_i_2t stands with coefficient 1. The label arrays broadcast, are kept as they are, and are
-multiplied out only when a part of the matrix is asked for; so a model larger than memory
-can still be written, column block by column block, and names are computed, never stored.
+A formulation calls `m.add(left[i, t], z[i, 2 * t], 1)`: in every constraint left_i_t, the variable z_i_2t has
+coefficient 1. The label arrays broadcast, are kept as they are, and are multiplied out only when a part of the matrix
+is needed. So a model larger than memory can still be written, block by block, and names are computed, never stored.
 
     min c·x + offset   s.t.  row_lower <= A x <= row_upper,  col_lower <= x <= col_upper,
                              x_j integer where integrality_j = 1
@@ -50,8 +49,8 @@ class Term:
     def part(
         self, begin: int, end: int, by_rows: bool = False, second: tuple[int, int] | None = None
     ) -> tuple[np.ndarray, ...] | None:
-        """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in begin .. end, and, if
-        `second` is given, a second label in that range.
+        """Return flat (rows, columns, coefs) of the entries whose column (or row) has a first label in begin .. end
+        and, with `second`, a second label in that range.
 
         None if there are no such entries.
         """
@@ -105,8 +104,8 @@ def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.
 
 @dataclass(frozen=True)
 class CountedTerm:
-    """What is left of a Term in a model that is only counted (odtc.model.counting): its blocks, its nonzeros,
-    the numbers that it would hold, and some of the coefficients without their signs."""
+    """A Term of a model that is only counted (odtc.model.counting): its blocks, its nonzeros, the numbers that it
+    would hold, and some coefficients without their signs."""
 
     rows: Block | NamedBlock
     columns: Block | NamedBlock
@@ -115,7 +114,7 @@ class CountedTerm:
     coefs: np.ndarray
 
 
-# The fields that say what is solved.
+# The fields that determine the solved problem.
 ARRAYS = (
     *("c", "offset", "row_lower", "row_upper", "col_lower", "col_upper", "integrality"),
     *("columns", "rows", "terms", "matrix"),
@@ -125,12 +124,12 @@ ARRAYS = (
 @vectors.laid_out_when_asked
 @dataclass(frozen=True)
 class Model:
-    """A model; the formula stands in the module's first lines.
+    """A mixed-integer linear model: min c·x + offset subject to sides and bounds, as in the first lines of the module.
 
-    Vectors are float64 of shape (columns,) or (rows,) and read-only; `integrality` is uint8. Those of a model that was
-    built are laid out when they are first asked for (odtc.model.vectors). `lazy` names the blocks of
-    rows that the model needs, but that a solver may leave out until they are violated. `user_cuts` names those that
-    no integer point violates: they only tighten the relaxation.
+    Vectors are float64 of shape (columns,) or (rows,) and read-only; `integrality` is uint8. In a model that was built
+    they are laid out at their first use (odtc.model.vectors). `lazy` names the blocks of constraints that the model
+    needs, but that a solver may leave out until they are violated. `user_cuts` names those that no integer point
+    violates: they only tighten the relaxation.
     """
 
     name: str
@@ -151,7 +150,7 @@ class Model:
     ] = ()  # of these, the blocks of rows that no build makes again: (name, family)
     terms: tuple[Any, ...] = field(default=(), repr=False)  # Term, or all of them CountedTerm
     matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
-    problem: Any = field(default=None, repr=False, compare=False)  # what it was built from
+    problem: Any = field(default=None, repr=False, compare=False)  # the problem that it was built from
     # Its splits, classes and families in words (odtc.problem.described); None for a model that was read from a file.
     described: Any = field(default=None, repr=False, compare=False)
     maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
@@ -165,9 +164,9 @@ class Model:
     base: Any = field(default=None, repr=False, compare=False)
     # The model as its formulation built it, from which other arrays show a change; None if it was not built here.
     built: Any = field(default=None, repr=False, compare=False)
-    # Why it is not what its formulation builds today, but what a manifest records; "" if it is.
+    # Why it differs from the model that its formulation builds now, as a manifest records it; "" if it does not.
     recorded: str = field(default="", repr=False, compare=False)
-    # What was left out of it since no better tree needs that, in words; "" for nothing.
+    # The parts that were left out because no better tree needs them, in words; "" for none.
     left_out: str = field(default="", repr=False, compare=False)
     # Whether nothing is known of it but its columns.
     rowless: bool = field(default=False, repr=False, compare=False)
@@ -217,13 +216,13 @@ class Model:
         return _read_only(sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols)))
 
     def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
-        """The matrix by columns, a part at a time.
+        """Return the matrix by columns, one part at a time.
 
         Parameters
         ----------
         most : int
-            About how many nonzeros a part holds. A part lies within one block, and holds one first label at least; if
-            that has more nonzeros, one second label.
+            About how many nonzeros a part has. A part is within one block and has at least one first label; if it has
+            more nonzeros, one second label.
 
         Returns
         -------
@@ -343,16 +342,16 @@ class Model:
         upper: ArrayLike = np.inf,
         names: Sequence[str] | None = None,
     ) -> "Model":
-        """The model with rows of your own behind its own: what is proved then is proved of the edited model.
+        """Return the model with additional constraints of your own. A proof is then about the edited model.
 
-        Warns if something that the rows could need was left out of the model (`left_out`).
+        Warns if the constraints may need something that was left out of the model (`left_out`).
 
         Parameters
         ----------
         rows : array or sparse (rows, columns), or list of dict
-            Coefficients; a dict has the names of columns as keys, as {"b_1_7": 1.0}.
+            Coefficients; the keys of a dict are names of variables, for example {"b_1_7": 1.0}.
         lower, upper : float or array (rows,)
-            The sides of the rows.
+            The sides of the constraints.
         names : sequence of str or None
             None names them own_row_0 and so on.
 
@@ -363,7 +362,7 @@ class Model:
         Raises
         ------
         ModelError
-            If a name, a coefficient or a side is none.
+            If a name, a coefficient or a side is invalid.
         """
         if self.left_out:
             warnings.warn(self.left_out, UserWarning, stacklevel=2)
@@ -396,12 +395,12 @@ class Model:
         return own_parts.with_columns(self, names, cost, lower, upper, integer)
 
     def relaxed(self) -> "Model":
-        """The linear relaxation, whose columns need not be whole: `odtc.solve(model.relaxed()).objective` is its bound.
+        """Return the linear relaxation: `odtc.solve(model.relaxed()).objective` is its bound.
 
         Returns
         -------
         Model
-            The same columns and rows; a point of it is no tree.
+            The same variables and constraints without integrality; a point of it is not a tree.
         """
         return replace(self, integrality=np.zeros_like(self.integrality))
 
@@ -507,15 +506,15 @@ class CountedModel(Model):
 
 
 def _read_only(A: Any) -> Any:
-    """A sparse array whose parts cannot be written to: what is solved stays what was built."""
+    """Return a sparse array whose parts cannot be written to, so that the solved model stays as it was built."""
     for part in (A.data, A.indices, A.indptr):
         part.setflags(write=False)
     return A
 
 
 def largest_piece(model: Model, most: int = CHUNK) -> int:
-    """About how many nonzeros `column_chunks` lays out at once: those of some first labels, at least of one; of one
-    that has very many, those of some second labels."""
+    """Return about how many nonzeros `column_chunks` lays out at once: those of some first labels, at least one, or of
+    some second labels if one first label has very many."""
     entries: dict[int, int] = {}
     for term in model.terms:
         block = term.columns if isinstance(term, CountedTerm) else term.columns.block
@@ -563,8 +562,8 @@ def _parts(
 
 
 def _entries_of_labels(terms: list[Term], labels: int, by_rows: bool) -> np.ndarray:
-    """int64 (labels,): the entries of each first label. Those of one block differ: a test at the root is in the rows of
-    all leaves, one below in those of few."""
+    """Return the number of entries of each first label, int64 (labels,). They differ within a block: a split at the
+    root is in the constraints of all leaves, one below in those of few."""
     counts = np.zeros(labels, np.int64)
     for term in terms:
         places = (term.rows if by_rows else term.columns).places

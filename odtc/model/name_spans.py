@@ -52,13 +52,13 @@ class Words:
         return Words(self.buffer, self.starts[which], self.ends[which])
 
     def line(self, at: int) -> int:
-        """The number, from 1, of the line on which a word stands."""
+        """Return the number, from 1, of the line that contains a word."""
         return int(np.count_nonzero(self.buffer[: self.starts[at]] == NEWLINE)) + 1
 
     def numbers(self, what: str) -> np.ndarray:
-        """Each word as the double nearest to it, float64 of shape (words,).
+        """Return each word as the nearest double, float64 of shape (words,).
 
-        Raises SolutionError for a word that is no number, by its line.
+        Raises SolutionError, with the line, for a word that is not a number.
         """
         values, rest = self._whole()
         lengths = self.ends - self.starts
@@ -188,8 +188,8 @@ def split(data: bytes, begin: int = 0, end: int | None = None) -> Words:
 
 
 def _one_a_line(data: bytes, columns: list[Words]) -> bool:
-    """Whether each row ends where a line does and there are no more lines than rows: the common case,
-    seen without looking for the line of every word."""
+    """Return whether each row ends at the end of a line and there are no more lines than rows: the common case,
+    recognised without finding the line of every word."""
     last = columns[-1]
     if not len(last):
         return True

@@ -1,4 +1,4 @@
-"""How a model is solved, whoever solves it: limits, threads, seed and gap."""
+"""Options of a solve, for every solver: limits, threads, seed and gap."""
 
 from dataclasses import dataclass
 
