@@ -76,7 +76,7 @@ def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.nda
 
 
 def _mixed(price: np.ndarray, gini: bool) -> np.ndarray:
-    """Return the impurity Σ_k p_k (1 - p_k / Σ p) of sums of costs by class, float64 (..., classes), or the least sum."""
+    """Return the impurity Σ_k p_k (1 - p_k / Σ p) of sums of costs by class, float64 (..., classes), or the least."""
     if not gini:
         return price.min(axis=-1)
     total = price.sum(axis=-1)

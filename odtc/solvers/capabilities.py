@@ -1,7 +1,7 @@
-"""What one solver reads and writes, as far as solvers differ: each flag with the reason it exists.
+"""Formats and abilities of a solver, as far as solvers differ: each flag has the reason why it exists.
 
-Files stay in the subset that all read alike (docs/reference/file-formats.md), so most solvers need no flag but the
-form of their starts. What a dialect cannot say is said by the command, never dropped.
+Files stay in the subset that all solvers read alike (docs/reference/file-formats.md), so most solvers need no flag
+except the form of their starts. If a dialect cannot express something, the command says so; it is never dropped.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Dialect:
-    """`reads` are the model formats, best first; `gzip` whether it reads them as .gz; `start` the point
-    format of its MIP starts (None: it takes none), always complete ones; `lp_start` whether it takes one
-    for a model without integer columns, too (CPLEX ends with an error, others ignore it); `cuts` whether USERCUTS and
-    LAZYCONS sections mean to it what they say (docs/reference/file-formats.md); `duals` whether its
-    solutions of an LP hold duals; `limit` what it does not do without a licence."""
+    """The dialect of a solver. `reads`: model formats, best first. `gzip`: it reads them as .gz. `start`: the point
+    format of its MIP starts, always complete ones (None: it has no starts). `lp_start`: it accepts one for a model
+    without integer variables, too (CPLEX ends with an error, others ignore it). `cuts`: USERCUTS and LAZYCONS
+    sections have their usual meaning (docs/reference/file-formats.md). `duals`: its solutions of an LP contain
+    duals. `limit`: the restriction without a licence."""
 
     reads: tuple[str, ...] = ("mps", "lp", "fixed-mps")
     gzip: bool = True

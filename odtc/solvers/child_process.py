@@ -1,4 +1,4 @@
-"""A process of ours: started in a group of its own, heard, told to stop, and ended exactly.
+"""Child processes: started in a group of their own, read, interrupted, and ended reliably.
 
 The only module that starts processes.
 """
@@ -30,12 +30,14 @@ POLL = 0.1
 
 
 class Child:
-    """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
-    output, at most HELD at once, and None when the output ends. Raises OSError if it cannot be
-    started. `input` is the path of the file that it reads; if None, `process.stdin` is ours to write. If this process
-    is killed, a watcher ends the group, and removes the `folder` that it ran in: the command waits for its watcher.
-    What it starts in a group or session of its own is ended with it if the system tells the environment of a process
-    (Linux)."""
+    """A process that runs `argv` in a group of its own.
+
+    `events` contains the results of `listen(stream, put)` on its output, at most HELD at once, and None when the
+    output ends. `input` is the path of the file that it reads; if None, we write to `process.stdin`. If this process
+    is killed, a watcher ends the group and removes the `folder` in which it ran; the command waits for its watcher.
+    Processes that the child starts in a group or session of their own are ended, too, if the system reports the
+    environment of a process (Linux). Raises OSError if the child cannot be started.
+    """
 
     def __init__(
         self,
@@ -92,7 +94,7 @@ class Child:
                 return self.events.put(event, timeout=POLL)
 
     def interrupt(self) -> None:
-        """What Ctrl-C would do, to the whole group."""
+        """Send the whole group the signal of Ctrl-C."""
         system.interrupt_group(self.process.pid)
 
     def close_input(self) -> None:
@@ -100,7 +102,7 @@ class Child:
             self.process.stdin.close()
 
     def end(self) -> int:
-        """Ends exactly what was started, waits for it, and gives its exit code."""
+        """End everything that was started, wait for it, and return its exit code."""
         system.end_group(self.process)
         system.end_marked(self._mark)
         if self.watcher is not None:
@@ -116,7 +118,8 @@ class Child:
 
 
 def _watcher(group: int, folder: str | Path | None, mark: str) -> subprocess.Popen[bytes] | None:
-    """A process that ends a group, and what has a mark in its environment, if we die; None if there is no shell."""
+    """Start a process that ends a group, and all processes with a mark in their environment, if this process dies;
+    None if there is no shell."""
     command = system.watcher_command()
     if command is None or "\n" in str(folder):
         return None
@@ -142,15 +145,14 @@ def attend(
     ends_in: Callable[[], float | None] | None = None,
     grace: float = AT_LIMIT,
 ) -> str | None:
-    """Hands every event to `take` until it returns True or the child's output ends.
+    """Pass every event to `take` until it returns True or the output of the child ends.
 
-    `limit` seconds after the start (of the process, or the event "started" if `started` is
-    False) and NUDGE more, `tell` is called; `grace` seconds later, or at a second Ctrl-C, this returns. After Ctrl-C it
-    returns in GRACE seconds, or at the end of the limit if that is sooner.
-    `ends_in()`, if it is given, is the seconds that the process still has, None while it may go
-    on: at its first number `tell` is called, at the end of the seconds this returns.
-    A process that has ended is waited for PARTING seconds of silence more, if others hold its output open.
-    Returns "time_limit" or "interrupted" if we stopped it, else None.
+    At `limit` plus NUDGE seconds after the start (of the process, or of the event "started" if `started` is False),
+    `tell` is called; `grace` seconds later, or at a second Ctrl-C, this returns. After Ctrl-C it returns in GRACE
+    seconds, or at the end of the limit if that is sooner. `ends_in()`, if given, returns the seconds that the process
+    may still run, or None while it may continue: at its first number `tell` is called, and at the end of these seconds
+    this returns. If others keep the output of an ended process open, PARTING seconds of silence are awaited. Returns
+    "time_limit" or "interrupted" if this stopped the process, otherwise None.
     """
     stopped, deadline, latest, ended = None, float("inf"), float("inf"), None
     if started and limit is not None:
@@ -198,8 +200,10 @@ def attend(
 
 
 def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
-    """What a short command prints, on either stream, at most WORDS bytes; what it has printed by the
-    end of PATIENCE if it hangs, an empty text if it cannot be run."""
+    """Return the output of a short command on both streams, at most WORDS bytes.
+
+    If it hangs, the output until PATIENCE; an empty text if it cannot be run.
+    """
     heard = bytearray()
 
     def listen(stream: Any, put: Callable[[Any], object]) -> None:

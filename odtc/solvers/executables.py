@@ -18,13 +18,12 @@ from odtc.errors import SolverError
 from odtc.solvers.child_process import quick_output
 from odtc.solvers.protocols import PackageSolver
 
-FOUND = "found"  # in the place of a version that nobody can ask for
+FOUND = "found"  # instead of a version that cannot be queried
 
 
 @dataclass(frozen=True)
 class Program:
-    """How to start a solver: the first words of its command, what it needs in its environment, and
-    the template of the rest."""
+    """Start of a solver: the first words of its command, its environment, and the template of the other arguments."""
 
     argv: tuple[str, ...]
     template: str
@@ -67,7 +66,7 @@ def _program(module: Member, path: str, environment: dict[str, Any] | None = Non
 
 
 def what_to_install(module: Member, program: str | None = None) -> str:
-    """What to install, in words."""
+    """Return a sentence that names the package or program to install."""
     if module.can(PackageSolver):
         return "install its package, or choose one of `odtc list solvers`"
     ways = [f"the program {' or '.join(map(repr, module.PROGRAMS))} on PATH"] if module.PROGRAMS else []
@@ -79,7 +78,7 @@ def what_to_install(module: Member, program: str | None = None) -> str:
 
 
 def version(module: Member, program: str | None = None) -> str | None:
-    """What the program says its version is (FOUND if it says none), None if it is not here."""
+    """Return the version that the program prints (FOUND if it prints none), None if it is not installed."""
     found = locate(module, program)
     if found is None:
         return None

@@ -1,10 +1,8 @@
-"""A solver that is a program: how it is called, and one run of it.
+"""Runs of solvers that are programs. Their modules follow odtc.solvers.protocols.ProgramSolver.
 
-What its module says: odtc.solvers.protocols.ProgramSolver.
-
-A run has a folder of its own with plain names in it, so that no solver meets a blank, an accent
-or a stale file; a model file that is as odtc writes it is linked there, any other is written anew
-(odtc.fileformats.portable_subset). No exit code is asked: they say nothing.
+A run has a folder of its own with plain names, so that no solver meets a blank, an accent or an old file. A model file
+as odtc writes it is linked there; any other is written again (odtc.fileformats.portable_subset). Exit codes are
+ignored, because solvers use them inconsistently.
 """
 
 import os
@@ -41,10 +39,9 @@ MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs kno
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of a program, as it is started in the folder of its files: its command, what it needs in
-    its environment, the names of its files (model, form, solution, start, options; "" for none), the
-    text of its option file ("" for none), whether that is its input, and whether its solution is
-    what it prints."""
+    """Plan of one run of a program in the folder of its files: the command, its environment, the names of its files
+    (model, form, solution, start, options; "" for none), the text of its option file ("" for none), whether that is
+    its standard input, and whether its standard output is the solution."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -55,7 +52,7 @@ class Plan:
 
 
 def plan(module: Member, program: Program, names: dict[str, Any], options: Options) -> Plan:
-    """How a run is started, whoever does it: `run`, or a shell that reads what `odtc.solvers.job_script` writes."""
+    """Plan a run, for `run` or for a shell script by `odtc.solvers.job_script`."""
     facts = names | {
         "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
         "threads": options.threads or "",
@@ -136,7 +133,7 @@ def run(
 
 
 def _state(path: str | Path | None) -> tuple[int, int] | None:
-    """What tells one state of a file from another; None if it is not there."""
+    """Return a fingerprint that distinguishes states of a file; None if it does not exist."""
     if path is None:
         return None
     try:
@@ -155,11 +152,11 @@ def lay_out(
     stem: str = "",
     write: bool = True,
 ) -> tuple[dict[str, Any], object, str]:
-    """(names, model, note): the files of a run in `folder`, the model under the names that it has there,
-    and in words why it was written anew, and why no start is given, if that is so.
+    """Return (names, model, note): the files of a run in `folder`, the model with its names in these files, and a
+    sentence if the model was written again or no start is passed.
 
-    With a `stem`, `folder` is that of the model's file `path`, which is used as it lies there; what must
-    be written has names of its own beside it. With `write` False nothing is.
+    With a `stem`, `folder` is the folder of the model file `path`, which is used in place; files that must be written
+    have names of their own next to it. With `write` False, nothing is written.
     """
     dialect, same, linked, note = module.DIALECT, portable(model), False, ""
     if path is not None:
@@ -199,7 +196,7 @@ def lay_out(
 
 
 def _raised(take: Callable[[Any], object], offset: float) -> Callable[[Any], object]:
-    """`take`, with the objective's constant added to every objective and bound that is told."""
+    """Return `take` with the constant of the objective added to every reported objective and bound."""
     more = lambda value: None if value is None else value + offset  # noqa: E731
 
     def raised(event: Any) -> object:
@@ -215,7 +212,7 @@ def _raised(take: Callable[[Any], object], offset: float) -> Callable[[Any], obj
 def _outcome(
     module: Member, model: Model, log: str, solution: Path, started: str, stopped: str | None, exact: bool
 ) -> Outcome:
-    """What a run left behind: its file, or its log, made into a point that can be one."""
+    """Read the files of a finished run: the solution file, or the log, as a point."""
     said = logs.read_log_text(module, log)
     message = ""
     raw = x = None
@@ -263,7 +260,7 @@ def _outcome(
 
 
 def point_by_pattern(module: Member, solution: Path) -> RawPoint | None:
-    """The point of a solution file in a form of its solver's own.
+    """Return the point of a solution file in a form of the solver.
 
     Parameters
     ----------
@@ -274,12 +271,12 @@ def point_by_pattern(module: Member, solution: Path) -> RawPoint | None:
     Returns
     -------
     RawPoint or None
-        None if no line has the pattern.
+        None if no line matches the pattern.
 
     Raises
     ------
     SolutionError
-        If a value is no number, or a name or a value is not in a match.
+        If a value is not a number, or a name or a value is missing in a match.
     """
     expect_an_end(solution)
     text = solution.read_text(encoding="utf-8", errors="replace")
@@ -301,15 +298,16 @@ def point_by_pattern(module: Member, solution: Path) -> RawPoint | None:
 
 
 def _number(text: str) -> float:
-    """A number in the digits of solvers: Python alone reads 1_0, and the digits of other alphabets."""
+    """Return a number in the digits of solvers; only Python reads 1_0 and digits of other alphabets, so these are
+    refused."""
     if not text.isascii() or "_" in text:
         raise ValueError(f"could not convert string to float: {text!r}")
     return float(text)
 
 
 def _progress(module: Member, text: str, seconds: float, last: Progress) -> Progress | None:
-    """What a line of the log says of incumbent and bound, if the module knows such lines; what it
-    leaves out is as it was."""
+    """Return incumbent and bound of a line of the log, if the module knows such lines; missing parts keep their
+    values."""
     if (bound := logs.bound(module, text)) is not None:
         return Progress(seconds, last.incumbent, bound, None)
     incumbent, bound = logs.progress_of_line(module, text)

@@ -1,7 +1,7 @@
-"""A job that solves a model file elsewhere: the plan of `odtc.solvers.external` as a shell reads it.
+"""Job scripts that solve a model file elsewhere: the plan of `odtc.solvers.external` as a shell script.
 
-All that it names lies in the folder of the model's file, from where it is run, under bare names: so
-the folder can be copied to another machine with the job in it.
+All named files are in the folder of the model file, in which the job runs, without paths. So the folder can be copied
+to another machine together with the job.
 """
 
 import hashlib
@@ -41,12 +41,11 @@ def plan_beside(
     program_name: str | None = None,
     write: bool = False,
 ) -> tuple[Plan, list[str]]:
-    """How a solver would be run on a model's file, in the folder of that, to leave its solution in
-    `target`; and what is to be said of it.
+    """Plan a run of a solver on a model file, in its folder, that writes the solution to `target`; also returns notes.
 
-    With `write`, for a run elsewhere, the files that it needs beside the model's are written, in the forms of the
-    solver, and the command is the vendor's own program on PATH there, whatever this machine has. Raises SolverError if
-    there is none.
+    With `write`, for a run elsewhere, the required files are written next to the model, in the forms of the solver,
+    and the command is the vendor's own program on PATH there, independent of this machine. Raises SolverError if there
+    is none.
     """
     if write and program_name is None and module.PROGRAMS and module.ARGUMENTS is None:
         program: Program | None = Program((module.PROGRAMS[0],), module.COMMAND, "elsewhere")
@@ -94,7 +93,7 @@ def shell_lines(planned: Plan) -> list[str]:
 
 
 def _digest_lines(planned: Plan, path: str | Path) -> list[str]:
-    """Shell lines that set `same` to 1 if the file that is solved is the one that lies there now."""
+    """Return shell lines that set `same` to 1 if the solved file is the current one."""
     name = planned.names["model"]
     digest = hashlib.sha256((Path(path).parent / name).read_bytes()).hexdigest()
     return [
@@ -115,10 +114,10 @@ def _mark_lines(planned: Plan, words: str) -> list[str]:
 def write_script(
     kind: str, module: Member, planned: Plan, path: str | Path, options: Options, model: Model | None = None
 ) -> str:
-    """The job as text: for `sh`, or for the queue of `slurm`.
+    """Return the job as text, for `sh` or for the queue of `slurm`.
 
-    The solution of a `model` with an identity is marked with it, so that decode knows what was solved; the job does so
-    if the file that it solves is still the one that lies there now.
+    The solution of a `model` with an identity is marked with it, so that `decode` recognises the model; the job does
+    so only if the file that it solves is still the current one.
     """
     stem = Path(stem_of(path)).name
     lines, log = shell_lines(planned), shlex.quote(_no_option(f"{stem}.log"))

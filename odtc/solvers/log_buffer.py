@@ -1,4 +1,4 @@
-"""What a program prints while it runs, kept in bounded memory, and in files of bounded size, however much it is."""
+"""Output of a running program, kept in bounded memory and in files of bounded size, whatever its length."""
 
 from pathlib import Path
 from typing import BinaryIO
@@ -44,10 +44,10 @@ class LogFile:
             return
         self._size += len(text)
         self._stream.write(text.encode("utf-8"))
-        self._stream.flush()  # who follows it sees what the solver says now
+        self._stream.flush()  # a reader of the log sees the current output
 
     def end(self) -> None:
-        """Writes what was held back."""
+        """Write the text that was held back."""
         kept = self._tail.text()
         if left_out := self._tail.size - len(kept):
             self._stream.write(f"\n[odtc: {left_out:,} characters of this log are left out here]\n".encode())
@@ -55,9 +55,11 @@ class LogFile:
 
 
 class Transcript:
-    """The output of one run. If `path` is given, the output is the solution: it goes to that file
-    whole. Else only its first and last TALK characters are kept: what a log says of the end of a run
-    stands at its end, what it says of a start at its beginning."""
+    """Output of one run. If `path` is given, the output is the solution and goes to that file completely.
+
+    Otherwise only its first and last TALK characters are kept: the end of a log reports the outcome, its beginning the
+    start.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
@@ -77,7 +79,7 @@ class Transcript:
             self._tail.add(text)
 
     def text(self) -> str:
-        """What is kept of it."""
+        """Return the kept text."""
         if self._stream is None or self.path is None:
             return "".join([*self._head, self._tail.text()])
         self._stream.flush()

@@ -1,6 +1,6 @@
-"""What a solver's log says of a run, by the words and patterns of its module (odtc.solvers.protocols.Solver).
+"""Facts of a run from a solver's log, by the words and patterns of its module (odtc.solvers.protocols.Solver).
 
-A driver (odtc.solvers.drivers) ends its log with one line for us, which holds for every package.
+A driver (odtc.solvers.drivers) ends its log with one line for odtc, which is the same for every package.
 """
 
 import re
@@ -15,8 +15,8 @@ NO_BOUND = 1e20  # solvers write infinity like this, or larger
 
 @dataclass(frozen=True)
 class LogFacts:
-    """None is what the log does not say. `bound` is a lower bound (minimisation); with `within_gap` it
-    calls a solution optimal that it did not prove to be."""
+    """Facts of a log; None if the log does not contain one. `bound` is a lower bound (minimisation); with
+    `within_gap`, the solver calls a solution optimal although it proved it only within its gap."""
 
     termination: Termination | None = None
     has_point: bool | None = None
@@ -27,7 +27,7 @@ class LogFacts:
 
 
 def read_log_text(module: Member, text: str) -> LogFacts:
-    """What the log `text` of this solver says."""
+    """Return the facts in the log `text` of this solver."""
     driven = DRIVEN.findall(text)
     nodes = _last_number(module.NODES, text)
     return LogFacts(
@@ -47,8 +47,8 @@ def bound(module: Member, text: str) -> float | None:
 
 
 def progress_of_line(module: Member, line: str) -> tuple[float | None, float | None]:
-    """(incumbent, bound) of a line that a running solver prints, rounded as they stand there: for
-    eyes only, as a bound that was rounded up is none."""
+    """Return (incumbent, bound) of a line of a running solver, rounded as printed. They are only for display, because
+    a bound that was rounded up is not a bound."""
     found = module.LIVE.search(line.rstrip()) if module.LIVE is not None else None
     said = found.groupdict() if found else {}
     return _number(said.get("incumbent") or said.get("found") or ""), _number(said.get("bound") or "")

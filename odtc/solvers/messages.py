@@ -1,4 +1,4 @@
-"""What a solver and the process that started it send each other."""
+"""Messages between a solver and the process that started it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +40,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver says at its end; `objective` and `bound` are its own words."""
+    """Report of a solver at its end; `objective` and `bound` are its own claims."""
 
     x: np.ndarray | None = field(repr=False)
     termination: Termination

@@ -1,8 +1,8 @@
-"""Several solvers on one model, side by side; the first proof ends it.
+"""Race of several solvers on one model; the first proof ends it.
 
-One rule judges them: no bound lies above a point. A point is a fact, for `solve` has checked it; a
-bound is a word, and counts only from a solver that ended in order. If a bound meets a point, that
-is a proof, whoever they are from; if they cross, somebody is wrong, and there is no result.
+One rule decides: no bound is above the objective of a point. A point is a fact, because `solve` has checked it; a
+bound is a claim, and counts only from a solver that ended regularly. If a bound meets a point, that is a proof,
+whichever solvers they are from; if they cross, one solver is wrong, and there is no result.
 """
 
 import threading
@@ -32,7 +32,7 @@ PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED)
 
 @dataclass
 class _Entrant:
-    """A solver in the race, with what it has said so far, at last its Solution, or why it has none."""
+    """A solver in the race, with its latest reports, and at last its Solution or the reason why it has none."""
 
     name: str
     solver: str
@@ -48,7 +48,7 @@ class _Entrant:
 
     @property
     def in_order(self) -> bool:
-        """Whether it ended as a solver should: only then are its words worth anything."""
+        """Return whether it ended regularly; only then are its claims used."""
         found = self.solution
         return (
             found is not None
@@ -79,14 +79,14 @@ def run(
     logs: Callable[[str, str], None] | None = None,
     path: str | Path | None = None,
 ) -> Solution:
-    """The Solution of the first proof, else the best point with the best bound; its `race` has a record
-    of each solver.
+    """Return the Solution of the first proof, otherwise the best point with the best bound; its `race` has a record of
+    each solver.
 
-    `progress` hears of the best incumbent and the best bound that any of them has said; `logs` is
-    called with a solver's name and a piece of its log, from a thread of its own; `log` gets the whole
-    log of the winner at the end. The rest as in `odtc.solvers.solve.solve`. Ctrl-C gives all of them the time
-    to hand in what they have, a second one does not. Raises ContradictionError if a bound and a
-    point cross, SolverError if no solver is found, ChoiceError for an unknown one.
+    `progress` gets the best incumbent and the best bound of all solvers; `logs` is called with the name of a solver
+    and a piece of its log, from a thread of its own; `log` gets the whole log of the winner at the end. The other
+    parameters are those of `odtc.solvers.solve.solve`. Ctrl-C gives all solvers time to return their results, a second
+    one does not. Raises ContradictionError if a bound and a point cross, SolverError if no solver is installed,
+    ChoiceError for an unknown one.
     """
     options = options or Options()
     lineup = line_up(solver, options.threads)
@@ -226,7 +226,7 @@ def _within(tolerance: float, value: float) -> float:
 
 
 def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[Any, ...]], options: Options) -> Solution:
-    """What they found together: the prover's, if there is one, and the best of all."""
+    """Return the common result: the solution of the solver with the proof, if there is one, and the best of all."""
     entrants = sorted(heat.entrants, key=lambda entrant: (not entrant.proves, entrant.seconds))
     prover = entrants[0] if entrants[0].proves else None
     # Of equal ones the prover's, then the quickest's.

@@ -12,8 +12,8 @@ from odtc.solvers.solver import find_solver, version
 
 @dataclass(frozen=True)
 class Lineup:
-    """Who runs: (name, solver, module, threads) of each that is found; why others do not, by name;
-    and what is to be said of it before the start."""
+    """Participants of a race: (name, solver, module, threads) of each installed solver; the reasons why others do not
+    run, by name; and notes to print before the start."""
 
     found: tuple[tuple[str, str, object, int], ...]
     absent: dict[str, str]
@@ -43,11 +43,10 @@ def refuse_program(program: str | None) -> None:
 
 
 def line_up(solver: str, threads: int | None = None) -> Lineup:
-    """The solvers of `highs,scip,my.toml`, among which `threads` (by default the cores this process may
-    use) are shared out, at least one to each.
+    """Return the solvers of `highs,scip,my.toml`, and distribute `threads` (by default the cores that this process may
+    use) among them, at least one to each.
 
-    Raises ChoiceError for a solver that is unknown or stands there twice, SolverError if none of
-    them is on this machine.
+    Raises ChoiceError for a solver that is unknown or repeated, SolverError if none of them is on this machine.
     """
     given = solver_names(solver)
     if not all(given):

@@ -1,4 +1,4 @@
-"""What a solver defines, by how it is run: as a program, or inside a Python package; and the registry of solvers."""
+"""Protocols of solvers that run as programs and of solvers inside Python packages, and the registry of solvers."""
 
 import re
 from abc import abstractmethod
@@ -12,7 +12,7 @@ from odtc.solvers.capabilities import Dialect
 
 
 class Solver(Protocol):
-    """What every solver defines. The patterns are of its log; their last match holds."""
+    """Parts that every solver defines. The patterns apply to its log; their last match counts."""
 
     NAME: str  # as people write it
     SUMMARY: str
@@ -28,11 +28,11 @@ class Solver(Protocol):
 
     @abstractmethod
     def read_log(self, text: str) -> Termination | None:
-        """How the run ended; None if the log is not this solver's, or leaves it open."""
+        """Return how the run ended; None if the log is not from this solver, or does not say."""
         ...
 
     def has_point(self, text: str) -> bool | None:
-        """Whether the log says that there is a solution; None if its file tells."""
+        """Return whether the log says that there is a solution; None if the solution file decides."""
         return None
 
 

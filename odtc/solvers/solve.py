@@ -1,15 +1,14 @@
-"""What a solver is, and how a model is solved by one: nothing that it says is believed.
+"""Solve a model with one solver, and check everything that the solver reports.
 
     NAME, SUMMARY, DIALECT
     version()                      text, or None if the solver is not on this machine
     read_log(text)                 -> Termination, or None if the log is not this solver's
 
-A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which hands Progress, Incumbent
-and Log events to `emit` and asks `cancelled()` often. Without a time limit, or with a
-small relaxation, it runs in a thread of this process; else, and in a race, in a process of its own,
-which is told to stop and ended when it has not by the end of the grace: the last incumbent it sent
-is kept either way.
-A solver that is a program says what `odtc.solvers.external` lists.
+A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which passes Progress, Incumbent and Log events to
+`emit` and calls `cancelled()` often. Without a time limit, or with a small relaxation, it runs in a thread of this
+process. Otherwise, and in a race, it runs in a process of its own, which is interrupted, and ended if it has not
+stopped by the end of the grace period; the last incumbent is kept either way. A solver that is a program defines the
+parts that `odtc.solvers.external` lists.
 """
 
 import contextlib
@@ -56,14 +55,13 @@ def solve(
     path: str | Path | None = None,
     program: str | None = None,
 ) -> Solution:
-    """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
+    """Solve a model and return everything that is known, also after a time limit or Ctrl-C.
 
-    `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
-    Progress, `log` with pieces of the solver's log. For a solver that is a program, `path` is
-    the model's file if it is written already, and `program` names another executable.
-    The objective is recomputed from the point, and the point is checked: if it breaks the model
-    there is none, and the termination is `error`. Raises SolverError if the solver cannot be
-    run, ChoiceError for an unknown one.
+    `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a Progress, `log` with
+    pieces of the solver's log. For a solver that is a program, `path` is the model file if it is written already, and
+    `program` names another executable. The objective is recomputed from the point, and the point is checked: if it
+    violates the model there is none, and the termination is `error`. Raises SolverError if the solver cannot be run,
+    ChoiceError for an unknown one.
     """
     return _solve(_Run(model, progress, log, start), solver, options or Options(), path, program)
 
@@ -78,8 +76,9 @@ def solve_until(
     log: Callable[[str], None] | None = None,
     path: str | Path | None = None,
 ) -> Solution:
-    """`solve` that another may end: `ends_in()` is asked often, is None while the solver may go on, then the seconds
-    that it still has. A solver inside Python has a process of its own here, so that it can be ended."""
+    """Solve as `solve` does, until a caller ends it: `ends_in()` is called often, and returns None while the solver
+    may continue, then the seconds that it still has. A solver inside Python has a process of its own here, so that
+    it can be ended."""
     return _solve(_Run(model, progress, log, start), solver, options, path, ends_in=ends_in)
 
 
@@ -139,8 +138,10 @@ def _solve_once(
 
 
 def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts:
-    """What a solver's log says of its run, by this solver, or else by the first that recognises it. Raises SolverError
-    for a log that cannot be read."""
+    """Return the facts of a log, read as this solver's, or else as that of the first solver that recognises it.
+
+    Raises SolverError for a log that cannot be read.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
@@ -155,7 +156,7 @@ def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts
 
 
 class _Run:
-    """What one solve has said so far: the last incumbent and bound, and its history."""
+    """State of one solve: the last incumbent and bound, and the history."""
 
     def __init__(
         self,
@@ -256,8 +257,8 @@ class _Run:
 
 
 def _in_thread(module: Member, job: Job, run: _Run) -> None:
-    """In this process. Ctrl-C asks the solver to stop; a second one, or GRACE seconds without an
-    answer, leave it to itself."""
+    """Solve in this process. Ctrl-C asks the solver to stop; a second one, or GRACE seconds without a reaction,
+    abandon it."""
     events: queue.SimpleQueue[Any] = queue.SimpleQueue()
     cancel, deadline = threading.Event(), float("inf")
 

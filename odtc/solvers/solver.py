@@ -19,7 +19,7 @@ def find_solver(name: str) -> Member:
 
 
 def version(module: Member, program: str | None = None) -> str | None:
-    """What is on this machine of this solver: its version, or None if it is not there."""
+    """Return the version of this solver on this machine, or None if it is not installed."""
     return module.version() if module.can(PackageSolver) else program_version(module, program)
 
 

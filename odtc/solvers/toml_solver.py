@@ -20,8 +20,10 @@ KEYS = ("name", "command", "model", "start", "solution", "pattern", "status", "b
 
 
 def from_template(path: str | Path) -> SimpleNamespace:
-    """The solver that a TOML file describes, with what a module of `solvers/` has. Raises ChoiceError,
-    with the key, for what does not fit."""
+    """Return the solver that a TOML file describes, with the parts of a module of `solvers/`.
+
+    Raises ChoiceError, with the key, for an entry that does not fit.
+    """
     try:
         facts = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:

@@ -1,1 +1,2 @@
-"""The solvers. One module a solver: what it reads, how it is called, how its log is read."""
+"""Adapters of solvers. Each module states the formats that its solver reads, how it is called, and how its log is
+read."""

@@ -1,6 +1,6 @@
 """CBC (COIN-OR): its command line, Debian's 2.10 and the development version of cbcbox.
 
-What it prints: CBC user guide, "Result - ..." lines of CbcSolver; docs/reference/file-formats.md.
+Source of the log format: CBC user guide, "Result - ..." lines of CbcSolver; docs/reference/file-formats.md.
 """
 
 import re
@@ -13,7 +13,7 @@ NAME = "CBC"
 SUMMARY = "COIN-OR branch and cut, by its command line; MIP and LP"
 DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="cbc")
 PROGRAMS = ("cbc",)
-PACKAGE = None  # cbcbox brings a script `cbc`, which is found beside Python
+PACKAGE = None  # cbcbox brings a script `cbc`, which is found next to Python
 VERSION = (("-quit",), r"(?m)^(?:Version: |CBC )(\S+)")
 COMMAND = "cbc"
 SOLUTION = "file"

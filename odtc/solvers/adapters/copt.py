@@ -1,6 +1,6 @@
 """COPT (Cardinal Optimizer): copt_cmd, or the package coptpy.
 
-What it prints: COPT reference manual, "Optimization log"; docs/reference/file-formats.md.
+Source of the log format: COPT reference manual, "Optimization log"; docs/reference/file-formats.md.
 """
 
 import re
@@ -28,7 +28,7 @@ BOUND = re.compile(r"^Best bound +: (\S+)", re.M)
 NODES = re.compile(r"^Solve node +: (\d+)", re.M)
 STARTED = re.compile(r"Initial MIP solution # *\d+ with objective value \S+ was accepted")
 
-# First how it stopped, if it says so in brackets, then what it has.
+# First the reason of its stop, if there is one in brackets, then its result.
 STOPPED = {
     "time limit reached": Termination.TIME_LIMIT,
     "interrupted": Termination.INTERRUPTED,

@@ -1,6 +1,6 @@
 """CPLEX: the interactive optimizer, or the package cplex.
 
-What it prints: CPLEX manual, "Solution status symbols"; docs/reference/file-formats.md.
+Source of the log format: CPLEX manual, "Solution status symbols"; docs/reference/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""NVIDIA cuOpt: cuopt_cli, its command line; not run by us, its forms are those of its documentation.
+"""NVIDIA cuOpt: cuopt_cli, its command line, as documented; it was never run by us.
 
-What it prints: cuOpt source, mip_solver_solution and pdlp_solver_solution; docs/reference/file-formats.md.
+Source of the log format: cuOpt source, mip_solver_solution and pdlp_solver_solution; docs/reference/file-formats.md.
 """
 
 import re

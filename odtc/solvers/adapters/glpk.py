@@ -1,6 +1,6 @@
 """GLPK: glpsol, its command line.
 
-What it prints: GLPK source, glpapi09.c and glpapi06.c; docs/reference/file-formats.md.
+Source of the log format: GLPK source, glpapi09.c and glpapi06.c; docs/reference/file-formats.md.
 """
 
 import re
@@ -11,14 +11,14 @@ from odtc.solvers.capabilities import Dialect
 NAME = "GLPK"
 SUMMARY = "glpsol, by its command line; MIP and LP, one thread, no starts"
 # It has no MIP start (`--ini` is a basis of the LP) and no seed. Its fixed MPS ends a number at position 36,
-# after 12 characters, and refuses 0.3333333333333333: such a file is written anew for it.
+# after 12 characters, and refuses 0.3333333333333333: such a file is written again for it.
 DIALECT = Dialect(reads=("mps", "lp"))
 PROGRAMS = ("glpsol",)
 VERSION = (("--version",), r"Solver (\S+)")
 COMMAND = "glpk"
 SOLUTION = "file"
 LIVE = re.compile(r"^\+ *\d+: (?:mip =|>>>>>) +(?P<incumbent>\S+|not found yet) +>= +(?P<bound>\S+)")
-# "+  9: mip = 2.1e+02 >= 1.6e+02  21.3%", in the end ">= tree is empty", which is no number
+# "+  9: mip = 2.1e+02 >= 1.6e+02  21.3%", in the end ">= tree is empty", which is not a number
 BOUND = re.compile(r"^\+ *\d+: mip = .*>= +(\S+)", re.M)
 WITHIN_GAP = re.compile(r"^RELATIVE MIP GAP TOLERANCE REACHED", re.M)
 

@@ -1,6 +1,6 @@
 """Gurobi: gurobi_cl, or the package gurobipy.
 
-What it prints: Gurobi reference manual, "Logging"; docs/reference/file-formats.md.
+Source of the log format: Gurobi reference manual, "Logging"; docs/reference/file-formats.md.
 """
 
 import re

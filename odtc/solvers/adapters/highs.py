@@ -1,6 +1,7 @@
-"""HiGHS through highspy: arrays in, events while it runs, no file between.
+"""HiGHS through highspy: arrays in, events while it runs, no file in between.
 
-HiGHS documentation, "Options" and "Callbacks"; what it does with starts and limits: docs/reference/file-formats.md.
+Source: HiGHS documentation, "Options" and "Callbacks"; its behaviour with starts and limits:
+docs/reference/file-formats.md.
 """
 
 import re
@@ -19,7 +20,7 @@ from odtc.solvers.messages import Incumbent, Job, Log, Outcome
 
 NAME = "HiGHS"
 SUMMARY = "embedded, through the package highspy; MIP and LP"
-ELSEWHERE = "highs-cli"  # what a script for another machine calls
+ELSEWHERE = "highs-cli"  # the program that a script for another machine calls
 DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="highs", duals=True)
 
 # HighsModelStatus by name; the words of its log differ between versions, the names do not.

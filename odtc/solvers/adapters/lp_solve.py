@@ -1,6 +1,6 @@
 """lp_solve 5.5: its command line, whose standard output is log and solution at once.
 
-What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; docs/reference/file-formats.md.
+Source of the log format: lp_solve reference, "lp_solve.htm" and "solve.htm"; docs/reference/file-formats.md.
 """
 
 import re

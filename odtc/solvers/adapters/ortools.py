@@ -1,6 +1,6 @@
-"""OR-tools: its MPS import and the SCIP that it bundles, in one thread. CP-SAT's log is read too (--log).
+"""OR-tools: its MPS import and the SCIP that it bundles, in one thread. The log of CP-SAT is read, too (--log).
 
-What it prints: OR-tools source, CpSolverResponseStats and linear_solver/solve.cc.
+Source of the log format: OR-tools source, CpSolverResponseStats and linear_solver/solve.cc.
 """
 
 import re

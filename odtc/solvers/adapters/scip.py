@@ -1,6 +1,6 @@
 """SCIP: its command line, or the shell inside the library of pyscipopt.
 
-What it prints: SCIP documentation, SCIPprintStatus; docs/reference/file-formats.md.
+Source of the log format: SCIP documentation, SCIPprintStatus; docs/reference/file-formats.md.
 """
 
 import re
@@ -28,7 +28,7 @@ STATUS = re.compile(r"^SCIP Status +: .*\[(.+)\]\s*$", re.M)
 
 
 def read_log(text: str) -> Termination | None:
-    """From its last "SCIP Status : problem is solved [optimal solution found]"; a limit other than
-    that of time is `unknown`."""
+    """Return the outcome from the last "SCIP Status : problem is solved [optimal solution found]"; a limit other than
+    the time limit is `unknown`."""
     found = STATUS.findall(text)
     return SCIP.get(found[-1], Termination.UNKNOWN) if found else None

@@ -1,6 +1,6 @@
 """SYMPHONY (COIN-OR): its command line, whose standard output is log and solution at once.
 
-What it prints: SYMPHONY user's manual, master.c (`sym_solve`); docs/reference/file-formats.md.
+Source of the log format: SYMPHONY user's manual, master.c (`sym_solve`); docs/reference/file-formats.md.
 """
 
 import os

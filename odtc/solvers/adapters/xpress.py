@@ -1,6 +1,6 @@
 """FICO Xpress: its console, or the package xpress.
 
-What it prints: Xpress Optimizer reference manual, "Console output"; docs/reference/file-formats.md.
+Source of the log format: Xpress Optimizer reference manual, "Console output"; docs/reference/file-formats.md.
 """
 
 import re
@@ -41,12 +41,12 @@ SOLUTIONS = re.compile(r"Number of solutions found / nodes +: +(\d+) /")
 
 
 def read_log(text: str) -> Termination | None:
-    """From what stands at the end of its search; None if the search has no end in the log."""
+    """Return the outcome from the end of its search; None if the log has no end of a search."""
     if not BANNER.search(text):
         return None
     ends = [at.start() for at in re.finditer(r"^ *\*\*\* Search \w+ \*\*\*", text, re.M)]
     begin = ends[-1] if ends else 0
-    # The reason of a stop stands just above.
+    # The reason of a stop is just above.
     end = "\n".join(text[:begin].splitlines()[-3:]) + "\n" + text[begin:]
     # Of a MIP's log that breaks off, that is said of the relaxation.
     relaxed = not ends and re.search(r"^(?:Mini|Maxi)mizing MI", text, re.M)
@@ -55,7 +55,7 @@ def read_log(text: str) -> Termination | None:
 
 
 def has_point(text: str) -> bool | None:
-    """Whether it found a solution: without one, its solution file holds the linear relaxation.
-    None if the log does not say."""
+    """Return whether it found a solution: without one, its solution file contains the linear relaxation. None if the
+    log does not say."""
     found = SOLUTIONS.findall(text)
     return int(found[-1]) > 0 if found else None

@@ -1,6 +1,5 @@
-"""Solvers that are Python packages without a command line, each given one: `python -m odtc.solvers.drivers NAME …`.
+"""Command lines for solvers that are Python packages without one: `python -m odtc.solvers.drivers NAME …`.
 
-A driver reads the model file with the solver's own reader, solves, writes a solution only if
-there is an incumbent, and ends with one line for odtc. It imports nothing of odtc: what is solved
-is the file, as anyone would read it.
+A driver reads the model file with the reader of the solver, solves, writes a solution only if there is an incumbent,
+and ends with one line for odtc. It imports nothing of odtc, so the solved model is the file as anyone would read it.
 """
