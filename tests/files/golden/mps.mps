@@ -1,5 +1,5 @@
 NAME          flowoct_d2  FREE
-* FlowOCT: max-flow formulation on binary tests
+* FlowOCT: max-flow formulation on binary splits
 * Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations
 * depth 2, 5 rows of data (4 after merging equal ones), target class
 * the root is node 1; rows that satisfy a split of node t go to node 2t + 1, all others to node 2t
