@@ -12,7 +12,8 @@ import os
 import sys
 import time
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +156,31 @@ def for_numba(function: types.FunctionType, called: bool, written_out: bool = Fa
     options |= {"inline": "always"} if written_out else {}
     made = numba.njit(**options)(function)
     compile_now = made._compile_for_args  # what numba calls for types that are new to the function
-    made._compile_for_args = lambda *given, **named: threads.apart(
-        functools.partial(compile_now, *given, **named), check=limit_of_wait()
-    )
+
+    def compiled(*given: Any, **named: Any) -> Any:
+        with _noted():
+            return threads.apart(functools.partial(compile_now, *given, **named), check=limit_of_wait())
+
+    made._compile_for_args = compiled
     return made
+
+
+_begun: list[float] = []  # when each compilation of this process that goes on has begun, of time.monotonic()
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    _begun.append(began := time.monotonic())
+    try:
+        yield
+    finally:
+        _begun.remove(began)
+
+
+def compiling_for() -> float:
+    """The seconds for which this process has been compiling kernels; 0 if it compiles none."""
+    begun = list(_begun)  # another thread may ask
+    return time.monotonic() - begun[0] if begun else 0.0
 
 
 def limit_of_wait() -> Callable[[], None] | None:

@@ -267,21 +267,25 @@ def counting(what: str):
 
 
 class ConsoleReporter:
-    """A Reporter (odtc.workflow.reporting) on stderr: sentences, and a live line while the solver runs."""
+    """A Reporter (odtc.workflow.reporting) on stderr: sentences, and a live line while the solver runs, with the time
+    limit in seconds, if there is one."""
+
+    def __init__(self, limit: float | None = None) -> None:
+        self.limit, self.began = limit, time.monotonic()
 
     def say(self, sentence: str) -> None:
         say(sentence)
 
     @contextmanager
     def reading(self):
-        with live("reading"):
+        with live("reading", self.limit, self.began):
             yield
 
     @contextmanager
     def solving(self, solver):
         from odtc.workflow.solving import Hearing
 
-        with live(solver.label) as progress:
+        with live(solver.label, self.limit, self.began) as progress:
             # The log of a race is each solver's own.
             yield Hearing(progress, None if solver.racers else say_own, hear_racer if solver.racers else None)
 
@@ -298,10 +302,11 @@ def hear_racer(name: str, text: str) -> None:
 
 
 @contextmanager
-def live(solver: str):
-    """A function that takes Progress: a live line on stderr if it is a terminal, which tells the phases of the work
+def live(name: str, limit: float | None = None, began: float | None = None):
+    """A function that takes Progress: a live line on stderr if it is a terminal, which reports the phases of the work
     (odtc.base.phases) until there is one. The rounds of a loop are lines that stay, on any stderr; so are phases that
-    take seconds of any data, if there is no live line."""
+    take seconds of any data, if there is no live line. `limit` is the time limit in seconds, from `began` on (of
+    time.monotonic(), by default now)."""
     if not sys.stderr.isatty():
         with phases.heard(lambda one: say(str(one)) if one.stays else None, beside=True):
             yield lambda progress: say(str(progress.round)) if progress.round else None
@@ -309,27 +314,15 @@ def live(solver: str):
     from rich.live import Live
     from rich.text import Text
 
-    began, last, phase = time.monotonic(), [None], [None]
+    began, last, phase = time.monotonic() if began is None else began, [None], [None]
+    console = _terminal()
 
     def line() -> Text:
-        said = last[0]
-        words = [solver, f"{time.monotonic() - began:.1f} s"]
-        if said is not None:
-            # Before its first relaxation is solved a solver's bound says nothing.
-            known = said.gap is not None and said.gap < 10
-            show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
-            words += [said.phase] if said.phase else []
-            words += [
-                f"incumbent {show(said.incumbent)}",
-                f"bound {show(said.bound) if known else '-'}",
-                f"gap {f'{100 * said.gap:.2f} %' if known else '-'}",
-                f"nodes {show(said.nodes)}",
-            ]
-        elif phase[0] is not None:
-            words += [str(phase[0])]
-        return Text(visible("  ".join(words)))
-
-    console = _terminal()
+        parts = line_parts(name, time.monotonic() - began, limit, last[0], phase[0], being_compiled())
+        line = Text(no_wrap=True, overflow="ellipsis")
+        for at, (words, style) in enumerate(fitted(parts, console.width - 1)):
+            line.append(SEPARATOR if at else "").append(visible(words), style=style)
+        return line
 
     def take(progress) -> None:
         last[0] = progress
@@ -341,6 +334,63 @@ def live(solver: str):
 
     with phases.heard(begins), Live(get_renderable=line, console=console, refresh_per_second=4, transient=True):
         yield take
+
+
+SEPARATOR = " · "
+COMPILING_SHOWN = 0.5  # seconds: kernels that are only loaded from disk take less
+
+
+def line_parts(name: str, seconds: float, limit: float | None, progress, phase, compiling: bool) -> list[tuple]:
+    """The parts of the live line as (text, style, rank): parts of a high rank go first if the line is too long.
+
+    Parameters
+    ----------
+    name : str
+        The command or the solver.
+    seconds, limit : float
+        Seconds that have passed, and the limit, if there is one.
+    progress : Progress or None
+    phase : odtc.base.phases.Phase or None
+        What is at work before there is progress.
+    compiling : bool
+        Whether kernels are being compiled.
+    """
+    passed = f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"
+    clock = f"{passed} s" if limit is None else f"{passed}/{limit:.4g} s"
+    compiled = [("compiling kernels", "yellow", 2)] if compiling else []
+    if progress is None:
+        doing = [] if phase is None else [(str(phase), "", 1)]
+        return [(f"{name} {clock}", "", 0), *doing, *compiled]
+    parts = [(clock, "", 0)]
+    if progress.incumbent is not None:
+        parts.append((f"best {progress.incumbent:.6g}", "green", 0))
+    # Before its first relaxation is solved a solver's bound says nothing.
+    if (gap := progress.gap) is not None and gap < 10:
+        shown = f"{100 * gap:.0f}" if gap >= 0.1 or gap == 0 else f"{100 * gap:.2g}"
+        parts += [(f"bound {progress.bound:.6g}", "cyan", 1), (f"gap {shown} %", "yellow", 1)]
+    done, *doing = progress.phase.split(", ", 1) if progress.phase else [""]
+    parts += [(done, "", 2)] if done else []
+    parts += [(words, "", 5) for words in doing]
+    parts += [] if progress.nodes is None else [(f"{progress.nodes:,} nodes", "", 3)]
+    return [*parts, *compiled, (name, "", 4)]
+
+
+def fitted(parts: list[tuple], width: int) -> list[tuple[str, str]]:
+    """The parts of a live line, as (text, style), that fit into so many columns of a terminal."""
+    from rich.cells import cell_len
+
+    kept = [part for part in parts if part[0]]
+    while len(kept) > 1 and cell_len(SEPARATOR.join(visible(words) for words, *_ in kept)) > width:
+        last = max(range(1, len(kept)), key=lambda at: (kept[at][2], at))
+        kept.pop(last)
+    return [(words, style) for words, style, _ in kept]
+
+
+def being_compiled() -> bool:
+    """Whether kernels are being compiled, in this process or in one apart; what was not imported compiles nothing."""
+    loops, apart = (sys.modules.get(f"odtc.base.{name}") for name in ("compiled_loops", "compile_apart"))
+    here = loops is not None and loops.compiling_for() > COMPILING_SHOWN
+    return here or (apart is not None and apart.goes_on())
 
 
 def at_work(command: str, as_json: bool):

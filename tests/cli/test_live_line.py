@@ -4,10 +4,13 @@ import contextlib
 import io
 import re
 import sys
+import threading
+import time
 
 import pytest
+from rich.cells import cell_len
 
-from odtc.base import phases
+from odtc.base import compiled_loops, phases
 from odtc.cli import console
 from odtc.model.solution import Options, Progress
 from odtc.solvers import log_parser
@@ -124,7 +127,7 @@ def test_a_terminal_shows_that_the_data_is_read_and_that_a_search_goes_on(words,
     monkeypatch.setattr(sys, "stderr", shown)
     assert odtc(command, MONKS / "monks-1.csv", "--depth", 1, *words[1:], folder=tmp_path).code == 0
     text = shown.getvalue()
-    assert 0 <= text.find("reading  0.") < text.find("odtc  0.")
+    assert 0 <= text.find("reading 0.") < max(text.find("odtc 0."), text.find(" s · best "))
 
 
 # Command -> phases that it tells of, in this order.
@@ -182,7 +185,7 @@ def test_a_long_command_tells_its_phases(words, runs):
     left = iter(told)
     for phase in OF_COMMANDS[words]:
         assert any(one.startswith(phase) for one in left), (phase, told)
-    assert not re.search(rf"{words[0]}  [0-9.]+ s", said.out + said.err)  # no terminal
+    assert not re.search(rf"{words[0]} [0-9.]+ s", said.out + said.err)  # no terminal
 
 
 @pytest.mark.parametrize("words", [("inspect", MONKS / "monks-1.csv"), ("verify", "tree"), ("report", "tree")])
@@ -193,19 +196,93 @@ def test_a_terminal_shows_the_phase_and_json_shows_none(words, as_json, runs, mo
     monkeypatch.setattr(sys, "stderr", shown)
     said = odtc(*words, *["--json"] * as_json, folder=runs)
     assert said.code == 0
-    phase = re.search(rf"{words[0]}  [0-9.]+ s  [a-z ]+", shown.getvalue())
+    phase = re.search(rf"{words[0]} [0-9.]+ s · [a-z ]+", shown.getvalue())
     assert (phase is None) == as_json, shown.getvalue()
     assert not as_json or said.facts
-    assert not re.search(rf"{words[0]}  [0-9.]+ s", said.out)
+    assert not re.search(rf"{words[0]} [0-9.]+ s", said.out)
 
 
-def test_what_a_solver_says_takes_the_place_of_the_phase(monkeypatch):
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    with console.live("odtc") as take:
+class Narrow(Terminal):
+    encoding = "utf-8"
+
+
+def shown_by(monkeypatch, progress, *, columns=200, limit=None, **environment) -> str:
+    """What a terminal of so many columns shows of a search."""
+    stream = Narrow()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with console.live("odtc", limit, time.monotonic() - 14.2) as take:
         phases.begin("encoding")
-        take(Progress(1.0, 27.0, 9.0, None))
-    assert "incumbent 27" in shown.getvalue() and "encoding" not in shown.getvalue().split("incumbent")[-1]
+        take(progress)
+    return stream.getvalue()
+
+
+SAID = Progress(14.0, 2886.0, 360.0, None, phase="depth 2 proved, depth 3: 2886, bound 360")
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def lines_of(text: str) -> list[str]:
+    return [line for line in re.split(r"[\r\n]+", CODES.sub("", text)) if "best" in line]
+
+
+def test_the_line_has_time_limit_best_bound_gap_and_what_is_proved(monkeypatch):
+    line = lines_of(shown_by(monkeypatch, SAID, limit=30.0))[-1].strip()
+    assert line.startswith("14/30 s · best 2886 · bound 360 · gap 88 % · depth 2 proved"), line
+    assert "encoding" not in line
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 120, 200])
+def test_the_line_fits_the_terminal(columns, monkeypatch):
+    long = Progress(14.0, 123456.0, 100000.0, 5_000_000, phase="depth 12 proved, " + "界" * 60)
+    for said in (SAID, long):
+        for line in lines_of(shown_by(monkeypatch, said, columns=columns, limit=3600)):
+            assert cell_len(line) < columns, line
+            assert line.startswith("14/3600 s")
+    parts = console.line_parts("odtc", 14.2, 30.0, SAID, None, False)
+    kept = [words for words, _ in console.fitted(parts, 34)]
+    assert kept[:2] == ["14/30 s", "best 2886"] and "odtc" not in kept, "the least important parts go first"
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch):
+    coloured, plain = shown_by(monkeypatch, SAID), shown_by(monkeypatch, SAID, NO_COLOR="1")
+    assert re.search(r"\x1b\[[0-9;]*3[0-9]m", coloured) and not re.search(r"\x1b\[[0-9;]*[34][0-9]m", plain)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    with console.live("odtc") as take:
+        take(SAID)
+    assert pipe.getvalue() == ""
+
+
+def test_the_line_says_that_kernels_are_compiled(monkeypatch):
+    assert "compiling" not in shown_by(monkeypatch, SAID)
+    monkeypatch.setattr(compiled_loops, "compiling_for", lambda: 3.0)
+    assert "compiling kernels" in lines_of(shown_by(monkeypatch, SAID))[-1]
+    words = [words for words, *_ in console.line_parts("verify", 1.0, None, None, phases.Phase("encoding"), True)]
+    assert words == ["verify 1.0 s", "encoding", "compiling kernels"]
+
+
+def test_a_compilation_is_noted_while_it_goes_on():
+    heard = []
+
+    def plain(x):
+        return x + 1
+
+    made = compiled_loops.for_numba(plain, True)
+    seen = threading.Thread(
+        target=lambda: heard.extend(compiled_loops.compiling_for() for _ in iter(ended.is_set, True))
+    )
+    ended = threading.Event()
+    seen.start()
+    assert made(1) == 2
+    ended.set()
+    seen.join()
+    assert max(heard) > 0 and compiled_loops.compiling_for() == 0
 
 
 def test_phases_are_told_to_who_listens_and_to_nobody_else():

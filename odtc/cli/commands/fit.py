@@ -80,6 +80,7 @@ def fit(
     if format:
         FORMATS.get(format)
     spec, sinks = replace(spec, simplify=not no_simplify, confidence=confidence), []
+    reporter = console.ConsoleReporter(spec.solving.time_limit)
 
     def new_sink() -> FileSink:
         sinks.append(
@@ -91,9 +92,9 @@ def fit(
         if confidence is not None:
             from odtc.workflow.constrained.assured_fit import fit_assured
 
-            done = fit_assured(spec, data, confidence, test, new_sink, console.ConsoleReporter())
+            done = fit_assured(spec, data, confidence, test, new_sink, reporter)
         else:
-            done = run(spec, data, test, new_sink(), console.ConsoleReporter())
+            done = run(spec, data, test, new_sink(), reporter)
     except NoSolutionError as problem:
         console.print_no_solution(problem, sinks[-1].files if sinks else [], as_json)
         if certificate and problem.outcome.certified:

@@ -124,7 +124,7 @@ def refit(
         require_writable(path, tree, data, old_data, test)
     for note in [*notes, *read_notes(dataset)]:
         console.say(note)
-    done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter())
+    done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter(spec.solving.time_limit))
     drift = drift_facts(done, before)
     files = []
     if done.chosen.verified:

@@ -67,7 +67,7 @@ def select(
     done = None
     if several:
         left = deadline.limit_left(began, spec.solving.time_limit)
-        done = run(spec.with_solving(time_limit=left), dataset, test, reporter=console.ConsoleReporter())
+        done = run(spec.with_solving(time_limit=left), dataset, test, reporter=console.ConsoleReporter(left))
         part = done.dataset
     else:
         with deadline.within(spec.solving.time_limit), console.counting("clusters") as tell:

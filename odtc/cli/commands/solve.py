@@ -71,7 +71,7 @@ def solve(
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None
     logs = open_logs(stem, solver.racers, written)
-    with listening(console.ConsoleReporter().solving(solver), logs) as hearing:
+    with listening(console.ConsoleReporter(how.time_limit).solving(solver), logs) as hearing:
         show = hearing.progress
         hearing = replace(hearing, progress=lambda said: show(artifacts.in_own_sense(opened.model, said)))
         solution = solving.solve_model(opened.model, how, opened.start, model_file, hearing)
@@ -117,7 +117,7 @@ def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
     for note in solver.notes:
         console.say(note)
     opened = artifacts.open_model(model_file, Path("none"), portfolio_members.solver_names(how.named_solver))
-    with console.ConsoleReporter().solving(solver) as hearing:
+    with console.ConsoleReporter(how.time_limit).solving(solver) as hearing:
         found = solving.solve_model(opened.model.relaxed(), how, hearing=hearing)
     found = artifacts.in_own_sense(opened.model, found)
     console.say_note(found)
