@@ -10,12 +10,13 @@ import typer
 from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
-from odtc.errors import OutputError
+from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec
 
 
 @takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints"), short=True), SPLITTING)
 def certify(
+    context: typer.Context,
     data: DataFile,
     spec,
     lambda_: Annotated[
@@ -45,9 +46,17 @@ def certify(
             "ending.",
         ),
     ] = None,
+    moved: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DATA", help="The data file of a run, if it has moved."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
+    """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks.
+
+    In the place of DATA also the STEM, STEM.run.json or STEM.tree.json of a run that was proved: its certificate is
+    written as STEM.certificate.json.
+    """
     from odtc.base.atomic_write import require_beside, require_writable
     from odtc.base.deadline import limit_left
     from odtc.problem.formulation import FORMULATIONS, Certifies
@@ -55,10 +64,14 @@ def certify(
     from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
     from odtc.workflow.provenance import certifying
+    from odtc.workflow.provenance.certified_later import stem_of_run
 
     began = time.monotonic()
+    if (stem := stem_of_run(data)) is not None:
+        _certify_run(stem, moved, time_limit, began, _named(context), as_json)
+        return
     spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
-    with console.live("reading"):
+    with console.live("reading", time_limit, began):
         problem = pose_run(spec.with_solving(time_limit=time_limit), data)
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
@@ -68,10 +81,43 @@ def certify(
     tree = certifying.tree_beside(path)
     for file in (path, tree):
         require_writable(file, data)
-    with console.live("odtc"):
+    with console.live("odtc", time_limit, began):
         found = certifying.certify(problem, limit_left(began, time_limit), data)
     with interrupts.held(last=True):  # what is found is written and told
         _hand_in(found, path, tree, as_json)
+
+
+def _named(context: typer.Context) -> list[str]:
+    """The options on the command line that are not about a run."""
+    given = [name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")]
+    return sorted(set(given) - {"data", "moved", "time_limit", "as_json"})
+
+
+def _certify_run(
+    stem: str, data: Path | None, time_limit: float | None, began: float, named: list[str], as_json: bool
+) -> None:
+    """Certify a run later, from its files."""
+    from odtc.workflow.provenance.certified_later import certify_later, open_proved
+
+    if named:
+        words = ", ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in named)
+        raise ChoiceError(f"the run {stem} has its settings in its record: leave {words} out")
+    with console.at_work("reading", as_json):
+        run = open_proved(stem, data)
+    if run.seconds is not None and not as_json:
+        console.say(f"the search of the run took {run.seconds:.1f} s; a certificate takes about as long")
+    with console.at_work("certify", as_json):
+        found = certify_later(run, time_limit, began)
+    facts = {"objective": found.objective, "bound": found.bound, "optimal": found.optimal, "checked": found.checked}
+    if as_json:
+        console.print_json(facts | _scope(found.proof) | {"certificate": str(run.path), "files": [str(run.path)]})
+        return
+    print(f"proved optimal, certified: objective {found.objective:.10g}, bound {found.bound:.10g}")
+    print(found)
+    print(
+        f"{run.path}  {run.path.stat().st_size:,} bytes, {_steps(found.proof)}; check it with "
+        f"`odtc verify --certificate {run.path}`"
+    )
 
 
 def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:

@@ -1,0 +1,156 @@
+"""The certificate of a run that was proved, made later from its files: what `odtc certify STEM` does.
+
+The settings come from the record beside the tree, the rows from the data file that it names. The certificate is of the
+tree of the run; it is made by a search of the bound, which takes about as long as that of the run took.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from odtc.base.commit import together
+from odtc.base.deadline import limit_left
+from odtc.base.json_schema import read_object
+from odtc.base.wording import option
+from odtc.errors import CertificateError, ChoiceError, OdtcError, TreeError
+from odtc.model.feasibility import is_close
+from odtc.model.solution import is_proved
+from odtc.problem.formulation import FORMULATIONS, Certifies
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree, read_tree
+from odtc.verification import certificate
+from odtc.workflow import artifacts
+from odtc.workflow.posing import pose_run
+from odtc.workflow.provenance import certifying
+from odtc.workflow.provenance.settings import settings_of
+from odtc.workflow.provenance.without_model import SAME, data_of_tree
+from odtc.workflow.run_record import add_to_run
+
+RECORD, TREE = ".run.json", ".tree.json"
+SOON = 60.0  # seconds of a search that starts without a time limit
+LAMBDA = "lambda"  # the parameter that other formulations share with the one whose search certifies
+
+
+@dataclass(frozen=True)
+class ProvedRun:
+    """A run that was proved: its problem for a certificate, its tree, its data file, what the tree costs, and the
+    seconds that its search took (None if they are not known)."""
+
+    stem: str
+    problem: Problem
+    tree: Tree
+    data: Path
+    objective: float
+    seconds: float | None
+
+    @property
+    def path(self) -> Path:
+        """The file of the certificate."""
+        return Path(self.stem + certificate.SUFFIX)
+
+
+def stem_of_run(given: str | Path) -> str | None:
+    """The stem of the run that a path names: STEM, STEM.run.json or STEM.tree.json; None of any other file."""
+    text = str(given)
+    for ending in (RECORD, TREE):
+        if text.endswith(ending):
+            return text.removesuffix(ending)
+    return text if not Path(text).exists() and Path(text + RECORD).is_file() else None
+
+
+def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
+    """A run that was proved, to be certified.
+
+    Parameters
+    ----------
+    stem : str
+    data : Path or None
+        The data file, if it is no longer where the record says.
+
+    Raises
+    ------
+    TreeError
+        If the tree, its record or its data is not there.
+    ChoiceError
+        If the run was not proved, or no certificate can be of it.
+    """
+    path = Path(stem + TREE)
+    tree, spec = read_tree(path), settings_of(path)
+    if spec is None:
+        raise TreeError(
+            f"expected a record {stem}{RECORD} of the run that left {path}, found none that is of it; `odtc certify "
+            "DATA` searches anew"
+        )
+    record = read_object(f"{stem}{RECORD}", "a run", TreeError)
+    objective, bound = record.get("objective"), record.get("bound")
+    if not is_proved(objective, bound):
+        known = "no bound" if bound is None else f"the bound {bound:.10g}"
+        raise ChoiceError(
+            f"expected a run that proved its tree, got one with {known} for a tree that costs {objective}; fit again "
+            f"with a longer {option('time_limit')}"
+        )
+    data = data or data_of_tree(path)
+    if data is None:
+        raise TreeError(f"the data file of {path} is not there as it was; name it with --data")
+    model = FORMULATIONS.able(Certifies)[0]
+    params = dict(spec.model.params)
+    if spec.model.model != model:
+        if others := sorted(set(params) - {LAMBDA}):
+            raise ChoiceError(f"a certificate knows no {', '.join(others)} of {option('model', spec.model.model)}")
+        params = {LAMBDA: params.get(LAMBDA, 0.0)}
+    if spec.model.select is not None:
+        raise ChoiceError(f"a certificate is of all rows of the file, and {option('select')} left some out")
+    posed = replace(spec.with_model(model=model, params=params, cuts=None), fitting=False)
+    problem = pose_run(posed.with_solving(time_limit=None), data)
+    return ProvedRun(stem, problem, tree, Path(data), objective, record.get("seconds"))
+
+
+def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> certifying.Certificate:
+    """Makes and checks the certificate of a run, and writes it with the word in the record that there is one.
+
+    Parameters
+    ----------
+    run : ProvedRun
+    time_limit : float or None
+        Seconds from `began`, of time.monotonic().
+
+    Raises
+    ------
+    CertificateError
+        If the certificate does not prove the tree of the run.
+    ChoiceError
+        If the search is expected to be long, and there is no limit.
+    """
+    if time_limit is None and (run.seconds or 0.0) > SOON:
+        raise ChoiceError(
+            f"the search of this run took {run.seconds:,.0f} seconds, and its certificate takes about as long; start "
+            f"it with a limit, for example {option('time_limit', round(2 * run.seconds))}"
+        )
+    heap = HeapTree.from_tree(run.tree, run.problem.encoded, run.problem.topology, True, True)
+    paid = run.problem.module.objective(run.problem, heap)
+    if not is_close(paid, run.objective, SAME, unit=0.0):
+        raise CertificateError(f"the tree of the run costs {paid:.10g}, and its record says {run.objective:.10g}")
+    found = certifying.certify(run.problem, limit_left(began, time_limit), run.data)
+    if not found.optimal or paid != found.objective:
+        reached = f"{found.bound:.10g}" if found.bound is not None else "none"
+        raise CertificateError(
+            f"the certificate proves the bound {reached}, and the tree of the run costs {paid:.10g}; allow "
+            f"more time ({option('time_limit')})"
+        )
+    found = _of_tree(found, run.tree, run.problem)
+    with together(run.stem):
+        artifacts.write_certificate(found.facts, run.data, run.path)
+        fit = read_object(f"{run.stem}{RECORD}", "a run", TreeError).get("fit")
+        if fit is not None:
+            add_to_run(run.stem, {"fit": fit | {"certified": True}})
+    return found
+
+
+def _of_tree(found: certifying.Certificate, tree: Tree, problem: Problem) -> certifying.Certificate:
+    """The certificate with the tree of the run in the place of an equally good one, if its check accepts that."""
+    facts = found.facts | {"tree": {key: one for key, one in tree.to_json().items() if key != "labels"}}
+    try:
+        certifying.checks()[facts["schema"]](facts, problem.encoded.dataset)
+    except OdtcError:
+        return found
+    return replace(found, facts=facts)

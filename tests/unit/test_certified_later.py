@@ -1,0 +1,91 @@
+"""`odtc certify STEM`: the certificate of a run that was proved, made from its files."""
+
+import json
+import random
+
+import pytest
+
+import odtc
+from tests.command_line import odtc as command
+
+
+@pytest.fixture
+def folder(tmp_path):
+    draw, lines = random.Random(5), ["x,z,town,y"]
+    for _ in range(80):
+        x, z, town = draw.randrange(30), draw.randrange(20), draw.choice("abc")
+        lines.append(f"{x},{z},{town},{'bad' if (x > 17) != (town == 'a') or draw.random() < 0.1 else 'good'}")
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+RUNS = {
+    "plain": (),
+    "constraints": ("--constraint", "recall[bad] >= 0.8", "--min-leaf-rows", 5),
+    "costs": ("--cost", "bad:good=3,good:bad=1.5"),
+    "penalty": ("--model", "dpflow", "-p", "lambda=0.02"),
+    "a solver": ("--model", "flowoct", "--solver", "highs", "--encoding", "auto:bins=3"),
+    "held out": ("--hold-out", 0.25, "--ignore", "z"),
+}
+
+
+@pytest.mark.parametrize("words", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("ending", ["", ".run.json", ".tree.json"])
+def test_a_proved_run_is_certified_from_its_files(folder, words, ending):
+    fitted = command("fit", "d.csv", "--depth", 1, *words, "-o", "m", "--json", folder=folder)
+    assert fitted.code == 0, fitted.err
+    before = (folder / "m.tree.json").read_bytes()
+    said = command("certify", f"m{ending}", "--json", folder=folder)
+    assert said.code == 0, said.err
+    assert said.facts["objective"] == fitted.facts["objective"] and said.facts["optimal"] and said.facts["checked"]
+    assert (folder / "m.tree.json").read_bytes() == before
+    assert command("verify", "--certificate", "m.certificate.json", folder=folder).code == 0
+    assert command("verify", "m", folder=folder).code == 0
+    facts = json.loads((folder / "m.certificate.json").read_text())
+    assert odtc.Tree.from_json(facts["tree"]).root == odtc.read_tree(folder / "m.tree.json").root
+
+
+def test_a_regression_is_certified_later_too(folder):
+    (folder / "n.csv").write_text("x,y\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40)))
+    words = ("n.csv", "--task", "regression", "--depth", 1, "-o", "m")
+    assert command("fit", *words, folder=folder).code == 0
+    said = command("certify", "m", folder=folder)
+    assert said.code == 0 and "proved optimal, certified" in said.out, said.err
+    assert command("verify", "m", folder=folder).code == 0
+
+
+def edited(path, **fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def test_what_cannot_be_certified_is_a_sentence_that_says_what_to_do(folder):
+    assert command("fit", "d.csv", "--depth", 1, "-o", "m", folder=folder).code == 0
+    record = (folder / "m.run.json").read_text()
+    facts = json.loads(record)
+
+    def refused(*words, **fields):
+        edited(folder / "m.run.json", **fields)
+        said = command("certify", "m", *words, folder=folder)
+        (folder / "m.run.json").write_text(record)
+        assert said.code == 1 and "Traceback" not in said.err and not (folder / "m.certificate.json").exists()
+        return said.err
+
+    assert "leave --depth out" in refused("--depth", 2)
+    assert "proved" in refused(bound=facts["objective"] - 1) and "longer" in refused(bound=None)
+    assert "took 4,000 seconds" in (long := refused(seconds=4000.0)) and "--time-limit 8000" in long
+    lower = facts["objective"] - 1  # a record that claims a better tree than there is
+    assert "its record says" in refused(objective=lower, bound=lower)
+    (folder / "d.csv").rename(folder / "e.csv")
+    assert "--data" in refused()
+    said = command("certify", "m", "--data", "e.csv", folder=folder)
+    assert said.code == 0, said.err
+    (folder / "m.run.json").unlink()
+    said = command("certify", "m.tree.json", folder=folder)
+    assert said.code == 1 and "expected a record m.run.json" in said.err
+
+
+def test_with_a_limit_a_long_run_is_certified(folder):
+    assert command("fit", "d.csv", "--depth", 1, "-o", "m", folder=folder).code == 0
+    edited(folder / "m.run.json", seconds=4000.0)
+    said = command("certify", "m", "--time-limit", 60, folder=folder)
+    assert said.code == 0 and "took 4000.0 s" in said.err, said.err
