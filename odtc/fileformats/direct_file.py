@@ -23,8 +23,8 @@ TRIED = 8  # pieces before a disk is judged
 
 
 class DirectFile(Closed):
-    """A stream that writes to a file just made; `close` writes what is left. Errors of writing are OSErrors of a later
-    `write`, or of `close`."""
+    """A stream that writes to a new file; `close` writes the rest. Errors of writing are OSErrors of a later `write`,
+    or of `close`."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._handle = stream.fileno()
@@ -50,7 +50,7 @@ class DirectFile(Closed):
         return len(view)
 
     def close(self) -> None:
-        """Writes the last piece, which is no multiple of a block, through the cache."""
+        """Write the last piece, which is not a multiple of a block, through the cache."""
         try:
             self._wait()
             self._turn(False)

@@ -18,13 +18,13 @@ BEFORE, BEHIND = "    ", "  "
 
 
 class LabelCards:
-    """The cards of one pattern.
+    """Cards of one pattern, as rows of a table of bytes.
 
     Parameters
     ----------
     pattern : Pattern, of columns
     cost : float64 (lines,), of the columns of each label
-    rows, width : names of all rows, each of `width` bytes, with blanks behind them
+    rows, width : names of all rows, each of `width` bytes, padded with blanks
     goal : the name of the objective, as wide as those of `rows`
     """
 
@@ -56,8 +56,7 @@ class LabelCards:
 
     @property
     def are_narrow(self) -> bool:
-        """Whether all numbers are of at most two characters: others are as wide as the widest of those written with
-        them."""
+        """Return whether all numbers have at most two characters; otherwise all are as wide as the widest."""
         return self._numbers.shape[1] <= len("-1")
 
     def write(
@@ -84,7 +83,7 @@ class LabelCards:
         self._sheet = np.empty((at_once, *self._template.shape), np.uint8)
 
     def _fill(self, begin: int, end: int, names: np.ndarray) -> None:
-        """Makes the first cards of the sheet those of the labels begin .. end - 1."""
+        """Replace the first cards of the sheet by those of the labels begin .. end - 1."""
         sheet, template = self._sheet[: end - begin], self._template
         sheet[:] = template
         strides, at = sheet.strides[:2], len(BEFORE)

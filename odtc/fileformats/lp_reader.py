@@ -1,7 +1,7 @@
-"""CPLEX-LP read: rows, bounds and kinds of columns from arrays of words.
+"""Reader of CPLEX LP files: constraints, bounds and types of variables from arrays of words.
 
-The form is that of the manuals of CPLEX, Gurobi and HiGHS ("LP file format"), which agree on what
-is read here; what docs/reference/file-formats.md says solvers read in different ways without a word is refused.
+The format is that of the manuals of CPLEX, Gurobi and HiGHS ("LP file format"), which agree on everything that is read
+here. Constructs that solvers silently read in different ways (docs/reference/file-formats.md) are refused.
 """
 
 from typing import Any
@@ -158,7 +158,7 @@ class _Reader:
     def _whole_rows(self, found: Tokens, first: bool, last: bool) -> tuple[Tokens, np.ndarray]:
         """(the words up to the last whole row's end, the place of each row's last word)."""
         kinds = np.concatenate([found.kinds, [0, 0]])
-        # The relation before a row's side stands behind a column, that of a range's left side behind a number.
+        # The relation before a constraint's side follows a variable, that of a range's left side follows a number.
         right = np.flatnonzero((found.kinds == RELATION) & (np.concatenate([[0], found.kinds[:-1]]) == NAME))
         closers = right + 1 + (kinds[right + 1] == SIGN)
         missing = kinds[closers] != NUMBER
@@ -233,8 +233,11 @@ class _Reader:
     def _terms(
         self, found: Tokens, expressions: np.ndarray, numbers: np.ndarray, names: np.ndarray | bool = True
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(places of the columns' names, columns, coefficients). `expressions` marks the first words of
-        sums, `numbers` the numbers that are no coefficients, `names` the names that are columns."""
+        """Return (positions of the names of variables, variables, coefficients).
+
+        `expressions` marks the first words of sums, `numbers` the numbers that are not coefficients, `names` the names
+        of variables.
+        """
         kinds = np.concatenate([found.kinds, [0]])
         at = np.flatnonzero((found.kinds == NAME) & names)
         coefficient = (found.kinds == NUMBER) & ~numbers
@@ -271,7 +274,7 @@ class _Reader:
 
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int32)
         matrix = sp.csr_array((values, columns.astype(np.int32), indptr), shape=(n_rows, len(self.columns))).tocsc()
-        # The columns' rows are in order now, so that an entry given twice has itself beside it.
+        # The columns' rows are in order now, so that an entry given twice has a neighbour like itself.
         again = np.flatnonzero(np.diff(matrix.indices) == 0)
         column = np.searchsorted(matrix.indptr, again, "right") - 1
         if (column == np.searchsorted(matrix.indptr, again + 1, "right") - 1).any():

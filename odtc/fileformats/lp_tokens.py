@@ -12,7 +12,7 @@ from odtc.fileformats.model_files import LARGEST
 from odtc.fileformats.text_buffer import IN_NUMBER, Text
 
 NUMBER, NAME, SIGN, RELATION, COLON = 1, 2, 3, 4, 5
-# What each byte is: 0 a blank, else the kind of its word; digits and letters are told apart by word.
+# The type of each byte: 0 a blank, else the type of its word; digits and letters are distinguished by word.
 KIND = np.full(256, NAME, np.uint8)
 KIND[:33] = 0
 for _bytes, _kind in ((b"+-", SIGN), (b"<>=", RELATION), (b":", COLON)):
@@ -22,7 +22,7 @@ IN_DIGITS[list(b"0123456789.")] = True
 LESS, EQUAL, MORE = -1, 0, 1
 RELATIONS = {b"<": LESS, b"<=": LESS, b"=<": LESS, b"=": EQUAL, b">": MORE, b">=": MORE, b"=>": MORE}
 
-# Titles of sections, in any case, first on their line; alone there, or with a blank behind.
+# Titles of sections, in any case, first on their line; followed by nothing or by a blank.
 TITLES = {
     "minimize": rb"minimi[sz]e|minimum|min",
     "maximize": rb"maximi[sz]e|maximum|max",
@@ -174,7 +174,7 @@ def _join_exponents(codes: np.ndarray, kinds: np.ndarray) -> None:
 def _split_coefficients(
     text: Text, starts: np.ndarray, lengths: np.ndarray, kinds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """3x is 3 times x, as when blanks stand between."""
+    """Split 3x into 3 and x, as if there were a blank between them."""
     long = np.flatnonzero((kinds == NUMBER) & (lengths > 1))
     # A decimal ends in a digit or a point, and nearly every name behind a coefficient holds other letters.
     odd = np.zeros(len(long), bool)
@@ -224,7 +224,7 @@ def bound_lines(text: Text, begin: int, end: int) -> list[tuple[str, np.ndarray,
     free = free[text.equals(found.starts[first[free] + 1], found.lengths[first[free] + 1], b"free")]
     known = mask(len(shape), free)
     parts = [("lower", first[free], np.full(len(free), -np.inf)), ("upper", first[free], np.full(len(free), np.inf))]
-    # (shape, place of the column, of the relation, of the number, whether the number stands left)
+    # (shape, position of the variable, of the relation, of the number, whether the number is left)
     for kinds, column, relation, number, left in (
         ((NAME, RELATION, NUMBER), 0, 1, 2, False),
         ((NUMBER, RELATION, NAME), 2, 1, 0, True),

@@ -1,12 +1,11 @@
-"""What a model file format is (`ModelFormat`): one module of odtc.fileformats.models each.
+"""Formats of model files (`ModelFormat`): one module of odtc.fileformats.models each.
 
-All stay in the subset that every solver reads alike (docs/reference/file-formats.md): minimise, bounds of every
-column, the objective's constant as a fixed column, no ranges, names of letters, digits and _.
-They read more: whatever has one meaning (docs/reference/file-formats.md), and refuse what solvers read in
-different ways.
+All formats stay in the subset that every solver reads alike (docs/reference/file-formats.md): minimisation, bounds for
+every variable, the constant of the objective as a fixed variable, no ranges, names of letters, digits and _. They read
+more, namely everything with one meaning, and refuse constructs that solvers read in different ways.
 
-Lines are made as tables of bytes, one fixed width a table: gathering rows of a table is what
-numpy does at memory speed, and it makes aligned files.
+Lines are built as tables of bytes with a fixed width per table, because numpy gathers rows of a table at the speed of
+memory and the files become aligned.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ from odtc.model.points import name_list
 
 
 class ModelFormat(Protocol):
-    """What a format of model files defines."""
+    """Functions and constants that a format of model files defines."""
 
     NAME: str
     SUFFIX: str  # the ending of its files, ".mps"
@@ -70,13 +69,13 @@ FORMATS = Registry(
 
 
 def names_in_file(model: Model, holds: Callable[[str], bool]) -> list[str]:
-    """What a file calls the columns of a model: fixed MPS has names of its own.
+    """Return the names of the variables of a model in a file: fixed MPS has names of its own.
 
     Parameters
     ----------
     model : Model
     holds : function of str
-        Whether a column of the file has this name.
+        Whether a variable of the file has this name.
 
     Returns
     -------
@@ -107,7 +106,8 @@ PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"P
 
 
 def identity_words(model: Model, file: bool = False) -> str:
-    """The text of the comment that names a model; with `file` also that of the model file. "" if it has no identity."""
+    """Return the text of the comment that identifies a model; with `file` also the model file. "" if it has no
+    identity."""
     if not model.identity:
         return ""
     return f"odtc model {model.identity}" + (f" file {model.content}" if file and model.content else "")
@@ -150,7 +150,7 @@ def identity_in(data: bytes) -> tuple[str, str]:
 
 
 class _Hashed:
-    """A binary stream that hashes what is written to it."""
+    """A binary stream that hashes everything written to it."""
 
     def __init__(self, stream: ByteStream, digest: Any) -> None:
         self.stream, self.digest = stream, digest
@@ -228,7 +228,7 @@ def row_sections(model: Model, cuts: bool) -> list[tuple[str, list[Any]]]:
 
 
 def read_model(path: str | Path) -> Model:
-    """The model of a file: free or fixed MPS or LP, also compressed by gzip. Its content tells the format.
+    """Read a model from a file: free or fixed MPS or LP, also compressed by gzip. The content determines the format.
 
     Parameters
     ----------
@@ -237,12 +237,12 @@ def read_model(path: str | Path) -> Model:
     Returns
     -------
     Model
-        Its blocks are named by the words of the file; `identity` is that of the comment in the file, if there is one.
+        Its blocks have the names of the file; `identity` comes from the comment in the file, if there is one.
 
     Raises
     ------
     ModelError
-        If the file is no such model; the message names the line.
+        If the file is not such a model; the message names the line.
     """
     path = Path(path)
     expect_settled(path)
@@ -274,7 +274,7 @@ def _parsed(data: bytes, name: str) -> Model:
     try:
         return FORMATS.get("mps").read(data, name)
     except ModelError as as_free:
-        # Names with blanks are only told apart in the columns of the fixed form.
+        # Names with blanks can only be distinguished in the columns of the fixed form.
         try:
             return FORMATS.get("fixed-mps").read(data, name)
         except ModelError:
@@ -282,7 +282,7 @@ def _parsed(data: bytes, name: str) -> Model:
 
 
 def form_of(data: bytes, name: str) -> str:
-    """The format of a model file by what it holds: "lp", "mps" or "fixed-mps". Raises ModelError."""
+    """Return the format of a model file by its content: "lp", "mps" or "fixed-mps". Raises ModelError."""
     kind = _kind(data, name)
     return "fixed-mps" if kind == "mps" and not FREE_NAME.search(data, 0, 1 << 16) else kind
 
@@ -324,8 +324,10 @@ def name_table(blocks: Sequence[Block | NamedBlock], end: str = "", wide: int = 
 
 
 def names_by_part(blocks: Sequence[Block | NamedBlock]) -> Callable[[int, int], np.ndarray]:
-    """A function of (begin, end), places within one block, that gives their names as `name_table` does: they are made
-    when they are asked for, so that nobody holds all of them."""
+    """Return a function of (begin, end), positions within one block, that returns their names as `name_table` does.
+
+    Names are made when they are needed, so that they are never all in memory.
+    """
     widest = max((block.width for block in blocks), default=1)
     starts = np.array([block.start for block in blocks], np.int64)
 

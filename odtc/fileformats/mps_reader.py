@@ -1,7 +1,7 @@
-"""MPS read: the cards of each section as arrays of words, then the model they say.
+"""Reader of MPS files: the cards of each section as arrays of words, then the model.
 
-The form is that of the manuals of HiGHS, CPLEX and Gurobi ("MPS file format"). What solvers are
-known to read in different ways without a word (docs/reference/file-formats.md) is refused in a sentence.
+The format is that of the manuals of HiGHS, CPLEX and Gurobi ("MPS file format"). Constructs that solvers silently read
+in different ways (docs/reference/file-formats.md) are refused in a sentence.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from odtc.fileformats.text_buffer import Entries, Names, Text, cut_names
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 
-DROPPED, COST = -2, -1  # rows that are no rows of the model
+DROPPED, COST = -2, -1  # rows that are not constraints of the model
 SET_LOWER, SET_UPPER = ("LO", "LI", "FX", "FR", "MI", "BV"), ("UP", "UI", "FX", "FR", "PL", "BV")
 NUMBERLESS = ("FR", "MI", "PL", "BV")
 KINDS = tuple(dict.fromkeys(SET_LOWER + SET_UPPER))

@@ -17,7 +17,7 @@ from odtc.fileformats.text_buffer import Text
 
 CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
 
-# Number of words on a free card -> their fields, from 0. The set may be left out if counting tells.
+# Number of words on a free card -> their fields, from 0. The set may be left out if the count decides.
 _PAIRS = {3: (1, 2, 3), 5: (1, 2, 3, 4, 5)}
 SHAPES = {
     "ROWS": {2: (0, 1)},
@@ -95,7 +95,7 @@ def title(text: Text, found: Found) -> str:
 
 # OBJSENSE MAX, or MAX on the next card; likewise OBJNAME row
 def section_word(text: Text, found: Found, section: str) -> tuple[str, int] | None:
-    """(the one word of this section, its place), None if there is no such section."""
+    """Return (the only word of this section, its position), None if there is no such section."""
     if section not in found:
         return None
     begin, end, words = found[section]
@@ -230,7 +230,7 @@ def _fixed(text: Text, section: str, shapes: Shapes, begin: int, end: int) -> tu
 
 
 def _numberless(section: str) -> list[int]:
-    """In BOUNDS the fields kind, set and column may stand without a number (FR, MI, PL, BV)."""
+    """Return the cards without a number: in BOUNDS, type, set and variable may have none (FR, MI, PL, BV)."""
     return [0b111] if section == "BOUNDS" else []
 
 

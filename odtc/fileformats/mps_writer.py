@@ -78,7 +78,7 @@ def write(
         if block := starts.pop(begin, None):
             ends = np.vstack([column_names(at, at + 1) for at in (begin, block.stop - 1)])
             stream.write(block_comment(model, block, ends, "*"))
-        # A marker stands wherever whole and continuous columns meet.
+        # A marker is written wherever integer and continuous variables meet.
         flags = vectors.part(model, "integrality", begin, end).astype(bool)
         changes = np.flatnonzero(np.diff(flags)) + 1
         if shared is None and isinstance(part, MovedEntries) and not changes.size and flags[0] == integer:

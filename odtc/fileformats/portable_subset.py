@@ -37,7 +37,7 @@ def portable(model: Model) -> Model:
 
 
 def _made_so(model: Model) -> tuple[Model, list[str]]:
-    """(the model in the subset, what of it was not, in words)."""
+    """Return (the model in the subset, the parts that were not, in words)."""
     words = []
     if model.offset:
         model = replace(model, offset=0.0, matrix=model.A)
@@ -105,8 +105,8 @@ def _named(blocks: Sequence[Block | NamedBlock]) -> bool:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model's file is: its form ("mps", "lp", "fixed-mps"), whether it is gzip, whether it has
-    sections for cuts, and what in it is not as odtc writes it, in words ("" if there is nothing)."""
+    """Facts of a model file: its form ("mps", "lp", "fixed-mps"), whether it is gzip, whether it has sections for
+    cuts, and the differences from a file that odtc writes, in words ("" if there are none)."""
 
     form: str
     packed: bool
@@ -140,8 +140,8 @@ class _Differs(Exception):
 
 
 class _Compared:
-    """A stream that takes a text and stops the writer if it is not that of a file, but for what
-    `squeezed` takes from both."""
+    """A stream that compares a text with a file and stops the writer at a difference, apart from the parts that
+    `squeezed` removes from both."""
 
     def __init__(self, data: bytes, squeezed: Callable[[bytes], bytes]) -> None:
         self.squeezed, self.text = squeezed, squeezed(COMMENT.sub(b"", data.rstrip()))

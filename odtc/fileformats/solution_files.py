@@ -1,7 +1,7 @@
-"""What a format of points is: named values to text and back, one module of odtc.fileformats.solutions each.
+"""Formats of points: named values to text and back, one module of odtc.fileformats.solutions each.
 
-A format that solvers only write is no WrittenPoints, one that they only read no ReadPoints.
-A solution file is recognised by what stands in it, never by its name.
+A format that only solvers write does not have WrittenPoints, and one that they only read does not have ReadPoints. A
+solution file is recognised by its content, never by its name.
 """
 
 import re
@@ -32,7 +32,7 @@ from odtc.model.solution import NO_POINT, Termination
 
 
 class PointFormat(Protocol):
-    """What every format of points defines."""
+    """Functions and constants that every format of points defines."""
 
     NAME: str
     SUFFIX: str  # the ending of its files, ".sol"
@@ -44,7 +44,7 @@ class ReadPoints(Protocol):
 
     @abstractmethod
     def matches(self, head: bytes) -> bool:
-        """Whether a file that begins with these bytes is of the format."""
+        """Return whether a file that begins with these bytes has the format."""
         ...
 
     @abstractmethod
@@ -90,17 +90,19 @@ MARK = re.compile(rb"# odtc model [0-9a-f]{64} file [0-9a-f]{64}\n\Z")
 HEAD = 4096  # bytes by which a file is recognised
 MEMORY = 11  # bytes that are held for a byte of a solution: 700 MB of short lines took 7.5 GB
 
-# With these, what stands in a file is no solution: the last basis, a ray, or the linear relaxation.
+# With these, the content of a file is not a solution: the last basis, a ray, or the linear relaxation.
 NO_SOLUTION = {*NO_POINT, Termination.ERROR}
 
 
 @dataclass(frozen=True)
 class RawPoint:
-    """What a file says: `values` is float64 of shape (names,), or None if it holds no point;
-    `names` is None if the file has none: the values are then in the order of the model's columns.
-    `n_columns` is the number of columns the file announces, if it does, `termination` None if
-    the file does not say how the solver ended; with `within_gap` it calls optimal what it did not
-    prove to be."""
+    """Content of a solution file.
+
+    `values` is float64 of shape (names,), or None if there is no point. `names` is None if the file has none: the
+    values are then in the order of the model. `n_columns` is the number of variables that the file announces, if it
+    does. `termination` is None if the file does not say how the solver ended; with `within_gap`, it calls a solution
+    optimal that was proved only within a gap.
+    """
 
     format: str
     names: Words | list[str] | None
@@ -130,7 +132,7 @@ class RawPoint:
         return align(blocks, self.names, self.values)
 
     def under(self, termination: Termination | None, has_point: bool | None = None) -> "RawPoint":
-        """The same under what the log says of the end and of whether there is a point."""
+        """Return the same point with the facts of the log: how the solver ended, and whether there is a point."""
         termination = self.termination or termination
         if termination in NO_SOLUTION or has_point is False:
             return replace(self, names=None, values=None, termination=termination, objective=None)
@@ -263,7 +265,7 @@ def write_point(
 
 
 def number(word: str | bytes) -> float:
-    """The objective that a file states; raises SolutionError if it is no finite number."""
+    """Return the objective that a file states; raises SolutionError if it is not a finite number."""
     word = word.decode("utf-8", "replace") if isinstance(word, bytes) else word
     try:
         value = float(word)

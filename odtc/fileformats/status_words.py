@@ -1,7 +1,7 @@
-"""The words by which solvers say how a run ended: those that stand in a file and in a log alike, once.
+"""Words by which solvers report how a run ended, for words that files and logs share.
 
-All are in lower case. Reading is forgiving of what a solver does not say (`unknown`), never of what
-it says: within a gap, "optimal" is told apart by WITHIN_GAP of the solver and of the point format.
+All are in lower case. If a solver does not report something, the status is `unknown`. "Optimal" within a gap is
+distinguished by WITHIN_GAP of the solver and of the point format.
 """
 
 from odtc.model.solution import Termination

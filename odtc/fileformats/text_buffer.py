@@ -59,14 +59,14 @@ class Text:
         return tuple(found)
 
     def error(self, place: int, expected: str, came: str | None = None) -> ModelError:
-        """The ModelError for a place in the text: its line, what was expected, what came."""
+        """Return the ModelError for a position in the text: its line, what was expected, what was found."""
         line = self.bytes.count(b"\n", 0, max(0, min(int(place), self.size))) + 1
         if came is not None and len(came) > 60:
             came = came[:57] + "..."
         return ModelError(f"{self.name}, line {line}: {expected}" + ("" if came is None else f", got {came!r}"))
 
     def same(self, starts: np.ndarray, others: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Whether the bytes at `starts` and at `others` agree for these lengths; bool per word."""
+        """Return whether the bytes at `starts` and at `others` agree for these lengths; bool per word."""
         equal = np.ones(len(starts), bool)
         for live, part, mask in _eights(lengths):
             equal[live] &= ((self.windows[starts[live] + part] ^ self.windows[others[live] + part]) & mask) == 0
@@ -81,7 +81,7 @@ class Text:
         return h
 
     def equals(self, starts: np.ndarray, lengths: np.ndarray, word: bytes) -> np.ndarray:
-        """Whether each word is this one of at most eight bytes, in either case of its letters."""
+        """Return whether each word is this word of at most eight bytes, in upper or lower case."""
         folded = self.windows[starts] & MASK[np.minimum(lengths, 8)]
         wanted = np.frombuffer(word.lower().ljust(8, b"\0"), "<u8")[0]
         letters = np.frombuffer(bytes(32 if chr(c).isalpha() else 0 for c in word).ljust(8, b"\0"), "<u8")[0]
@@ -105,7 +105,7 @@ class Text:
         return values
 
     def _numbers(self, starts: np.ndarray, lengths: np.ndarray, infinite: bool) -> tuple[np.ndarray, int | None]:
-        """(values, the first word that is no number or None)."""
+        """Return (values, the first word that is not a number, or None)."""
         values = np.empty(len(starts))
         first = self.codes[starts]
         digit = self.codes[starts + lengths - 1] - np.uint8(ord("0"))  # most numbers are 1, -1 or another digit

@@ -38,7 +38,7 @@ def read(data: bytes, name: str) -> Model:
 
 
 def renamed(model: Model) -> Model:
-    """The model under the names it has in the file: what a start for that file must be written in."""
+    """Return the model with the names of the file, in which a start for that file must be written."""
 
     def named(count: int, letter: str) -> tuple[NamedBlock, ...]:
         table = fixed_names(count, letter)

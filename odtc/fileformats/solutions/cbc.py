@@ -76,7 +76,8 @@ def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Terminat
 
 
 def _first_column(index: np.ndarray) -> int:
-    """The line at which the columns begin: if the rows come first, 0 ... m - 1, that of the second 0."""
+    """Return the line at which the columns begin: if the rows 0 … m - 1 come first, it is the second line with number
+    0."""
     again = np.flatnonzero(index == 0)
     if len(again) < 2:
         if len(np.unique(index)) < len(index):

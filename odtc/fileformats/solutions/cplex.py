@@ -110,7 +110,7 @@ def read(data: bytes) -> RawPoint:
 
 
 def _ordered(attributes: list[str]) -> list[str]:
-    """The name and the value of a variable, whatever stands between and in which order."""
+    """Return the name and the value of a variable, in whichever order and with whatever between them."""
     named = dict(zip(attributes[0::2], attributes[1::2]))
     if "name" not in named or "value" not in named:
         got = " ".join(attributes)[:60]

@@ -38,7 +38,7 @@ HEADER = re.compile(
 )
 COLUMNS = re.compile(rb"^ +No\. Column name .*\n[- ]+\n", re.M)
 
-# What stands before the value: the star of an integer column, or the status of a column of a basis (b, nl, nu, nf, ns).
+# The mark before the value: the star of an integer column, or the status of a column of a basis (b, nl, nu, nf, ns).
 MARKS = np.frombuffer(b"*BN", np.uint8)
 
 

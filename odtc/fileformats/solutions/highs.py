@@ -1,6 +1,6 @@
-"""The raw solution file of HiGHS (style 0), and its sparse form (style 4) in reading.
+"""The raw solution file of HiGHS (style 0), and its sparse form (style 4) for reading.
 
-HiGHS documentation, "writeSolution"; what it takes as a MIP start: docs/reference/file-formats.md.
+Source: HiGHS documentation, "writeSolution"; its MIP starts: docs/reference/file-formats.md.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The sparse solution file of HiGHS (style 4): only what is not 0. It is read by `highs`.
+"""The sparse solution file of HiGHS (style 4): only nonzero values. It is read by `highs`.
 
-HiGHS documentation, "writeSolution"; docs/reference/file-formats.md.
-Lines `name value index` follow a negative number of columns.
+Source: HiGHS documentation, "writeSolution"; docs/reference/file-formats.md. Lines `name value index` follow a
+negative number of columns.
 """
 
 import numpy as np

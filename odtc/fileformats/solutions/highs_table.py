@@ -1,6 +1,6 @@
-"""The readable solution file of HiGHS (style 1): a table of columns and one of rows, six digits.
+"""The readable solution file of HiGHS (style 1): a table of columns and a table of rows, with six digits.
 
-HiGHS documentation, "writeSolution". Its styles 2 and 3 are those of GLPK.
+Source: HiGHS documentation, "writeSolution". Its styles 2 and 3 are those of GLPK.
 """
 
 import re
@@ -31,7 +31,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is no such table, is cut off, or a line is not one of the table."""
+    """Read the table. Raises SolutionError if the file is not such a table, is cut off, or has another line."""
     header = HEADER.match(data)
     if header is None:
         raise SolutionError("expected a table that begins with 'Columns' and the line of its heads; write it again")

@@ -24,7 +24,7 @@ SUMMARY = "one 'name value' a line (Gurobi, COPT, cuOpt; SCIP starts)"
 COMMENTS = re.compile(rb"(?:[ \t]*(?:#.*)?\n)*")
 COMMENT = re.compile(rb"^[ \t]*#.*$", re.M)
 OBJECTIVE = re.compile(rb"^#[ \t]*Objective value[ \t]*[=:]?[ \t]*(\S+)", re.M | re.I)
-# The line "# Status:", which cuOpt alone writes.
+# The line "# Status:", which only cuOpt writes.
 WORD = re.compile(rb"^#[ \t]*Status[ \t]*[=:][ \t]*(\S[^\n]*)", re.M | re.I)
 LINE = re.compile(rb"\s*\S+[ \t]+[-+]?(\d|\.\d|inf|nan)\S*[ \t]*\n?\Z", re.I)
 

@@ -33,7 +33,7 @@ def read(data: bytes) -> RawPoint:
     header = VALUES.search(data)
     if not header and ZERO.search(data) and (cost := COST.search(data)):
         return RawPoint(NAME, [], np.zeros(0), status, number(cost[1]))
-    if status in NO_POINT:  # said in the box alone
+    if status in NO_POINT:  # reported only in the box
         return RawPoint(NAME, None, None, status)
     if not header:
         if not re.search(rb"^(No Solution Found|The problem is \w+!) *\n", data, re.M):

@@ -1,7 +1,7 @@
 """The .slx file of Xpress, solution and start: ` C name value` between NAME and ENDATA.
 
-Xpress Optimizer reference manual, writeSlxSol and readSlxSol. It holds no status, and if the
-search found nothing it holds the linear relaxation: only the log tells (`has_point` of the solver).
+Source: Xpress Optimizer reference manual, writeSlxSol and readSlxSol. It has no status, and if the search found
+nothing it contains the linear relaxation: only the log shows this (`has_point` of the solver).
 """
 
 import re

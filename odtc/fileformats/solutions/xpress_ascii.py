@@ -1,7 +1,7 @@
 """The .asc file of Xpress (writeSol): a table with commas, rows first, then the columns.
 
-Xpress Optimizer reference manual, "ASCII solution files". The letter of the status stands in the .hdr
-file beside it; here, as in .slx, only the log tells whether there is a solution.
+Source: Xpress Optimizer reference manual, "ASCII solution files". The letter of the status is in the .hdr file next to
+it; here, as in .slx, only the log shows whether there is a solution.
 """
 
 import re
@@ -42,7 +42,7 @@ def read(data: bytes) -> RawPoint:
     value_end = commas[which]
     whole = (buffer[name - 1] == ord(",")) & (buffer[basis_end + 1] == ord(","))
     whole &= (kind_end == kind + 2) & (value_end < ends)
-    if not (begins < name).all():  # no place at all: the quote stands first in its line
+    if not (begins < name).all():  # no position at all: the quote is first in its line
         raise damaged_file()
     places = _trimmed(buffer, begins, name - 1).numbers("the places")
     if not whole.all() or not np.array_equal(places, np.arange(1, len(ends) + 1)):
