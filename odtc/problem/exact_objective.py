@@ -72,10 +72,12 @@ class ExactObjective:
     ----------
     unit : Fraction
         Every objective is a whole multiple of it.
+    of_loss, of_node : Fraction
+        The penalty of a unit of loss, and of a branch node.
     """
 
     def __init__(self, problem: Problem, losses: WholeLosses, of_loss: Fraction, of_node: Fraction):
-        self.problem, self._losses = problem, losses
+        self.problem, self._losses, self.of_loss, self.of_node = problem, losses, of_loss, of_node
         parts = [of_loss * losses.unit, of_node]
         below = lcm(*(part.denominator for part in parts))
         self.unit = Fraction(gcd(*(int(part * below) for part in parts)), below)

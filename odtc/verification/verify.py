@@ -373,6 +373,8 @@ def supported(model: Model, solution: Solution) -> Solution:
         return solution
     if (solution.termination not in claims and solution.bound is None) or UNSUPPORTED in solution.message:
         return solution
+    if solution.proved_by:  # by the compiler's own search
+        return solution
     largest = float(np.abs(model.c).max(initial=0.0))
     slack = TOLERANCE * max(1.0, largest, abs(solution.bound or 0.0))
     if not (why := _too_near(problem, slack, solution.termination == Termination.INFEASIBLE)):

@@ -139,7 +139,8 @@ def decode(
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
-        own = "" if solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound) else COMPILER
+        by_solver = solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound)
+        own = solution.proved_by if by_solver else COMPILER
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
     elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
@@ -252,15 +253,16 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     withdrawn = solution.termination == Termination.UNKNOWN
     seconds = max(A_MOMENT, min(SECONDS, solution.seconds or 0.0)) if withdrawn else A_MOMENT
     again = search_again(problem, None, seconds, in_hand=True)
-    trees = [tree for _, tree in (*again.trees, *greedy(problem))]
-    ranked = _cheapest_first(problem, trees if own is None else [own, *trees])
+    trees = [own, *(tree for _, tree in again.trees), again.heap, *(tree for _, tree in greedy(problem))]
+    ranked = _cheapest_first(problem, [tree for tree in trees if tree is not None])
     if not ranked and again.infeasible:
         return replace(solution, termination=Termination.INFEASIBLE, bound=None, solver=COMPILER, message=""), None
     if not ranked:
         return solution, None
     best = ranked[0]
     paid = tree_cost(problem, best)
-    bound = settled_bound(problem, again.bound, paid)
+    is_least = again.least is not None and comparable_cost(problem, best) <= again.least
+    bound = paid if is_least else settled_bound(problem, again.bound, paid)
     said = [solution.message]
     if best is not own:
         said.append(OWN_TREE)
@@ -276,7 +278,9 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
 def _cheapest_first(problem: Problem, trees: Sequence[HeapTree]) -> list[HeapTree]:
     """Return the trees of the formulation that keep the constraints, by their exact costs; of equal ones, or if they
     cannot be compared, the first is the first of `trees`."""
-    kept = [tree for tree in trees if not broken(problem, tree) and tree_cost(problem, tree) is not None]
+    least = problem.module.least_rows(problem)
+    kept = [tree for tree in trees if tree.fewest_rows(problem.encoded) >= least and not broken(problem, tree)]
+    kept = [tree for tree in kept if tree_cost(problem, tree) is not None]
     with suppress(ArithmeticError):
         return sorted(kept, key=partial(comparable_cost, problem))
     return kept

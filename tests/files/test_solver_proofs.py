@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.problem.exact_objective import exact_cost
 from odtc.solvers.solver import find_solver, version
 from tests.command_line import odtc as command
 
@@ -75,3 +76,26 @@ def test_a_tree_that_the_model_has_no_point_for_is_verified_and_decoded(tmp_path
     assert command("verify", "m", folder=tmp_path).code == 0
     again = command("decode", "m.sol", folder=tmp_path)
     assert "proved optimal" in again.out and (tmp_path / "m.tree.json").read_text() == tree
+
+
+MIXED = {
+    "flowoct": ({"params": {"lambda": "0.1"}}, "1e15"),
+    "bendersoct": ({"class_weight": "p=0.30000000000000004,n=0.7"}, "2"),
+    "binoct": ({"cost": "p:n=0.009908500224996643,n:p=586.2068298986092"}, "1"),
+    "dpflow": ({"params": {"lambda": "1e-9"}}, "10000000000.375"),
+    "cg": ({}, "1e14"),
+}
+
+
+@pytest.mark.parametrize("model", MIXED)
+def test_weights_of_any_size_are_proved_by_the_compiler(tmp_path, model):
+    """The tree of dpflow without a solver has a proof of its own, in exact numbers."""
+    more, huge = MIXED[model]
+    cells = zip([3, 1, 2, 2, 0, 1, 3], [1, 1, 0, 2, 2, 0, 2], ["0.1", huge, "0.2", repr(0.1 + 0.2), "7", "3", "0.5"])
+    text = "a,b,w,y\n" + "".join(f"{a},{b},{w},{'pnppnpn'[at]}\n" for at, (a, b, w) in enumerate(cells))
+    (tmp_path / "data.csv").write_text(text)
+    how = {"depth": 2, "weights": "w", "target": "y"} | more
+    done = odtc.fit(tmp_path / "data.csv", model=model, solver="highs", **how)
+    alone = odtc.fit(tmp_path / "data.csv", model="dpflow", **how)
+    assert done.verified and done.proved and alone.proved, done.claim
+    assert len({exact_cost(alone.problem, one.decoded.heap) for one in (done, alone)}) == 1

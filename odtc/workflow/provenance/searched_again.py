@@ -6,14 +6,15 @@ smaller) can be written by anybody. `odtc verify` searches again, and calls the 
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from odtc.base import deadline, phases
 from odtc.base.wording import command, option
-from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
-from odtc.problem.exact_objective import settled_bound
+from odtc.problem.exact_objective import exact_cost, exact_objective, settled_bound
 from odtc.problem.formulation import Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -54,6 +55,10 @@ class SearchedAgain:
         (leaves, columns) of its tree as it is written, as far as it is proved to have the fewest.
     infeasible : bool
         Whether it proved that no tree satisfies the constraints.
+    least : Fraction, LogSum or None
+        What no tree of the run costs less than, as of `comparable_cost`, if the search ended with an exact proof.
+    heap : HeapTree or None
+        The best tree that it met, which may have fewer rows in a leaf than the run allows.
     """
 
     problem: Problem
@@ -62,6 +67,8 @@ class SearchedAgain:
     certified: bool = False
     size: tuple[int, ...] = ()
     infeasible: bool = False
+    least: Any = None
+    heap: HeapTree | None = None
 
     def derived(self, done: Fit) -> list[str]:
         """The keys of a run's figures that it derives again, of those that are a run's word without it."""
@@ -152,6 +159,9 @@ def search_again(
         problem, max(least_objective(problem), sum(least_prices(problem)) * bound if posed is not problem else bound)
     )
     written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
+    again = replace(again, heap=found.heap)
+    if found.proved and not found.off and found.heap is not None:
+        again = replace(again, least=_in_costs_of(problem, posed, exact_cost(posed, found.heap)))
     try:
         met = None if written is None else own_tree(problem, written)
     except (ChoiceError, TreeError):
@@ -219,18 +229,30 @@ def least_prices(problem: Problem) -> tuple[float, float]:
     return (loss, branch) if math.isclose(paid, loss * lost, rel_tol=1e-9) else (0.0, 0.0)
 
 
+def _in_costs_of(problem: Problem, posed: Problem, least: Any) -> Any:
+    """Return a cost of a problem that is searched in the place of another in costs of the other; None if it is not in
+    a fixed proportion to them."""
+    if posed is problem or least is None:
+        return least
+    (exact, other) = exact_objective(problem), exact_objective(posed)
+    if exact is None or other is None or exact.of_loss * other.of_node != exact.of_node * other.of_loss:
+        return None
+    return least * exact.of_loss / other.of_loss
+
+
 def _searched_problem(problem: Problem) -> Problem | None:
     """The problem whose search bounds the trees of a run: its own, or one with all trees over the tests, at the same
     prices; None if there is none, as of hyperplanes."""
     if searches(problem):
         return problem
     module, encoded = problem.module, problem.encoded
-    if module.BEYOND or encoded.task != CLASSIFICATION:
+    if module.BEYOND or TASKS.get(encoded.task).MOMENTS:
         return None
     loss, branch = least_prices(problem)
     if not loss:
         return None
-    params = parse_params(SEARCH, {"lambda": branch / (loss + branch)})
+    share = getattr(problem.params, "lambda_", branch / (loss + branch))
+    params = parse_params(SEARCH, {"lambda": share})
     plain = Problem(encoded, problem.topology, SEARCH, params)
     kept = replace(plain, constraints=problem.constraints)
     return next((one for one in (kept, plain) if searches(one)), None)
