@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import ExactCosts, ExactLeaves
+from odtc.algorithms.moments.exact_costs import ExactLeaves
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.whole_numbers.of_any_size import nearest_floats
@@ -227,8 +227,8 @@ def exact_costs(encoded: Encoded) -> ExactLeaves | None:
 
 def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:
     """Return the costs of leaves that hold the encoded rows of a part each, of the parts of the rows, int64 (rows,), of
-    a task with MOMENTS: as Fractions if the task has the numbers of the rows and they cost rationals, or as floats."""
-    if isinstance(exact := exact_costs(encoded), ExactCosts):
+    a task with MOMENTS: as Fractions if the task has the numbers of the rows, or as floats."""
+    if (exact := exact_costs(encoded)) is not None:
         return exact.parts(part, n_parts)
     found: list[Any] = TASKS.get(encoded.task).part_costs(encoded.sums, part, n_parts, own_costs(encoded)).tolist()
     return found

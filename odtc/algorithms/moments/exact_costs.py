@@ -4,6 +4,7 @@ Weights and numbers are decimals, so they are whole numbers of a power of ten. W
 one of them, a leaf costs Σ w t² - (Σ w t)² / Σ w or Σ w |t - median|, which are rationals. Nothing is rounded.
 """
 
+from collections.abc import Iterator
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
@@ -35,6 +36,16 @@ class ExactLeaves(Protocol):
 
     def least(self, rows: np.ndarray) -> Any:
         """Return what no tree of some rows costs less than."""
+
+    def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
+        """Return the costs of leaves that hold the rows of a part each, of the parts of the rows, int64 (rows,)."""
+
+
+def rows_by_part(part: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each part that has rows, and its rows."""
+    order = np.argsort(part, kind="stable")
+    held, begin = np.unique(part[order], return_index=True)
+    yield from zip(held.tolist(), np.split(order, begin[1:]))
 
 
 class ExactCosts:
@@ -113,11 +124,9 @@ class ExactCosts:
         return float((weight * apart) @ apart)  # a square by itself may be no double
 
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
-        """Return the costs of leaves that hold the rows of a part each, of the parts of the rows, int64 (rows,)."""
-        order = np.argsort(part, kind="stable")
-        held, begin = np.unique(part[order], return_index=True)
+        """Return the costs of leaves that hold the rows of a part each (`ExactLeaves`)."""
         found = [Fraction(0)] * n_parts
-        for at, rows in zip(held.tolist(), np.split(order, begin[1:])):
+        for at, rows in rows_by_part(part):
             found[at] = self.leaf(rows) * self.unit
         return found
 
@@ -199,7 +208,10 @@ def rounding(law: int, moments: np.ndarray, exact_sums: bool, n_leaves: int) -> 
     each = ROUND * (n + 4)
     if law == laws.LIKELIHOOD:
         held = s > 0
-        return off + each * float(s.sum()) * float(w.sum() / w[held].min() + np.log(max(1.0, w.sum())) + 1)
+        if not w[held].min(initial=np.inf):
+            return np.inf
+        logs = np.log(max(1.0, w.sum() / s[held].min())) + 1
+        return off + each * float(s.sum()) * float(w.sum() / w[held].min() + logs)
     means, total, least = float(np.abs(s / w).max()), float(w.sum()), float(w.min())
     off += 4 * n_leaves * each * means * float(np.abs(s).sum())
     if (w != np.rint(w)).any() or total >= WHOLE:

@@ -12,11 +12,12 @@ from math import ceil, gcd, lcm, log2
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import Undecided, array_of
+from odtc.algorithms.moments.exact_costs import Undecided, array_of, rows_by_part
 from odtc.base.whole_numbers import whole_numbers
 
 DIGITS = 50, 200  # of the decimals that two costs are compared by
-GUARD = 10  # digits that rounding of a sum of logarithms may take
+GUARD = 10  # digits that rounding of a logarithm, or of a sum of logarithms, may take
+BITS_OF_DIGIT = 4  # more than log2(10)
 MOST_BITS = 100_000  # of hazards and of products of them
 WHOLE_BITS = 52  # of sums of hazards in doubles
 
@@ -56,8 +57,8 @@ class LogSum:
             context = Context(prec=digits + GUARD)
             parts = [context.multiply(Decimal(count), _log(*term, digits)) for term, count in left.items()]
             parts.append(context.divide(Decimal(rational.numerator), Decimal(rational.denominator)))
-            apart, size = reduce(context.add, parts), max(map(abs, parts))
-            if abs(apart) > size * len(parts) * Decimal(10) ** (GUARD - digits):
+            apart, size = reduce(context.add, parts), sum(map(abs, [*parts, *left.values()]))
+            if abs(apart) > size * len(parts) * Decimal(10) ** -digits:
                 return 1 if apart > 0 else -1
         if rational == 0 and _has_equal_product(left):
             return 0
@@ -72,10 +73,15 @@ class LogSum:
     __hash__ = None  # type: ignore[assignment]
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _log(above: int, below: int, digits: int) -> Decimal:
+    """Return the logarithm of a quotient of MOST_BITS at most: it is off by less than 10^-digits, and as a share of
+    it."""
     context = Context(prec=digits + GUARD)
-    return context.ln(context.divide(Decimal(above), Decimal(below)))
+    # The quotient is 2^shift times a whole number of enough bits: decimals of all digits of large numbers take long.
+    shift = above.bit_length() - below.bit_length() - BITS_OF_DIGIT * (digits + GUARD)
+    near = above // (below << shift) if shift > 0 else (above << -shift) // below
+    return context.add(context.ln(Decimal(near)), context.multiply(Decimal(shift), context.ln(Decimal(2))))
 
 
 def _has_equal_product(terms: dict) -> bool:
@@ -161,6 +167,16 @@ class ExactLikelihood:
             return LogSum(Fraction(0), Counter())
         common = gcd(events, hazard)
         return LogSum(Fraction(events), Counter({(hazard // common, events // common): events}))
+
+    def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
+        """Return the costs of leaves that hold the rows of a part each, to DIGITS."""
+        found, digits = [Fraction(0)] * n_parts, DIGITS[0]
+        for at, rows in rows_by_part(part):
+            events, hazard = int(self.events[rows].sum()), int(self.hazards[rows].sum())
+            if events:
+                log = Fraction(_log(hazard, events, digits)) - Fraction(_log(self.scale, 1, digits))
+                found[at] = events * (1 + log) * self.unit
+        return found
 
     def least(self, rows: np.ndarray) -> LogSum:
         """Return the cost of the tree with a leaf for each row."""

@@ -32,7 +32,7 @@ def product(one: np.ndarray, other: np.ndarray | int) -> np.ndarray:
     """Return the elementwise product of whole numbers, exact for any size."""
     other = np.asarray(other)
     largest = [int(np.abs(part).max(initial=0)) for part in (one, other)]
-    if largest[0] * largest[1] * max(one.size, other.size) < MAX_INT64 / 2:
+    if largest[0] * largest[1] * max(one.size, other.size) < MAX_INT64 / 2 and max(largest) < MAX_INT64:
         return one.astype(np.int64) * other.astype(np.int64)
     return narrowed(one.astype(object) * other.astype(object))
 

@@ -198,7 +198,7 @@ def _under_constraints(problem: Problem) -> bool:
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
     found = _search(problem, start, progress, floor)
-    if found.heap is None or found.infeasible or found.proved or found.off:
+    if found.heap is None or found.infeasible or found.proved or found.undecided or found.off:
         return found
     return replace(found, bound=settled_bound(problem, found.bound, objective(problem, found.heap)))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import ExactCosts, ExactMedians, Undecided, rounding
+from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians, Undecided, rounding
 from odtc.base import deadline
 from odtc.base.wording import command, option, param
 from odtc.data.task import TASKS, exact_costs, own_costs
@@ -24,7 +24,7 @@ from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, sc
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_penalty, exact_price, objective
+from odtc.problem.branch_penalty import exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import comparable_cost
 from odtc.problem.problem import Problem
@@ -113,11 +113,12 @@ def _holds_limits(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class _Engine:
-    """The search over all cuts, whose costs are multiples of `unit`, with the exact comparison of near-optimal trees if
-    there is one."""
+    """The search over all cuts, whose costs are multiples of `unit` and off by no more than `off` units, with the exact
+    comparison of near-optimal trees if there is one."""
 
     search: "MomentSearch"
     unit: Fraction
+    off: float
     exact: "ExactSearch | None" = None
 
 
@@ -133,13 +134,18 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
     terms, costs = (least_rows(problem), deadline.check), exact_costs(encoded)
     if not isinstance(costs, ExactCosts):
-        likelihood = costs if costs is None or costs.fits else None
-        price = branch_penalty(problem) / (1.0 if likelihood is None else float(likelihood.unit))
-        moments = np.stack([*(task.moments(encoded.sums) if likelihood is None else likelihood.moments), count])
-        engine = MomentSearch(rank, moments, laws.LAWS[task.LAW], price, *terms, report, limits)
+        whole = costs is not None and costs.fits  # else hazards are rounded
+        unit, moments = (costs.unit, costs.moments) if whole else (Fraction(1), task.moments(encoded.sums))
+        price = float(exact_price(problem) / unit)
+        engine = MomentSearch(rank, np.stack([*moments, count]), laws.LAWS[task.LAW], price, *terms, report, limits)
+        off = costs.off if whole else 0.0
+        if not whole and encoded.task in COMPARED:
+            off = rounding(laws.LAWS[task.LAW], moments, False, 2**problem.topology.depth)
         if (own := own_costs(encoded)) is not None:
-            engine.base = float(own.sum())
-        return _Engine(engine, Fraction(1)) if likelihood is None else _of_likelihood(problem, engine, likelihood)
+            engine.base = float(own.sum() / float(unit))
+            rounded = ROUND * (len(encoded.row_of) + 16)
+            engine.base -= rounded * float(np.abs(own).sum() / float(unit) + np.abs(moments[1]).sum())
+        return _of_likelihood(problem, engine, costs, unit, off)
     price = exact_price(problem) / costs.unit
     near = float(price / costs.scale)  # the search by doubles counts in units of the scale
     if task.MOMENTS:
@@ -157,19 +163,24 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
             off, engine.is_exact = 0.0, True
     engine.slack = 4 * max(off, engine.near) if off else 0.0
     make = lambda: CarefulSearch(rank, costs, count, near, *terms, limits)  # noqa: E731
-    return _Engine(engine, costs.unit * costs.scale, ExactSearch(engine, costs, price, make))
+    return _Engine(engine, costs.unit * costs.scale, engine.slack, ExactSearch(engine, costs, price, make))
 
 
-def _of_likelihood(problem: Problem, engine: "MomentSearch", costs: "ExactLikelihood") -> _Engine:
-    """Return a search for survival trees with the exact comparison of those that are near-optimal."""
+def _of_likelihood(
+    problem: Problem, engine: "MomentSearch", costs: "ExactLikelihood | None", unit: Fraction, off: float
+) -> _Engine:
+    """Return a search for survival trees whose costs are off by so much, in units of the search, with the exact
+    comparison of those that are near-optimal if there are exact costs."""
     from odtc.algorithms.moments.exact_search import ExactSearch
 
-    engine.base /= float(costs.unit)
-    off = costs.off + engine.near
-    few = float((engine.size - 1).sum()) ** problem.topology.depth <= FEW_TREES
-    if off < MOST_LIKELIHOOD * float(costs.moments[1].sum()) or few:
-        engine.slack, engine.most_room = np.inf if few else 4 * off, None
-    return _Engine(engine, costs.unit, ExactSearch(engine, costs, exact_price(problem) / costs.unit, None))
+    near, events = 4 * (off + engine.near), float(engine.moments[1].sum())
+    if costs is None:
+        return _Engine(engine, unit, near)
+    if off < MOST_LIKELIHOOD * events:
+        engine.slack, engine.most_room = near, None
+    elif float((engine.size - 1).sum()) ** problem.topology.depth <= FEW_TREES:
+        engine.slack, engine.most_room = np.inf, None
+    return _Engine(engine, unit, near, ExactSearch(engine, costs, exact_price(problem) / costs.unit, None))
 
 
 def search(
@@ -237,12 +248,12 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched
         heap = known
     paid = objective(problem, heap)
     proved = best is not None or (ended and engine.exact is None and problem.encoded.task not in COMPARED)
-    off = max(found.off, found.slack)
+    off = max(found.off, engine.off)
     lower = in_objective * max(found.base, found.bound - off)
     bound = paid if proved else min(float(np.nextafter(paid, -np.inf)), lower - ROUNDED * abs(lower))
     phase = f"{f'depth {found.height} proved, ' if found.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
     done = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, proved=proved)
-    off = 0.0 if best is not None else in_objective * off
+    off = in_objective * off if proved and best is None else 0.0  # other bounds are lowered by it
     return replace(done, off=off, undecided=ended and not proved, exact=best is not None), found, scales
 
 
