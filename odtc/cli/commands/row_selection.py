@@ -9,8 +9,9 @@ import typer
 from odtc.base.text import percent_text
 from odtc.cli import console
 from odtc.cli.help_page import DATA
-from odtc.cli.options import DataFile, Json, Part, takes
+from odtc.cli.options import DataFile, Json, Part, completing, takes
 from odtc.data.reading_spec import TASK_FIELDS
+from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
 
 SELECTIONS = "See `odtc list selections`."
@@ -40,6 +41,24 @@ def select(
     o: Annotated[
         Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")
     ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="mps|lp|fixed-mps",
+            help="Write the program of the paper for each cluster as a model file STEM_1.mps, …, and select nothing.",
+            autocompletion=completing("formats"),
+        ),
+    ] = None,
+    program: Annotated[
+        int | None,
+        typer.Option(
+            "--program",
+            metavar="6|7|9",
+            help="With --format: LP (7) of Algorithm 1, the 0-1 program (6), or its relaxation (9); by default 7, with "
+            "--select balanced 9.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the rows that a selection keeps, as CSV, with their weights, if any, in a column `weight`.
@@ -57,11 +76,16 @@ def select(
 
     expect_classes(spec.reading.task, "odtc select")
     began = time.monotonic()
+    if format is None and program is not None:
+        raise ChoiceError("--program: expected --format mps (or lp), because only model files have a program")
     several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select) > 0
     expect_rounds(several, spec, test)
     dataset = read_in_time(spec, data)
     for note in data_notes(dataset):
         console.say(note.replace("--auxiliary", "--ignore"))  # what is set aside is no part of the file
+    if format is not None:
+        write_programs(dataset, spec, format, program, str(o or dataset.name), as_json)
+        return
     path = o or Path(f"{dataset.name}_selected.csv")
     require_writable(path, data)
     done = None
@@ -111,10 +135,36 @@ def select(
         console.say("note: its missing cells are empty ones, so that it is read without --missing-mark")
 
 
+def write_programs(dataset, spec, format: str, program: int | None, stem: str, as_json: bool) -> None:
+    """Write the programs of a selection, and print a line for each file."""
+    from odtc.workflow.row_selection import programs
+    from odtc.workflow.row_selection.selection import SELECTIONS
+
+    module, options = SELECTIONS.parse(spec.model.select)
+    balanced = module.NAME == "balanced"
+    if module.NAME not in ("printed", "convex_hull", "balanced"):
+        raise ChoiceError(
+            f"--format: expected --select printed, convex_hull or balanced, whose rows are chosen by a program, got "
+            f"{spec.model.select!r}"
+        )
+    number = program or (programs.NINE if balanced else programs.SEVEN)
+    if number not in (programs.SIX, programs.SEVEN, programs.NINE):
+        raise ChoiceError(f"--program: expected 6, 7 or 9, got {number}")
+    eps = 0.0 if number == programs.NINE or module.NAME != "printed" else options.get("eps", 0.0)
+    files = []
+    for facts in programs.written(dataset, spec.model.depth, number, eps, float(balanced), stem, format):
+        files.append(facts)
+        if not as_json:
+            print(
+                f"{facts['file']}  leaf {facts['leaf']}, class {facts['class']}, {len(facts['rows']):,} points, "
+                f"{facts['n_cols']:,} variables, {facts['n_model_rows']:,} constraints"
+            )
+    if as_json:
+        console.print_json({"program": number, "eps": eps, "clusters": files})
+
+
 def expect_rounds(several: bool, spec, test: Path | None) -> None:
     """Raises ChoiceError for what only a selection that learns trees can use."""
-    from odtc.errors import ChoiceError
-
     given = {
         "--test": test,
         "--hold-out": spec.reading.hold_out,

@@ -14,6 +14,8 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.system import STDOUT
 from odtc.errors import ChoiceError
+from odtc.model.in_packages import scipy_keywords
+from odtc.workflow.row_selection.programs import NINE, SIX, program
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "balanced"
@@ -70,13 +72,13 @@ def halved(points: np.ndarray, most: int) -> list[np.ndarray]:
 
 def balance(points: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
     """(a, b), bool (points,): what is kept, and what it expresses, of distinct points (n, d)."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, milp
 
     n = len(points)
     if n < 3:
         return np.ones(n, bool), np.zeros(n, bool)
-    c, A, low, high = _program(points)
-    loose = milp(c, constraints=LinearConstraint(A, low, high), bounds=Bounds(0, 1), options={"time_limit": seconds})
+    relaxed, whole_program = (scipy_keywords(program(points, number, f=1.0)) for number in (NINE, SIX))
+    loose = milp(**relaxed, options={"time_limit": seconds})
     if loose.x is None:
         return np.ones(n, bool), np.zeros(n, bool)
     a, b = loose.x[:n], loose.x[n : 2 * n]
@@ -84,50 +86,11 @@ def balance(points: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]
     upper_b[b <= SURE] = 0.0
     whole = b >= 1 - SURE
     lower_b[whole], upper_a[whole] = 1.0, 0.0
-    m = len(c) - 2 * n
+    m = len(loose.x) - 2 * n
     bounds = Bounds(np.concatenate([np.zeros(n), lower_b, np.zeros(m)]), np.concatenate([upper_a, upper_b, np.ones(m)]))
-    integrality = np.concatenate([np.ones(2 * n), np.zeros(m)])
-    found = milp(
-        c,
-        constraints=LinearConstraint(A, low, high),
-        bounds=bounds,
-        integrality=integrality,
-        options={"time_limit": seconds},
-    )
+    found = milp(**whole_program | {"bounds": bounds}, options={"time_limit": seconds})
     if found.x is None:  # no time for a whole point: all that the relaxation uses
         a, b = a > SURE, np.zeros(n, bool)
     else:
         a, b = found.x[:n] > 0.5, found.x[n : 2 * n] > 0.5
     return (a, b) if a.any() else (np.ones(n, bool), np.zeros(n, bool))
-
-
-def _program(points: np.ndarray):
-    """(c, A, low, high) of (6) with f = g = 1, as a minimum over a, b and λ (ordered pairs j, i)."""
-    import scipy.sparse as sp
-
-    n, d = points.shape
-    j, i = np.nonzero(~np.eye(n, dtype=bool))
-    m = len(j)
-    at = np.arange(m)
-    lam = 2 * n + at
-    c = np.concatenate([np.ones(n), -np.ones(n), np.zeros(m)])
-    blocks = [
-        # b_j x_jf - Σ λ_ji x_if = 0
-        (np.arange(n * d), n + np.repeat(np.arange(n), d), points.ravel()),
-        ((j[:, None] * d + np.arange(d)).ravel(), np.repeat(lam, d), -points[i].ravel()),
-        # Σ λ_ji - b_j = 0
-        (n * d + j, lam, np.ones(m)),
-        (n * d + np.arange(n), n + np.arange(n), -np.ones(n)),
-        # λ_ji - a_i ≤ 0
-        (n * d + n + at, lam, np.ones(m)),
-        (n * d + n + at, i, -np.ones(m)),
-        # a_j + b_j ≤ 1
-        (n * d + n + m + np.arange(n), np.arange(n), np.ones(n)),
-        (n * d + n + m + np.arange(n), n + np.arange(n), np.ones(n)),
-    ]
-    row, column, value = (np.concatenate([block[k] for block in blocks]) for k in range(3))
-    rows = n * d + 2 * n + m
-    A = sp.csr_array((value, (row, column)), shape=(rows, 2 * n + m))
-    high = np.concatenate([np.zeros(n * d + n + m), np.ones(n)])
-    low = np.concatenate([np.zeros(n * d + n), np.full(m + n, -np.inf)])
-    return c, A, low, high

@@ -21,6 +21,7 @@ import numpy as np
 
 from odtc.algorithms.convex_hull import TOLERANCE, Hull, hull
 from odtc.errors import ChoiceError
+from odtc.workflow.row_selection.programs import by_algorithm, heavy_points
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "convex_hull"
@@ -89,7 +90,8 @@ def select(
     facts = {"n_inside": n - int(found.extreme.sum()), "n_extreme": int(found.extreme.sum())}
     most = max(FEW, int(SHARE * n)) if share is None else max(1, int(share * n))
     most = most if cluster.allowed is None else cluster.allowed
-    kept = held_to(by_algorithm(found, cluster, beta1, beta2), found, cluster.near, most)
+    J = heavy_points(found, cluster.Z.shape[1])
+    kept = held_to(by_algorithm(found.extreme, J, cluster.near, beta1, beta2), found, cluster.near, most)
     return KeptRows(kept, np.zeros(len(kept), bool), facts)
 
 
@@ -104,24 +106,3 @@ def held_to(kept: np.ndarray, found: Hull, near: np.ndarray, most: int) -> np.nd
     other = np.empty(len(kept))
     other[np.argsort(near[kept], kind="stable")] = np.arange(len(kept)) + 0.5
     return np.sort(kept[np.argsort(np.minimum(turn, other), kind="stable")[:most]])
-
-
-def by_algorithm(found: Hull, cluster: Cluster, beta1: float, beta2: float) -> np.ndarray:
-    """The places that Algorithm 1 keeps."""
-    n, extreme = len(cluster.Z), np.flatnonzero(found.extreme)
-    if n - len(extreme) >= (1 - beta1) * n:
-        return extreme
-    J = heavy_points(found, cluster.Z.shape[1])
-    if len(J) <= beta2 * n:
-        K = np.setdiff1d(extreme, J)
-        J = np.union1d(J, K[np.argsort(cluster.near[K], kind="stable")[: max(0, max(1, int(beta2 * n)) - len(J))]])
-    return J
-
-
-def heavy_points(found: Hull, dimensions: int) -> np.ndarray:
-    """J: the points with 1/(d+1) or more in some mixture; and the heaviest of each mixture, should a program's
-    have more than d + 1 points."""
-    share = found.weight >= 1 / (dimensions + 1) - 1e-12
-    if len(share):
-        share[np.arange(len(share)), found.weight.argmax(axis=1)] = True
-    return np.unique(found.of[share])

@@ -73,7 +73,7 @@ class Selection(Protocol):
 SELECTIONS = Registry(
     "selection",
     "odtc.workflow.row_selection",
-    ("convex_hull", "balanced", "iterative", "coarse_to_fine"),
+    ("convex_hull", "printed", "balanced", "iterative", "coarse_to_fine"),
     Contract(always=(Selection,)),
     "odtc.selections",
 )
@@ -351,6 +351,12 @@ def clusters_of(dataset: Dataset, tree: Tree, Z: np.ndarray, placed: np.ndarray)
     number, near = tree.apply(dataset.X) * len(dataset.classes) + dataset.y, nearest_split(dataset, tree)
     each = (np.flatnonzero(placed & (number == cluster)) for cluster in np.unique(number[placed]))
     return [Cluster(rows, Z[rows], near[rows]) for rows in each]
+
+
+def clusters_of_tree(dataset: Dataset, depth: int) -> tuple[Tree, list[Cluster]]:
+    """CART's tree of this depth, and the clusters of the rows without a missing number."""
+    tree = first_tree(dataset, depth)
+    return tree, clusters_of(dataset, tree, coordinates(dataset), ~_unplaced(dataset))
 
 
 def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
