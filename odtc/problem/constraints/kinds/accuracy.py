@@ -1,6 +1,7 @@
-"""At least this share of the rows is correct: Σ_i w_i [row i is right] ≥ r Σ_i w_i.
+"""Accuracy constraint: at least this share of the rows is classified correctly: Σ_i w_i [row i is correct] ≥ r Σ_i
+w_i.
 
-By weight, as errors are counted; what an error costs does not matter.
+Rows count by weight, as errors do; the costs of errors do not matter.
 """
 
 from fractions import Fraction

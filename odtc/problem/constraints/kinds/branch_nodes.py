@@ -1,7 +1,7 @@
-"""At most N branch nodes: Σ_{t,f} b_tf ≤ N.
+"""Limit on the number of branch nodes: Σ_{t,f} b_tf ≤ N.
 
-What stands below a node that predicts has no branch node unless the formulation asks for one; a model
-in which all nodes branch takes its other form.
+No branch node is below a node that predicts, unless the formulation requires one; a model in which all nodes branch
+uses its other variant.
 """
 
 from odtc.data.encoding import Encoded

@@ -1,7 +1,7 @@
-"""What the wrong predictions cost is at most C: Σ_i w_i cost[y_i, predicted class of i] ≤ C.
+"""Limit on the cost of wrong predictions: Σ_i w_i cost[y_i, predicted class of i] ≤ C.
 
-Costs are those of --cost and --class-weight, 1 for every error without them. With a price of branch nodes, or another
-objective, this is a limit beside it.
+The costs are those of --cost and --class-weight, or 1 for every error. With a penalty for branch nodes, or another
+objective, this is an additional limit.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""Groups have the same recall and the same false positive rate: equal_opportunity and predictive_equality at once,
+"""Groups have the same recall and the same false positive rate: equal_opportunity and predictive_equality together,
 each within δ.
 
-w_ig is the weight of what row i stands for of group g, W_g the sum of these; each difference of two groups
-is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and the
-others, `COLUMN<=NUMBER`; the column may be one that is no feature (--auxiliary).
+w_ig is the weight of the rows of group g that encoded row i represents, W_g the sum of these. Each difference of two
+groups is compared in both orders. Groups are written `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and all
+others, or `COLUMN<=NUMBER`; the column may be an auxiliary one (--auxiliary).
 """
 
 from odtc.data.encoding import Encoded

@@ -1,5 +1,7 @@
-"""Of the rows of a class at most this share is predicted as another: Σ_{i: y_i = c} w_i [row i is not predicted c] ≤
-r W_c."""
+"""Limit on the false negative rate: at most this share of the rows of a class is predicted as another class:
+
+Σ_{i: y_i = c} w_i [row i is not predicted c] ≤ r W_c.
+"""
 
 from fractions import Fraction
 from math import floor

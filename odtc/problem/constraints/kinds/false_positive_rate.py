@@ -1,5 +1,7 @@
-"""Of the rows of other classes at most this share is predicted as the class: Σ_{i: y_i ≠ c} w_i [row i is predicted
-c] ≤ r (W - W_c)."""
+"""Limit on the false positive rate: at most this share of the rows of other classes is predicted as the class:
+
+Σ_{i: y_i ≠ c} w_i [row i is predicted c] ≤ r (W - W_c).
+"""
 
 from fractions import Fraction
 from math import floor

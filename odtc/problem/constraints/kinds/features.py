@@ -1,6 +1,6 @@
-"""At most N columns of the data are asked, however often: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ N.
+"""Limit on the number of columns of the data that the tree splits on: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ N.
 
-Of tests of two columns that part the rows alike the encoding keeps both, if a constraint speaks of columns.
+If a constraint is about columns, the encoding keeps splits on two columns that separate the rows alike.
 """
 
 import numpy as np

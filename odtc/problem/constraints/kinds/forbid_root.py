@@ -1,4 +1,4 @@
-"""The root asks none of these columns of the data: Σ_f b_1f ≤ 0 over their tests. A tree of one leaf keeps it."""
+"""The root splits on none of these columns: Σ_f b_1f ≤ 0 over their splits. A tree of one leaf satisfies it."""
 
 from itertools import product
 

@@ -1,7 +1,9 @@
-"""In every group at least this share of the rows is right: Σ_i w_ig [row i is right] ≥ R W_g for each group g.
+"""In every group, at least this share of the rows is classified correctly: Σ_i w_ig [row i is correct] ≥ R W_g for
+each group g.
 
-w_ig is the weight of what row i stands for of group g, W_g the sum of these. How a group is written: `group=COLUMN`,
-`COLUMN:LEVEL|LEVEL` for these levels and the others, `COLUMN<=NUMBER`; the column may be no feature (--auxiliary).
+w_ig is the weight of the rows of group g that encoded row i represents, W_g the sum of these. Groups are written
+`group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and all others, or `COLUMN<=NUMBER`; the column may be an
+auxiliary one (--auxiliary).
 """
 
 from fractions import Fraction

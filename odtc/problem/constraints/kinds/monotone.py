@@ -1,12 +1,11 @@
-"""Of two rows of the data that no test of another column tells apart, the one with the greater number is predicted the
-class if the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
+"""Of two rows of the data that all splits on other columns treat alike, the one with the greater number is predicted
+as the class if the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
 
-If every threshold is a test, these rows differ in this column alone. With fewer tests (bins) they are alike as far as a
-tree over these tests can tell, and what it predicts of one with the number of the other is what it predicts of that.
-The column is one of numbers, encoded by thresholds; rows that lack it are compared with none. This holds among rows of
-the data, and no tree is lost: of inputs that no row has it says nothing (whether trees rise there depends on all pairs
-of leaves whose boxes meet, and settled trees leave out what no row needs). If it is to hold for other inputs, too, add
-them as rows of weight 0 (--weights).
+If every threshold is a split, these rows differ only in this column. With fewer splits (bins), they are alike for
+every tree over these splits, and the prediction for one of them with the number of the other is the prediction for the
+other. The column is numeric and encoded by thresholds; rows without its number are not compared. The constraint is
+about rows of the data, so no tree is lost, and it says nothing about inputs that no row has (monotonicity there
+depends on all pairs of leaves whose boxes meet). To include other inputs, add them as rows of weight 0 (--weights).
 """
 
 from collections.abc import Iterator, Sequence

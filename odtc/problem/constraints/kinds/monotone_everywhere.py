@@ -1,9 +1,9 @@
-"""Of any two inputs that differ in this column alone, the one with the greater number is predicted the class if the
-other is; whether any row of the data is such an input or not.
+"""Of any two inputs that differ only in this column, the one with the greater number is predicted as the class if the
+other is, also for inputs that are not in the data.
 
-What counts is the tree that is handed in, without nodes that separate no rows (odtc.trees.monotone_order compares its
-leaves). No row of a model tells which node separates rows, so the compiler's own search satisfies this kind, by a check
-of every tree that it would take. `monotone` says the same of rows of the data alone, and is a set of rows of a model.
+The constraint is about the final tree without nodes that separate no rows (odtc.trees.monotone_order compares its
+leaves). No constraint of a model expresses which node separates rows, so only the built-in search supports this kind,
+by a check of every candidate tree. `monotone` is the version for rows of the data, which models can express.
 """
 
 import itertools
@@ -83,8 +83,8 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    """By inputs: of each column that the tree asks a number on either side of every threshold, every level, one
-    that no row has, and none."""
+    """Return the reference: compare inputs with, in each column that the tree splits on, a number on either side of
+    every threshold, every level, an unknown level, and a missing cell."""
     place = [feature.name for feature in encoded.features].index(given.args[0])
     positive = encoded.classes.index(given.args[1].partition("=")[2])
 

@@ -66,7 +66,7 @@ def terms(encoded: Encoded, given: Constraint) -> Terms:
 
 
 def _asked(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
-    """Those of these columns that the tree tests."""
+    """Return those of these columns that the tree splits on."""
     return [feature for feature in two_columns(encoded, given) if feature in asked(encoded, heap)]
 
 

@@ -1,6 +1,7 @@
-"""No node that asks the first column stands below one that asks the second: Σ_{q of f} b_sq + Σ_{q of g} b_tq ≤ 1.
+"""No node that splits on the first column is below a node that splits on the second: Σ_{q of f} b_sq + Σ_{q of g} b_tq
+≤ 1.
 
-For every node s and every ancestor t of s. not_below[f,f] lets no path ask f twice.
+For every node s and every ancestor t of s. not_below[f,f] forbids two splits on f on a path.
 """
 
 import numpy as np
@@ -55,14 +56,14 @@ def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without those of these nodes, and what they lead to, that are missed least, one after another."""
+    """Return the tree without those nodes, and their subtrees, whose removal costs least, one after another."""
     while wrong := _wrong(encoded, given, heap):
         heap = least_missed(encoded, heap, [[t] for t in wrong])
     return heap
 
 
 def _wrong(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
-    """The nodes that ask the first column below one that asks the second."""
+    """Return the nodes that split on the first column below a node that splits on the second."""
     low, high = named(encoded, given, 2)
     feature = asked(encoded, heap)
     return [

@@ -1,7 +1,7 @@
-"""Of the rows predicted as a class at least this share is of it: Σ_i w_i (r - [y_i = c]) [row i is predicted c] ≤ 0.
+"""Precision of a class is at least this share: Σ_i w_i (r - [y_i = c]) [row i is predicted c] ≤ 0.
 
-A tree that never predicts the class keeps it; its figure is 1. For r = a / b the row is written with a and b, so
-that its coefficients are whole if the weights are.
+A tree that never predicts the class satisfies it, with precision 1. For r = a / b the constraint is written with a and
+b, so that its coefficients are integers if the weights are.
 """
 
 from fractions import Fraction

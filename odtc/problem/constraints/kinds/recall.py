@@ -1,6 +1,6 @@
-"""Of the rows of a class at least this share is predicted as it: Σ_{i: y_i = c} w_i [row i is predicted c] ≥ r W_c.
+"""Recall of a class is at least this share: Σ_{i: y_i = c} w_i [row i is predicted c] ≥ r W_c.
 
-W_c is the weight of the rows of c. The same as a false negative rate of at most 1 - r.
+W_c is the weight of the rows of c. This equals a false negative rate of at most 1 - r.
 """
 
 from fractions import Fraction

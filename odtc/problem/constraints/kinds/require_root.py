@@ -1,5 +1,5 @@
-"""The root asks one of these columns of the data: Σ_f b_1f ≤ 0 over the tests of all others. A tree of one leaf,
-which has no branch node at its root, keeps it."""
+"""The root splits on one of these columns: Σ_f b_1f ≤ 0 over the splits on all others. A tree of one leaf, whose root
+has no split, satisfies it."""
 
 from itertools import product
 

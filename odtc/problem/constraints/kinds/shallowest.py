@@ -1,8 +1,8 @@
-"""No node above a depth tests this column of the data; the root is at depth 0, its children are at depth 1.
+"""No node above a depth splits on this column; the root is at depth 0, its children are at depth 1.
 
-What counts is the tree that is left when nodes that separate no rows are gone: without them a node below moves up. No
-row of a model tells that, so the compiler's own search satisfies this kind: the column is tested at the levels N,
-N + 1, … and every leaf holds a row.
+The constraint is about the final tree: nodes that separate no rows are removed, which moves the nodes below them up.
+No constraint of a model expresses this, so only the built-in search supports this kind: it splits on the column at the
+levels N, N + 1, … and every leaf has a row.
 """
 
 import numpy as np

@@ -47,7 +47,7 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without the test that is missed least, and what it leads to, one after another."""
+    """Return the tree without the split, and its subtrees, whose removal costs least, one after another."""
     while value(encoded, given, heap) > given.bound:
         heap = least_missed(
             encoded, heap, [np.flatnonzero(heap.test == f) for f in np.unique(heap.test[heap.test >= 0])]

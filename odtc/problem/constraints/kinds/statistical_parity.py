@@ -1,9 +1,9 @@
-"""Groups are predicted positive alike: |P(ŷ = c | g) - P(ŷ = c | h)| ≤ δ, with P(ŷ = c | g) = Σ_i w_ig [row i is
-predicted c] / W_g.
+"""Groups are predicted positive with the same rate: |P(ŷ = c | g) - P(ŷ = c | h)| ≤ δ, with P(ŷ = c | g) = Σ_i w_ig
+[row i is predicted c] / W_g.
 
-w_ig is the weight of what row i stands for of group g, W_g the sum of these; each difference of two groups
-is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and the
-others, `COLUMN<=NUMBER`; the column may be one that is no feature (--auxiliary).
+w_ig is the weight of the rows of group g that encoded row i represents, W_g the sum of these. Each difference of two
+groups is compared in both orders. Groups are written `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and all
+others, or `COLUMN<=NUMBER`; the column may be an auxiliary one (--auxiliary).
 """
 
 from odtc.data.encoding import Encoded

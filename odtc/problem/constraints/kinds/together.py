@@ -1,8 +1,8 @@
-"""A tree that tests one of these columns of the data tests all of them.
+"""A tree that splits on one of these columns splits on all of them.
 
-What counts is the tree that is left when nodes that separate no rows, or lead to one class only, are gone: an
-incidental test of the other column is none. No row of a model tells that, so the compiler's own search satisfies this
-kind, by a check of every tree that it would take.
+The constraint is about the final tree: nodes that separate no rows, or lead to one class only, are removed, so an
+incidental split on the other column does not count. No constraint of a model expresses this, so only the built-in
+search supports this kind, by a check of every candidate tree.
 """
 
 from itertools import combinations
