@@ -547,7 +547,8 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
         left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
     except DataError as problem:
         raise DataError(
-            f"{problem}; {held_out.height} of {frame.height} rows are set aside by {option('hold_out', how.hold_out)}"
+            f"{problem}; {held_out.height} of {frame.height} rows are set aside by {option('hold_out', how.hold_out)}: "
+            "set fewer aside"
         ) from None
     told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
     also = [one for one in left.left_out if one[1] == "empty"]  # but in rows that are set aside

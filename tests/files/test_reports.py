@@ -1,6 +1,9 @@
 """Files that were refused or misread once: each is read right, or refused in a sentence that leads to success."""
 
 import gzip
+import random
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,8 @@ HERE = Path(__file__).parent / "reports"
 
 
 def fit(name, *words, folder):
-    return command("fit", HERE / name, *words, "--depth", 1, "-o", "m", folder=folder)
+    depth = () if "--depth" in words else ("--depth", 1)
+    return command("fit", HERE / name, *words, *depth, "-o", "m", folder=folder)
 
 
 def test_the_separator_line_of_excel_is_obeyed(tmp_path):
@@ -125,3 +129,64 @@ def test_a_first_line_of_numbers_is_taken_for_data_before_names_are_compared(tmp
     (tmp_path / "d.csv").write_text("4,4,2.5,p\n1,2,3,q\n2,3,4,p\n")
     said = refused(command("fit", "d.csv", folder=tmp_path))
     assert "looks like data" in said and "'4'" in said and "names of the 4 columns" in said
+
+
+def option_of(text: str, name: str) -> str:
+    """The value of an option that a message writes out."""
+    words = shlex.split(re.search(rf"--{name} (?:'[^']*'|\"[^\"]*\"|[^ ;,]+)", text)[0])
+    return words[1]
+
+
+def test_a_set_of_levels_that_errs_less_is_named_with_the_option_that_finds_it(tmp_path):
+    said = fit("subset.csv", "--depth", 2, folder=tmp_path)
+    assert said.code == 0 and "a set of levels of 'city' errs on 0 at depth 1, and this tree on 43" in said.err
+    again = fit("subset.csv", "--depth", 1, "--ordered", option_of(said.err, "ordered"), folder=tmp_path)
+    assert again.code == 0 and "objective 0" in again.out and "set of levels" not in again.err, again.out
+
+
+def test_a_set_of_levels_is_named_if_it_helps_only(tmp_path):
+    draw = random.Random(1)
+    rows = [(draw.choice("abcdef"), draw.randrange(3)) for _ in range(120)]
+    (tmp_path / "d.csv").write_text("x,z,y\n" + "".join(f"{x},{z},{int(x in 'ace')}\n" for x, z in rows))
+    weighted = "x,z,w,y\n" + "".join(f"{x},{z},{1 + z},{int(x in 'ace') ^ (z == 2 and x == 'b')}\n" for x, z in rows)
+    (tmp_path / "w.csv").write_text(weighted)
+    (tmp_path / "three.csv").write_text("x,y\n" + "".join(f"{x},{'pqr'['aebfcd'.index(x) // 2]}\n" for x, _ in rows))
+    hint = {}
+    for name, words in (
+        ("d", ("--depth", 1)),
+        ("w", ("--depth", 1, "--weights", "w")),
+        ("three", ("--depth", 1)),
+        ("d", ("--depth", 3)),  # three single levels are the set
+        ("d", ("--depth", 1, "--constraint", "leaf_rows >= 2")),
+    ):
+        said = command("fit", f"{name}.csv", *words, "-o", "m", folder=tmp_path)
+        assert said.code == 0, said.err
+        hint[name, words[1], len(words)] = "set of levels" in said.err
+        if "set of levels" in said.err:
+            value = option_of(said.err, "ordered")
+            again = command(
+                "fit", f"{name}.csv", *words, "--ordered", value, "-o", "n", "--json", folder=tmp_path
+            ).facts
+            errs = float(re.search(r"errs on ([\d.]+) at", said.err)[1])
+            assert again["objective"] == pytest.approx(errs)
+    assert hint == {("d", 1, 2): True, ("w", 1, 4): True, ("three", 1, 2): True, ("d", 3, 2): False, ("d", 1, 4): False}
+
+
+def test_rows_that_are_set_aside_are_named_if_too_few_are_left(tmp_path):
+    said = fit("two.csv", "--hold-out", 0.5, folder=tmp_path)
+    assert said.code == 1 and "--hold-out 0.5: set fewer aside" in said.err
+    assert fit("two.csv", folder=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tiny-lambda.csv", "--model", "dpflow", "-p", "lambda=1e-7"),
+        ("mixed-weights.csv", "--weights", "w", "--target", "y", "--model", "flowoct"),
+    ],
+)
+def test_a_claim_and_its_note_agree(words, tmp_path):
+    """The note said that odtc's own search proves the tree, and the claim was "best found" with a bound of 0."""
+    said = fit(*words, "--solver", "highs", folder=tmp_path)
+    assert said.code == 0 and "own search over all trees of these splits proves the tree" in said.err
+    assert "proved optimal: " in said.out and "proof by odtc" in said.out, said.out

@@ -6,7 +6,7 @@ from odtc.base.text import percent_text
 from odtc.data.task import TASKS
 from odtc.workflow.constrained.assurance import assumption, assured_text, speaks_of_new_rows
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_line
-from odtc.workflow.messages import cart_of_all_text, unmeasured_text
+from odtc.workflow.messages import cart_of_all_text, level_set_text, unmeasured_text
 from odtc.workflow.results import Fit
 from odtc.workflow.run_facts import TestFacts, majority_of
 
@@ -55,6 +55,8 @@ def figures(done: Fit) -> Iterator[Line]:
         yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}", False
     if done.test is not None and done.test.test_accuracy is not None:
         yield from _test(done, done.test)
+    if words := level_set_text(done):
+        yield f"note: {words}", True
 
 
 def size_lines(done: Fit) -> list[str]:
