@@ -108,6 +108,7 @@ def commands() -> str:
     from typer.main import get_command
 
     from odtc.cli.app import app
+    from odtc.cli.help_page import EVERY
 
     sections, stack = [], [(get_command(app), None, ("odtc",))]
     while stack:
@@ -115,6 +116,7 @@ def commands() -> str:
         context = command.make_context(
             words[-1], [], parent=parent, resilient_parsing=True, terminal_width=110, max_content_width=110
         )
+        context.meta[EVERY] = True  # the options of all tasks
         sections.append((words, command.get_help(context).strip()))
         if hasattr(command, "commands"):
             stack += [(below, context, (*words, name)) for name, below in command.commands.items()]

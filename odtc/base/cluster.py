@@ -19,7 +19,7 @@ OPEN = (
 )
 FIRST = 10  # seconds in which a scheduler has to answer at first
 PATIENCE = 30  # seconds in which one that is lost may come back
-HELP = "A Dask scheduler; local starts one with {} workers."  # of the option in commands
+HELP = "Address of the scheduler; local starts a cluster with {} workers."  # of the option in commands
 METAVAR = "ADDRESS|local"
 
 _present: ContextVar["Cluster | None"] = ContextVar("odtc cluster", default=None)

@@ -30,6 +30,15 @@ INTERRUPTED = 130  # 128 + SIGINT, as in shells; some versions of typer return i
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 HANDLES = {errno.EMFILE, errno.ENFILE}
 UNMAPPED = ("failed to map segment", "annot allocate memory")  # what the loader of libraries says without memory
+START = """Find provably optimal decision trees, with or without a MIP solver.
+
+\b
+Start here:
+  odtc inspect DATA              check how odtc reads your file
+  odtc fit DATA                  find the best tree of depth 2, with a proof
+  odtc report STEM               write a web page about the tree
+  odtc COMMAND -h                the options that you need first (--help: all)
+"""
 NO_MEMORY = "not enough memory; use a smaller --depth, or fewer splits with --encoding thresholds:bins=8"
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
@@ -41,7 +50,7 @@ def top(
         typer.Option(
             "--plugin",
             metavar="FILE.py",
-            help="A formulation, an encoding, … of your own, or a folder of them (docs/extending.md).",
+            help="Load your own plug-in, or a folder of plug-ins (docs/extending.md).",
         ),
     ] = None,
 ) -> None:
@@ -50,7 +59,7 @@ def top(
         raise typer.Exit
 
 
-FROM_DATA, WITH_FILES, TREES, STUDIES = "Data to tree", "The same in steps", "Use a tree", "Study and machine"
+FROM_DATA, WITH_FILES, TREES, STUDIES = "Find a tree", "The same in steps", "Use a tree", "Plug-ins and benchmarks"
 # Section of the help -> (command, its module in odtc.cli.commands, its function, or the name of a group there).
 COMMANDS = {
     FROM_DATA: (
@@ -105,10 +114,8 @@ def command_line(only: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         rich_markup_mode=None,
-        help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
-        "a checked tree back.",
-        epilog="First steps: `odtc inspect DATA`, `odtc fit DATA`, `odtc COMMAND --help`. Exit codes: 0 done, 1 error, "
-        "2 usage, 3 the solver found no solution, 130 interrupted (143 by SIGTERM).",
+        help=START,
+        epilog="Exit codes: 0 success, 1 error, 2 wrong usage, 3 no solution found, 130 interrupted (143 by SIGTERM).",
     )
     whole.callback(invoke_without_command=True)(top)
     names = {name for commands in COMMANDS.values() for name, _, _ in commands}

@@ -1,8 +1,9 @@
-"""Help as a page that is read from the top: an example first, then the options by what they are about.
+"""Help that is read from the top: examples first, then options.
 
-`GROUPS` is the order of the sections. An option stands in the section that its field of a specification names
-(`group=` in `spec_field`); an option that only one command has stands under "Output" unless it says otherwise
-(`rich_help_panel` of typer). A command with few options shows them in one list.
+`-h` lists the options of FIRST that the command has, in the order in which people need them. `--help` lists all options
+in the sections of GROUPS. The section of an option is the one that its field of a specification names (`group=` in
+`spec_field`), or `rich_help_panel` of typer, or else "Output". The sections of OF_TASKS appear only with the task that
+needs them, for example `--task policy --help`. A command with few options shows all of them in one list.
 """
 
 import textwrap
@@ -12,17 +13,31 @@ import typer.core
 
 from odtc.cli.console import say
 from odtc.cli.plain_values import read_plainly
+from odtc.data.reading_spec import FILE, POLICY, SURVIVAL
 
-DATA, TREE, MODEL, CONSTRAINTS, SOLVER, OUTPUT = GROUPS = ("Data", "Tree", "Model", "Constraints", "Solver", "Output")
+DATA, TREE, MODEL, CONSTRAINTS, SOLVER, OUTPUT = "Data", "Tree", "Model", "Constraints", "Solver", "Output"
+OF_TASKS = {"policy": POLICY, "survival": SURVIVAL}  # task -> the section of its own options
+GROUPS = (DATA, FILE, *OF_TASKS.values(), TREE, CONSTRAINTS, MODEL, SOLVER, OUTPUT)
 FEW = 8  # options that need no sections
+BRIEF = 16  # options up to which `-h` shows all of them
+FIRST = (  # what -h shows
+    *("--target", "--depth", "--depths", "--vary", "--constraint", "--task", "--test", "--hold-out", "--time-limit"),
+    *("--certificate", "--ignore", "--missing", "--class-weight", "--model", "--solver", "--folds", "-o"),
+)
+GUESSES = {"--max-depth": "--depth", "--exclude": "--ignore"}  # names that people try, and the options that they mean
+TASK_OF, SHORT, EVERY = "odtc.task", "odtc.short", "odtc.every"  # of a context: --task, -h, and all sections
 
 
 class CommandHelp(typer.core.TyperCommand):
-    """A command whose help has its options in sections, the shortest flags first. Of an option that takes one value and
-    comes twice it says which one holds."""
+    """A command with a short and a long help. If an option that takes one value is given twice, a note says which value
+    counts."""
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         read_plainly(self.get_params(ctx))
+        args = self._with_names(ctx, args)
+        options = args[: args.index("--")] if "--" in args else args
+        ctx.meta[SHORT] = "-h" in options and "--help" not in options
+        ctx.meta[TASK_OF] = next((task for task in _values("--task", options)), "")
         order = self.make_parser(ctx).parse_args(args=list(args))[2]
         left = super().parse_args(ctx, args)
         for option, times in Counter(order).items():
@@ -31,8 +46,20 @@ class CommandHelp(typer.core.TyperCommand):
                 say(f"note: {option.opts[0]} comes {times} times; the last one holds{between}")
         return left
 
+    def _with_names(self, ctx, args: list[str]) -> list[str]:
+        """The words with the names of options in place of GUESSES, where the command has these options only."""
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        end = args.index("--") if "--" in args else len(args)
+        return [
+            "".join((GUESSES[name], *value))
+            if at < end and (name := word.partition("=")[0]) in GUESSES.keys() - known and GUESSES[name] in known
+            else word
+            for at, word in enumerate(args)
+            for value in [word.partition("=")[1:]]
+        ]
+
     def format_options(self, ctx, formatter) -> None:
-        arguments, sections = [], {}
+        arguments, sections, of_option = [], {}, {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
@@ -41,12 +68,36 @@ class CommandHelp(typer.core.TyperCommand):
                 arguments.append((record[0].partition(" <")[0], record[1]))  # without its type, as "<path>"
             else:
                 sections.setdefault(getattr(parameter, "rich_help_panel", None) or OUTPUT, []).append(record)
-        if sum(map(len, sections.values())) <= FEW:
+                of_option |= dict.fromkeys(parameter.opts, record)
+        if (count := sum(map(len, sections.values()))) <= FEW or len(sections) == 1:
             sections = {"Options": [record for records in sections.values() for record in records]}
+        elif ctx.meta.get(SHORT) and count > BRIEF:
+            shown = [*_once(of_option[name] for name in FIRST if name in of_option), _all_options(ctx)]
+            sections = {"Options that you need first": shown}
+        elif not ctx.meta.get(EVERY):
+            hidden = [title for task, title in OF_TASKS.items() if task != ctx.meta.get(TASK_OF)]
+            sections = {title: records for title, records in sections.items() if title not in hidden}
         for title, records in (("Arguments", arguments), *sorted(sections.items(), key=_place)):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _values(option: str, words: list[str]):
+    """The values of an option on a command line, the last one first."""
+    for word, following in reversed([*zip(words, [*words[1:], ""])]):
+        name, equals, value = word.partition("=")
+        if name == option and (equals or following):
+            yield value if equals else following
+
+
+def _once(records) -> list:
+    """The records in order, each once."""
+    return list({id(record): record for record in records}.values())
+
+
+def _all_options(ctx) -> tuple[str, str]:
+    return "--help", f"Show all options: {ctx.command_path} --help"
 
 
 def _place(section) -> int:

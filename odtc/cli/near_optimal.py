@@ -14,9 +14,9 @@ Within = Annotated[
     typer.Option(
         "--within",
         metavar="E",
-        help="Count all trees whose objective is at most E above the best (5%: that share of it), and write figures, a "
-        "sample and their graph to STEM.near-optimal.json; with --pool, only such trees are listed; under constraints "
-        "on more than rows of leaves up to 1,000 are listed without it.",
+        help="Count all trees whose objective is at most E (or 5%) above the best, and write the near-optimal set to "
+        "STEM.near-optimal.json. With --pool, list at most K of them. With constraints other than leaf_rows, up to "
+        "1,000 are listed.",
     ),
 ]
 Using = Annotated[
@@ -30,7 +30,7 @@ Without = Annotated[
     ),
 ]
 Leaves = Annotated[
-    int | None, typer.Option("--leaves", metavar="N", help="Of a set of trees, those with at most N leaves.")
+    int | None, typer.Option("--leaves", metavar="N", help="Near-optimal set: only trees with at most N leaves.")
 ]
 
 

@@ -59,7 +59,7 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV or text (also .gz), Excel, Parquet, Arrow, ARFF or JSON lines; - for the standard input.",
+        help="Data file: CSV, TSV or other text (also .gz), Excel, Parquet, Arrow, ARFF or JSON lines; - for stdin.",
         callback=_of_standard_input,
     ),
 ]
@@ -68,19 +68,19 @@ Pricing = Annotated[
     typer.Option(
         "--pricing",
         metavar="leaf=N[,class=LABEL]",
-        help="Also write the pricing problem of a leaf at the dual values of the columns so far (--model cg); of a "
-        "leaf and a class with -p literal=true.",
+        help="Also write the pricing problem of a leaf at the current dual values (--model cg); with -p literal=true, "
+        "of a leaf and a class.",
     ),
 ]
 Stem = Annotated[
-    str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")
+    str | None, typer.Option("-o", metavar="STEM", help="Stem of the output files (default: data, model and depth).")
 ]
 DialectName = Annotated[
     str | None,
     typer.Option(
         "--dialect",
         metavar="SOLVER|all",
-        help="Write starts, and cuts if any, in this solver's form.",
+        help="Write starts and cuts in the format of this solver.",
         autocompletion=completing("solvers"),
     ),
 ]
@@ -89,17 +89,17 @@ Encodings = Annotated[
     typer.Option(
         "--encoding",
         metavar="NAME[:KEY=VALUE,…]",
-        help="May come several times.",
+        help="Candidate splits; see `odtc list encodings`. Repeatable.",
         autocompletion=completing("encodings"),
     ),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="K", help="Parts of the data, each left out once.")]
+Folds = Annotated[int, typer.Option("--folds", metavar="K", help="Number of folds of the cross-validation.")]
 Score = Annotated[
     str,
     typer.Option(
         "--score",
         metavar="accuracy|balanced_accuracy|robust_accuracy",
-        help="What settings are compared by; robust_accuracy: of rows moved within the boxes of -p robust=….",
+        help="Score that compares the settings. robust_accuracy counts rows as moved within the boxes of -p robust=….",
         autocompletion=among("accuracy", "balanced_accuracy", "robust_accuracy"),
     ),
 ]
@@ -108,46 +108,48 @@ Rule = Annotated[
     typer.Option(
         "--rule",
         metavar="best|1se",
-        help="1se: the smallest trees within one standard error of the best.",
+        help="best, or 1se: the smallest trees within one standard error of the best.",
         autocompletion=among("best", "1se"),
     ),
 ]
 ClusterAddress = Annotated[
     str | None, typer.Option("--cluster", metavar=clusters.METAVAR, help=clusters.HELP.format("--jobs"))
 ]
-Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Number of fits in parallel; -1 for all cores.")]
 ArrayScript = Annotated[
     str | None,
     typer.Option(
         "--script",
         metavar="sh|slurm",
-        help="Write a job array of --jobs parts, and run nothing.",
+        help="Only write a script for a job array of --jobs parts.",
         autocompletion=among("sh", "slurm"),
     ),
 ]
 ArrayPart = Annotated[
-    str | None, typer.Option("--part", metavar="I/N", help="Run only every N-th fit, from the I-th on; I from 0.")
+    str | None,
+    typer.Option("--part", metavar="I/N", help="Run only every N-th fit, starting with fit I (counted from 0)."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else.")]
 ManifestFile = Annotated[
-    Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")
+    Path | None,
+    typer.Option("--manifest", metavar="STEM.odt.json", help="Manifest (default: the one next to the solution)."),
 ]
 MovedData = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DATA", help="The data file, if it is no longer where the manifest says."),
+    typer.Option("--data", metavar="DATA", help="Data file, if it was moved."),
 ]
 RawOf = Annotated[
     Path | None,
-    typer.Option(
-        "--solver-template", metavar="SOLVER.toml", help="The file is in the form of the solver that this describes."
-    ),
+    typer.Option("--solver-template", metavar="SOLVER.toml", help="Description of the solver that wrote the file."),
 ]
-Templates = Annotated[
-    Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")
-]
+Templates = Annotated[Path | None, typer.Option("--templates", metavar="DIR", help="Folder with your own templates.")]
 Labels = Annotated[
     Path | None,
-    typer.Option("--labels", metavar="FILE", help="A table with names for people (column, value, text), as of `fit`."),
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="Table with readable names (columns column, value and text), as for `odtc fit`.",
+    ),
 ]
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 
@@ -251,9 +253,12 @@ def _option(one, section: str, help: str | None = None, hidden: bool = False):
     metavar, help = one.metadata["metavar"], help or one.metadata["help"]
     group = one.metadata.get("group", section)
     word = f"{flag(one.name)}/{flag(f'no_{one.name}')}" if one.name in SWITCHES else flag(one.name)
+    written = word, *filter(None, [one.metadata.get("short")])
     return Annotated[
         kind,
-        typer.Option(word, metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden),
+        typer.Option(
+            *written, metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden
+        ),
     ]
 
 

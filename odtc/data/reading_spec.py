@@ -15,6 +15,7 @@ EMPTY_CELL = ("",)  # what is missing of them if an option names all others
 SIGNS = (".", ",")  # before decimals, where numbers are as people write them
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
+FILE, POLICY, SURVIVAL = "Data file", "Policy task", "Survival task"  # sections of help
 TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
 SPACE, TAB = "space", "\t"  # separators: any run of blanks and tabs, and one tab
 BAD_LINES = ("error", "skip")  # lines with another number of cells than the first one
@@ -38,47 +39,59 @@ ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a 
 class ReadingSpec:
     """The keywords of `odtc.read`; names of columns as in the file."""
 
-    target: str | None = spec_field(None, "Column to predict; by default the last one.", metavar="COL")
-    categorical: tuple[str, ...] = spec_field((), "Columns to take as categories.", metavar="A,B", form=NAMES)
-    numeric: tuple[str, ...] = spec_field((), "Columns to take as numbers.", metavar="A,B", form=NAMES)
-    missing: str = spec_field("drop", "Treatment of missing cells.", metavar="|".join(POLICIES), completes=POLICIES)
+    target: str | None = spec_field(None, "Column to predict (default: the last one).", metavar="COL")
+    categorical: tuple[str, ...] = spec_field((), "Columns to read as categories.", metavar="A,B", form=NAMES)
+    numeric: tuple[str, ...] = spec_field((), "Columns to read as numbers.", metavar="A,B", form=NAMES)
+    missing: str = spec_field(
+        "drop",
+        "Missing cells: drop the rows, stop with an error, or allow splits such as 'age is missing'.",
+        metavar="|".join(POLICIES),
+        completes=POLICIES,
+    )
     weights: str | None = spec_field(None, "Column of row weights.", metavar="COL")
     auxiliary: tuple[str, ...] = spec_field(
-        (), "Columns that no split uses, but that constraints may name.", metavar="A,B", form=NAMES
+        (),
+        "Columns that the tree may not split on but constraints use, for example a protected attribute.",
+        metavar="A,B",
+        form=NAMES,
     )
     ignore: tuple[str, ...] = spec_field(
-        (), "Columns that are not read, whatever is in them.", metavar="A,B", form=NAMES
+        (), "Columns to leave out, for example an identifier.", metavar="A,B", form=NAMES
     )
     ordered: tuple[str, ...] = spec_field(
         (),
-        "A column whose levels have an order, so that splits divide it in two; without levels the sorted one.",
+        "Column whose levels are ordered, for example size=S<M<L (default order: sorted). Splits divide them in two.",
         metavar="COL[=A<B<…]",
         form=REPEATED,
     )
     decimal: str | None = spec_field(
         None,
-        "Numbers are as people write them, with this decimal sign: , reads 1.234,50 € and 5 %, . reads $1,234.50.",
+        "Decimal sign of numbers in text: , reads 1.234,50 € and 5 %; . reads $1,234.50.",
         metavar=".|,",
         wanted="the sign before decimals, a point or a comma",
         fits=lambda sign: sign in (None, *SIGNS),
         completes=SIGNS,
+        group=FILE,
     )
     missing_mark: tuple[str, ...] = spec_field(
         (),
-        "A text that means a missing cell, as -999 or unknown; with COL= in that column alone.",
+        "Text that marks a missing cell, such as -999 or unknown; with COL= only in that column.",
         metavar="[COL=]TEXT",
         form=REPEATED,
+        group=FILE,
     )
     only_missing: str | None = spec_field(
         None,
-        "The texts that mean a missing cell, in place of ?, NA and the other built-in ones; an empty cell always does.",
+        "Texts that mark a missing cell, instead of ?, NA and the other built-in ones. An empty cell is always "
+        "missing.",
         metavar="TEXT,TEXT",
         wanted="texts between commas, or an empty text",
         fits=lambda texts: isinstance(texts, str | None),
+        group=FILE,
     )
     labels: str | None = spec_field(
         None,
-        "A table with the columns column, value and text: names of columns, levels and classes for people to read.",
+        "Table with the columns column, value and text: readable names for columns, levels and classes.",
         metavar="FILE",
         type=str | None,
         wanted="the path of a table",
@@ -86,92 +99,110 @@ class ReadingSpec:
     )
     hold_out: float = spec_field(
         0.0,
-        "Share of the rows to set aside before all else, by chance, and to test the tree on.",
+        "Share of the rows, chosen at random, that is kept for testing the tree, for example 0.2.",
         metavar="SHARE",
         wanted="a share of the rows from 0 to less than 1",
         fits=lambda share: 0 <= share < 1,
     )
     task: str = spec_field(
-        CLASSIFICATION, "What a leaf answers; see `odtc list tasks`.", metavar="NAME", completes="tasks"
+        CLASSIFICATION,
+        "What a leaf predicts; see `odtc list tasks`. --task policy --help shows the options of that task.",
+        metavar="NAME",
+        completes="tasks",
     )
     actions: tuple[str, ...] = spec_field(
-        (), "Of a policy: columns with the cost of each action on each row.", metavar="A,B", form=NAMES
+        (), "Columns with the cost of each action for each row.", metavar="A,B", form=NAMES, group=POLICY
     )
     treatment: str | None = spec_field(
-        None, "Of a policy: the column of the action that each row received.", metavar="COL"
+        None, "Column with the action that each row received.", metavar="COL", group=POLICY
     )
-    outcome: str | None = spec_field(None, "Of a policy: the column of the number that came of it.", metavar="COL")
+    outcome: str | None = spec_field(None, "Column with the outcome, a number.", metavar="COL", group=POLICY)
     propensity: tuple[str, ...] = spec_field(
         (),
-        "Of a policy: the column of the probability of the action received, or one column per action in the order "
-        "of their names; by default estimated.",
+        "Column with the probability of the action that the row received, or one column per action in the order of "
+        "their names (default: estimated).",
         metavar="COL[,COL…]",
         form=NAMES,
+        group=POLICY,
     )
     scores: str = spec_field(
-        SCORES[0], "Of a policy: how costs are estimated.", metavar="|".join(SCORES), completes=SCORES
+        SCORES[0],
+        "How to estimate the costs of the actions that a row did not receive.",
+        metavar="|".join(SCORES),
+        completes=SCORES,
+        group=POLICY,
     )
     goal: str | None = spec_field(
         None,
-        "Of a policy: whether less or more is better; by default min for --actions, max for --outcome.",
+        "Minimise or maximise (default: min for --actions, max for --outcome).",
         metavar="|".join(GOALS),
         completes=GOALS,
+        group=POLICY,
     )
-    time: str | None = spec_field(None, "Of survival: the column of times, of events or last seen.", metavar="COL")
+    time: str | None = spec_field(
+        None, "Column with the time of the event, or of the last observation.", metavar="COL", group=SURVIVAL
+    )
     event: str | None = spec_field(
         None,
-        "Of survival: the column that is 1 for an event and 0 for a censored row, or the value that is the event.",
+        "Column that is 1 for an event and 0 for a censored row, or the value that means an event.",
         metavar="COL[=VALUE]",
+        group=SURVIVAL,
     )
 
     header: bool = spec_field(
         True,
-        "Whether the first line has the names of the columns; without them they are called c1, c2, …",
+        "The first line contains the names of the columns; otherwise they are c1, c2, …",
+        group=FILE,
         wanted="true or false",
         fits=lambda value: isinstance(value, bool),
     )
     separator: str | None = spec_field(
         None,
-        "Separator of the cells of a text file: one character, tab, or space for any run of blanks and tabs; by "
-        "default detected.",
+        "Separator of the cells: one character, tab, or space for any run of blanks and tabs (default: detected).",
         metavar="SIGN",
+        group=FILE,
         wanted="one character that is not a quote or a line end, or tab or space",
         fits=lambda sign: sign is None or _is_separator(sign),
         completes=("tab", SPACE),
     )
     comment: str | None = spec_field(
         None,
-        "Lines of a text file that begin so are left out, for example #.",
+        "Ignore lines that begin with this text, for example #.",
         metavar="SIGN",
+        group=FILE,
         wanted="the text that a comment begins with, not blank",
         fits=lambda sign: sign is None or bool(sign.strip()),
     )
     skip_lines: int = spec_field(
         0,
-        "Number of lines (of a sheet: rows) above the table to leave out.",
+        "Number of lines to skip before the table.",
         metavar="N",
+        group=FILE,
         wanted="a number of lines, 0 or more",
         fits=lambda lines: isinstance(lines, int) and lines >= 0,
     )
     on_bad_line: str = spec_field(
         BAD_LINES[0],
-        "What to do with a line that has another number of cells than the first one: skip leaves it out and counts it.",
+        "What to do with a line whose number of cells differs from the first line: stop, or skip and count it.",
         metavar="|".join(BAD_LINES),
+        group=FILE,
         wanted="error or skip",
         fits=lambda word: word in BAD_LINES,
         completes=BAD_LINES,
     )
     text_encoding: str | None = spec_field(
         None,
-        "Encoding of a text file, for example cp1252; by default UTF-8, or UTF-16 with its mark.",
+        "Encoding of a text file, for example cp1252 (default: UTF-8, or UTF-16 with a byte order mark).",
         metavar="NAME",
+        group=FILE,
         wanted="the name of a text encoding of Python, such as utf-8, cp1252, latin-1 or utf-16-le",
         fits=lambda name: name is None or _is_encoding(name),
     )
     sheet: str | None = spec_field(
         None,
-        "Sheet of a workbook to read; by default its first.",
+        "Sheet of a workbook (default: the first).",
         metavar="NAME",
+        group=FILE,
         wanted="the name of a sheet",
         fits=lambda name: isinstance(name, str | None),
     )

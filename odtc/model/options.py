@@ -13,28 +13,28 @@ class Options:
 
     time_limit: float | None = spec_field(
         None,
-        "Wall seconds for compiler and solver together; by default none.",
+        "Wall seconds for the whole run (default: no limit).",
         metavar="S",
         wanted="seconds above 0",
         fits=lambda value: value is None or 0 < value < 1e9,
     )
     threads: int | None = spec_field(
         None,
-        "By default the solver's choice; for a search without a solver the cores of the process.",
+        "Threads (default: the choice of the solver; without a solver, all cores of the process).",
         metavar="N",
         wanted="a whole number from 1",
         fits=lambda value: value is None or 1 <= value <= 1024,
     )
     seed: int = spec_field(
         0,
-        "Seeds the solver.",
+        "Seed of the random numbers.",
         metavar="N",
         wanted="a whole number from 0 to 2147483647",
         fits=lambda value: 0 <= value < 2**31,
     )
     gap: float = spec_field(
         0.0,
-        "Absolute and relative gap at which to stop.",
+        "Stop at this absolute and relative gap.",
         metavar="GAP",
         wanted="a number of at least 0",
         fits=lambda value: 0 <= value < float("inf"),

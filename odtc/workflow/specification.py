@@ -19,9 +19,9 @@ from odtc.model.options import Options
 DEFAULT_SOLVER = "highs"  # if one is needed and none is named
 # Short options for constraints that many ask for: field of the option -> (the constraint's words, help).
 SHORT_CONSTRAINTS = {
-    "min_leaf_rows": ("leaf_rows >=", "Short for 'leaf_rows >= N'; 2% or 0.02 is a share of the rows."),
-    "max_branch_nodes": ("branch_nodes <=", "Short for 'branch_nodes <= N'."),
-    "max_features": ("features <=", "Short for 'features <= N'."),
+    "min_leaf_rows": ("leaf_rows >=", "Same as --constraint 'leaf_rows >= N'; 2% or 0.02 is a share of the rows."),
+    "max_branch_nodes": ("branch_nodes <=", "Same as --constraint 'branch_nodes <= N'."),
+    "max_features": ("features <=", "Same as --constraint 'features <= N'."),
 }
 SHARES = ("min_leaf_rows",)  # those whose number may be a share
 
@@ -37,15 +37,17 @@ class ModelSpec:
 
     model: str = spec_field(
         "flowoct",
-        "Formulation; see `odtc list models`. auto: by the size of the data. Several between commas: with --select in "
-        "rounds, the best tree of all rows.",
+        "Formulation or learner; see `odtc list models`. auto chooses by the size of the data. With --select in "
+        "rounds, several names between commas are tried and the best tree is kept.",
         metavar="NAME|auto",
         completes="models",
     )
-    depth: int = spec_field(2, "Depth of the tree.", metavar="N", group="Tree")
+    depth: int = spec_field(
+        2, "Largest number of splits from the root to a leaf.", metavar="N", group="Tree", short="-d"
+    )
     params: dict = spec_field(
         {},
-        "Parameter of the formulation; see `odtc info MODEL`.",
+        "Parameter of the formulation, for example lambda=0.01; see `odtc info MODEL`.",
         metavar="KEY=VALUE",
         form=PAIRS,
     )
@@ -58,21 +60,21 @@ class ModelSpec:
     )
     cuts: str | tuple | None = spec_field(
         None,
-        "Cut families; see `odtc list cuts`. A:rounds=N separates at the root relaxation.",
+        "Families of cutting planes; see `odtc list cuts`. A:rounds=N separates them at the root relaxation.",
         metavar="A,B|all|none",
         type=str | None,
         completes="cuts",
     )
     start: str | Path | None = spec_field(
         "auto",
-        "MIP start; auto: the one that suits the formulation; see `odtc list starts`.",
+        "First tree of the search (MIP start); see `odtc list starts`. auto chooses one for the formulation.",
         metavar="NAME|none|TREE.json",
         type=str,
         completes="starts",
     )
     class_weight: object = spec_field(
         None,
-        "Cost of an error on a row of each class.",
+        "Cost of an error on a row of each class; balanced gives all classes the same weight.",
         metavar="balanced|CLASS=W,…",
         type=str | None,
         completes=("balanced",),
@@ -80,14 +82,14 @@ class ModelSpec:
     )
     cost: object = spec_field(
         None,
-        "Cost of each kind of error.",
+        "Cost of predicting one class for another, for example no:yes=5.",
         metavar="FILE.csv|TRUE:PREDICTED=COST,…",
         type=str | None,
         group="Tree",
     )
     constraints: tuple[str, ...] = spec_field(
         (),
-        "Constraint on the tree, as 'leaf_rows >= 5'; see `odtc list constraints`.",
+        "Condition that the tree must satisfy, for example 'leaf_rows >= 5'; repeatable. See `odtc list constraints`.",
         metavar="'NAME[…] OP NUMBER'",
         form=REPEATED,
         completes="constraints",
@@ -95,7 +97,7 @@ class ModelSpec:
     )
     select: str | None = spec_field(
         None,
-        "Train on selected rows; see `odtc list selections`.",
+        "Train on a selection of the rows; see `odtc list selections`.",
         metavar="NAME[:KEY=VALUE,…]",
         completes="selections",
         group="Data",
@@ -113,27 +115,27 @@ class SolvingSpec(Options):
 
     solver: str | None = spec_field(
         None,
-        "See `odtc list solvers`; several run side by side, and the first proof ends it. By default a model that "
-        "proves its trees itself does so, and HiGHS solves the others.",
+        "Solver; see `odtc list solvers`. Several run in parallel until the first proof. By default, odtc proves the "
+        "tree without a solver if the model can do that, and otherwise uses HiGHS.",
         metavar="NAME[,NAME…]",
         type=str | None,
         completes="solvers",
     )
     template: Path | None = spec_field(
         None,
-        "A solver that odtc does not know; see examples/my-solver.",
+        "Description of another solver; see examples/my-solver.",
         metavar="FILE.toml",
     )
-    program: str | None = spec_field(None, "The solver's executable, if it is not on PATH.", metavar="FILE")
+    program: str | None = spec_field(None, "Executable of the solver, if it is not on PATH.", metavar="FILE")
     workers: int = spec_field(
         1,
-        "Processes that prove one tree together, where a search over thresholds does so without a solver.",
+        "Processes that prove one tree together, if the search runs over thresholds without a solver.",
         metavar="N",
         wanted="a whole number from 1 to 1024",
         fits=lambda value: 1 <= value <= 1024,
     )
     cluster: str | None = spec_field(
-        None, "The workers of a cluster do so. " + clusters.HELP.format("--workers"), metavar=clusters.METAVAR
+        None, "Run the proof on a Dask cluster. " + clusters.HELP.format("--workers"), metavar=clusters.METAVAR
     )
 
     @property

@@ -26,7 +26,7 @@ def test_the_options_of_a_large_command_stand_in_sections(command):
     place = {title: shown.index(f"\n{title}:\n") for title in titles}
     for title, option in (
         ("Data", "--target"),
-        ("Tree", "--depth"),
+        ("Tree", "-d, --depth"),
         ("Constraints", "--min-leaf-rows"),
         ("Output", "-o "),
     ):
@@ -61,3 +61,51 @@ def test_no_option_is_shown_with_a_type_of_python():
             if option.param_type_name == "option" and not (option.is_flag or option.metavar or option.hidden):
                 shown.append((*name, option.opts[0]))
     assert not shown
+
+
+def test_the_short_help_has_about_twelve_options_in_the_order_of_need():
+    shown = odtc("fit", "-h").out
+    options = re.findall(r"^  (?:-\w, )?(-[-\w]+)", shown, re.M)
+    assert options[:3] == ["--target", "--depth", "--constraint"] and options[-1] == "--help"
+    assert 10 <= len(options) <= 16 and len(set(options)) == len(options) and "odtc fit --help" in shown
+    assert len(odtc("fit", "--help").out.splitlines()) > 2 * len(shown.splitlines())
+    assert odtc("fit", "-h", "--help").out == odtc("fit", "--help").out  # of both, the longer one
+
+
+def test_a_command_with_few_options_has_one_help():
+    assert odtc("explain", "-h").out == odtc("explain", "--help").out
+
+
+@pytest.mark.parametrize("task", ["policy", "survival"])
+def test_options_of_a_task_appear_with_the_task(task):
+    own = {"policy": ("--actions", "--propensity", "--goal"), "survival": ("--time", "--event")}
+    plain = odtc("fit", "--help").out
+    for words in (("--task", task), (f"--task={task}",), ("--task", "regression", "--task", task)):
+        shown = odtc("fit", *words, "--help").out
+        for name, options in own.items():
+            for option in options:
+                assert (f"  {option} " in shown) == (name == task) and f"  {option} " not in plain
+    assert "--task policy --help" in " ".join(plain.split())
+
+
+def test_the_first_help_says_where_to_start():
+    lines = odtc("--help").out.splitlines()
+    assert lines[0].startswith("Usage: odtc") and "  Start here:" in lines[:6]
+    assert lines.index("  Start here:") < lines.index("Options:")
+
+
+@pytest.mark.parametrize("words", [("--max-depth", 1), ("--max-depth=1",), ("-d", 1), ("--depth", 1)])
+def test_a_natural_guess_of_the_depth_is_taken(words, tmp_path):
+    said = odtc("fit", MONKS / "monks-1.csv", *words, "--json", "-o", tmp_path / "m")
+    assert said.code == 0 and said.facts["depth"] <= 1 and said.facts["n_leaves"] == 2
+
+
+@pytest.mark.parametrize("word", ["--exclude", "--ignore"])
+def test_a_natural_guess_of_a_column_to_leave_out_is_taken(word, tmp_path):
+    said = odtc("inspect", MONKS / "monks-1.csv", word, "a1,a2", "--json")
+    assert said.code == 0 and {"a1", "a2"}.isdisjoint(column["name"] for column in said.facts["columns"])
+
+
+def test_a_guess_is_an_option_only_before_the_end_of_options(tmp_path):
+    (tmp_path / "--exclude").write_text("a,y\n1,n\n2,p\n")
+    assert odtc("inspect", "--json", "--", "--exclude", folder=tmp_path).code == 0

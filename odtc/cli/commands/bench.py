@@ -13,7 +13,10 @@ from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 bench = typer.Typer(
-    cls=GroupHelp, no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
+    cls=GroupHelp,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Compare formulations on your data or on the data of the papers.",
 )
 
 TableFile = Annotated[
@@ -21,7 +24,7 @@ TableFile = Annotated[
     typer.Option(
         "-o",
         metavar="TABLE.md|.csv|.tex|.parquet",
-        help="Markdown, CSV, LaTeX or Parquet; by default Markdown on stdout.",
+        help="Output file: Markdown, CSV, LaTeX or Parquet (default: Markdown on stdout).",
     ),
 ]
 RESULTS = Path("bench-models.jsonl")
@@ -42,7 +45,7 @@ RESULTS = Path("bench-models.jsonl")
         SolvingSpec,
         only=("time_limit", "threads", "seed", "solver"),
         changed={
-            "time_limit": {"default": 60.0, "help": "Wall seconds a solve."},
+            "time_limit": {"default": 60.0, "help": "Wall seconds for each solve."},
             "threads": {"default": 1},
             "solver": {"default": "highs"},
         },
@@ -55,18 +58,19 @@ def models(
         typer.Option(
             "--data",
             metavar="A,B",
-            help="Data files, or names of files in $ODTC_DATA (else ../shared/data); "
-            "by default the ten sets of the papers.",
+            help="Data files, or names of files in $ODTC_DATA (default: the ten data sets of the papers).",
         ),
     ] = None,
-    depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "2,3",
+    depths: Annotated[
+        str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
+    ] = "2,3",
     forms: Annotated[
         str | None,
         typer.Option(
             "--formulations",
             metavar="NAME[:KEY=VALUE…],…",
-            help="Formulations with parameters; NAME:fit is the loop "
-            "of `odtc fit`. By default every univariate one, flowoct also as printed (literal=true).",
+            help="Formulations with parameters; NAME:fit is the method of `odtc fit` (default: all univariate "
+            "formulations).",
         ),
     ] = None,
     peer_files: Annotated[
@@ -74,21 +78,26 @@ def models(
         typer.Option(
             "--peer-files",
             metavar="'GLOB'",
-            help="Models of others for the same data, named …DATA_dDEPTH.lp (.mps, .gz), solved in the same run.",
+            help="Models of other programs for the same data, named …DATA_dDEPTH.lp (.mps, .gz).",
         ),
     ] = None,
     lp_limit: Annotated[
-        float, typer.Option("--lp-limit", metavar="S", help="Wall seconds a root relaxation (HiGHS).")
+        float, typer.Option("--lp-limit", metavar="S", help="Wall seconds for each root relaxation (HiGHS).")
     ] = 20,
     results: Annotated[
-        Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")
+        Path,
+        typer.Option(
+            "--results", metavar="FILE.jsonl", help="File with one line for each finished cell; a rerun continues it."
+        ),
     ] = RESULTS,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Cells at once; -1 for all cores.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", help="Number of cells in parallel; -1 for all cores.")
+    ] = 1,
     cluster: ClusterAddress = None,
     o: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Each formulation on each data set and depth: sizes, root bound, time, nodes, gap, beside the models of others."""
+    """Measure each formulation on each data set and depth: sizes, root bound, time, nodes and gap."""
     from odtc.data.encoding import ENCODINGS
     from odtc.evaluation import benchmark as study
     from odtc.evaluation.benchmark_formats import render_study
@@ -145,10 +154,10 @@ def models(
 
 @bench.command()
 def table(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="What `odtc bench models` wrote.")] = RESULTS,
+    results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Results of `odtc bench models`.")] = RESULTS,
     o: TableFile = None,
 ) -> None:
-    """The table of a study's finished cells: Markdown, LaTeX (booktabs), CSV or Parquet with every number in full."""
+    """Print the finished cells of a study as Markdown, LaTeX (booktabs), CSV or Parquet."""
     from odtc.evaluation.benchmark import expect_results
     from odtc.evaluation.benchmark_formats import render_study
 
@@ -171,39 +180,42 @@ def table(
 )
 def paper(
     spec,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="By default the names are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Table or figure of a paper (default: list the names).")
+    ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            "--data", metavar="FOLDER", help="Folder of the data; by default $ODTC_DATA, else ../shared/data."
-        ),
+        typer.Option("--data", metavar="FOLDER", help="Folder of the data (default: $ODTC_DATA, or ../shared/data)."),
     ] = None,
     list_data: Annotated[
-        bool, typer.Option("--list-data", help="Print the expected files with their SHA-256, and run nothing.")
+        bool, typer.Option("--list-data", help="Only print the expected files with their SHA-256.")
     ] = False,
     methods: Annotated[
-        str | None, typer.Option("--methods", metavar="A,B", help="Columns of the table; by default the paper's.")
+        str | None, typer.Option("--methods", metavar="A,B", help="Columns of the table (default: as in the paper).")
     ] = None,
     rows: Annotated[
-        str | None, typer.Option("--rows", metavar="SET[@DEPTH],…", help="Rows of the table; by default all.")
+        str | None, typer.Option("--rows", metavar="SET[@DEPTH],…", help="Rows of the table (default: all).")
     ] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", help="Number of samples; by default the paper's.")
+        int | None, typer.Option("--samples", metavar="N", help="Number of samples (default: as in the paper).")
     ] = None,
-    finished: Annotated[bool, typer.Option("--finished", help="Print the finished cells, and run nothing.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Only print the finished cells.")] = False,
     results: Annotated[
-        Path, typer.Option("--results", metavar="FOLDER", help="One file for each finished fit; a rerun skips those.")
+        Path,
+        typer.Option(
+            "--results", metavar="FOLDER", help="Folder with one file for each finished fit; a rerun continues it."
+        ),
     ] = Path("bench-paper"),
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Number of fits in parallel; -1 for all cores.")] = 1,
     cluster: ClusterAddress = None,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="TABLE.md|.csv", help="By default Markdown on stdout.")
+        Path | None, typer.Option("-o", metavar="TABLE.md|.csv", help="Output file (default: Markdown on stdout).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run the protocol of a paper's table or figure: our figures next to the printed ones.
+    """Run the protocol of a table or figure of a paper, and print our figures next to the printed ones.
 
-    Without a name the tables are listed. The same command continues a study that was stopped.
+    Without a name the tables are listed. The same command continues an interrupted study.
     """
     from odtc.base.atomic_write import require_writable
     from odtc.evaluation.benchmark import data_folder

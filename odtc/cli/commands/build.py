@@ -27,8 +27,8 @@ from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.workflow.specification import SolvingSpec
 
 LIMIT = (
-    "Wall seconds for the compiler: choosing splits, generating columns, separating cuts, finding the start. No "
-    "limit by default. Columns and cuts found until then are written; without a model by then, the command fails."
+    "Wall seconds for building the model (default: no limit). Columns and cuts that were found until then are written; "
+    "if there is no model yet, the command fails."
 )
 LIMITED = Part(SolvingSpec, only=("time_limit",), changed={"time_limit": {"help": LIMIT}})
 
@@ -39,18 +39,23 @@ def build(
     spec,
     format: Annotated[
         str,
-        typer.Option("--format", metavar="NAME", help="mps, lp or fixed-mps.", autocompletion=completing("formats")),
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Format of the model file: mps, lp or fixed-mps.",
+            autocompletion=completing("formats"),
+        ),
     ] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say how large the model of each formulation would be.")
+        bool, typer.Option("--estimate", help="Only print the size of the model for each formulation.")
     ] = False,
     pricing: Pricing = None,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
-    """Write the model file, its manifest (STEM.odt.json) and the start files."""
+    """Write the model file, its manifest (STEM.odt.json) and start files."""
     from odtc.data.task import TASKS
     from odtc.fileformats.model_files import FORMATS
     from odtc.solvers.solver import find_solver

@@ -33,8 +33,8 @@ def certify(
             "--time-limit",
             metavar="S",
             min=0.0,
-            help="Seconds to read, search and write the certificate; then it is of the bound reached. "
-            "Its check follows, and may take as long.",
+            help="Seconds for reading, search and writing; the certificate then proves the bound reached. Its check "
+            "may take as long again.",
         ),
     ] = None,
     o: Annotated[
@@ -42,20 +42,19 @@ def certify(
         typer.Option(
             "-o",
             metavar="STEM|FILE",
-            help="By default DATA_dDEPTH.certificate.json in this folder; STEM.certificate.json for a name without an "
-            "ending.",
+            help="Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json).",
         ),
     ] = None,
     moved: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DATA", help="The data file of a run, if it has moved."),
+        typer.Option("--data", metavar="DATA", help="Data file of the run, if it was moved."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks.
+    """Find the best tree without a solver, and write a certificate of its optimality.
 
-    In the place of DATA also the STEM, STEM.run.json or STEM.tree.json of a run that was proved: its certificate is
-    written as STEM.certificate.json.
+    If DATA is the STEM, the STEM.run.json or the STEM.tree.json of a run that was proved, its certificate is written to
+    STEM.certificate.json. `odtc verify --certificate` checks a certificate.
     """
     from odtc.base.atomic_write import require_beside, require_writable
     from odtc.base.deadline import limit_left

@@ -10,24 +10,24 @@ from odtc.errors import ChoiceError
 
 
 def check(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A registered name, of odtc or of your own.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a plug-in, of odtc or your own.")],
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", metavar="KIND", help="formulation, cut, constraint, solver, …, if several kinds have this name."
+            "--kind", metavar="KIND", help="Type of the plug-in (formulation, cut, …), if several types have this name."
         ),
     ] = None,
-    law: Annotated[str | None, typer.Option("--law", metavar="LAW", help="Only this law.")] = None,
+    law: Annotated[str | None, typer.Option("--law", metavar="LAW", help="Only this property test.")] = None,
     examples: Annotated[
         int | None,
         typer.Option(
-            "--examples", metavar="N", min=1, max=100_000, help="Random cases of each law (each has its own)."
+            "--examples", metavar="N", min=1, max=100_000, help="Number of random cases for each property test."
         ),
     ] = None,
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:
-    """Try a member (a formulation, a cut, an exporter, … of yours) under the laws of its kind, on random cases."""
+    """Test a plug-in on random cases with the property tests of its type."""
     from odtc.testing import cases
     from odtc.testing.suite import kinds_of
 

@@ -29,24 +29,26 @@ plot = typer.Typer(
     cls=PictureKinds,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Pictures of runs and trees, by matplotlib: FILE.png, .svg or .pdf.",
+    help="Draw runs and trees with matplotlib: FILE.png, .svg or .pdf.",
 )
-Picture = Annotated[Path, typer.Option("-o", metavar="FILE", help="Ends in .png, .svg or .pdf.")]
+Picture = Annotated[Path, typer.Option("-o", metavar="FILE", help="Output file: .png, .svg or .pdf.")]
 Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of runs, or files of trees.")]
 
 
 def compare(
     runs: Runs,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DATA", help="Rows to compare the predictions on.")
+        Path | None, typer.Option("--data", metavar="DATA", help="Rows on which to compare the predictions.")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", metavar="N", help="Number of differing rows to show.")] = 10,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", help="Number of rows with different predictions to show.")
+    ] = 10,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE", help="A picture too: accuracy against size (.png, .svg, .pdf).")
+        Path | None, typer.Option("-o", metavar="FILE", help="Also draw accuracy against size (.png, .svg or .pdf).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
+    """Compare trees or runs: size, accuracy, proof and different predictions."""
     from odtc.data.task import TASKS
     from odtc.evaluation.board import SAME_ROWS
     from odtc.evaluation.compare import compare as compared
@@ -146,7 +148,7 @@ def compare(
 
 @plot.command()
 def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture) -> None:
-    """Incumbent and bound over time."""
+    """Draw incumbent and bound over time."""
     from odtc.evaluation import plots as pictures
     from odtc.evaluation.html_report import open_run
 
@@ -164,10 +166,10 @@ def size(
     runs: Runs,
     o: Picture,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows; by default the training rows.")
+        Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows (default: the training rows).")
     ] = None,
 ) -> None:
-    """Accuracy, or the figure of another task, against the number of leaves, with the Pareto front."""
+    """Draw accuracy, or the figure of another task, against the number of leaves, with the Pareto front."""
     from odtc.evaluation.compare import compare as compared
 
     _expect_picture(o)
@@ -176,7 +178,7 @@ def size(
 
 @plot.command()
 def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
-    """Score against the number of leaves of the settings of `odtc tune`, with the Pareto front."""
+    """Draw score against the number of leaves for the settings of `odtc tune`, with the Pareto front."""
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
     from odtc.evaluation.studies.tuning import read_tuned
@@ -190,9 +192,10 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
 
 @plot.command()
 def profile(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Of `odtc bench models`.")], o: Picture
+    results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Results of `odtc bench models`.")],
+    o: Picture,
 ) -> None:
-    """Performance profiles of a study: how many problems each formulation proves within a factor of the quickest."""
+    """Draw performance profiles: how many problems each formulation proves within a factor of the fastest."""
     from odtc.evaluation.benchmark import expect_results
     from odtc.evaluation.benchmark_formats import draw_profiles, profiles
 
@@ -208,10 +211,10 @@ def regions(
     data: DataFile,
     spec,
     o: Picture,
-    x: Annotated[str, typer.Option("--x", metavar="COL", help="Column of numbers across.")],
-    y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")],
+    x: Annotated[str, typer.Option("--x", metavar="COL", help="Numeric column of the horizontal axis.")],
+    y: Annotated[str, typer.Option("--y", metavar="COL", help="Numeric column of the vertical axis.")],
 ) -> None:
-    """The tree's predictions over two columns of numbers, with the rows as points."""
+    """Draw the predictions over two numeric columns, with the rows as points."""
     from odtc.data.reading import read_numbers, read_rows
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures

@@ -22,19 +22,25 @@ from odtc.errors import ChoiceError, NoSolutionError
 
 
 def decode(
-    solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Any solver's solution file.")],
+    solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Solution file of any solver.")],
     manifest: ManifestFile = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="The solver's log, for formats without a status.")
+        Path | None,
+        typer.Option("--log", metavar="FILE", help="Log of the solver, for solution formats without a status."),
     ] = None,
     solver_template: RawOf = None,
     data: MovedData = None,
     o: Annotated[
         Path | None,
-        typer.Option("-o", metavar="TREE.json", help="Or a STEM, for STEM.tree.json; by default that of the solution."),
+        typer.Option(
+            "-o",
+            metavar="TREE.json",
+            help="Output file, or a stem for STEM.tree.json (default: the stem of the solution).",
+        ),
     ] = None,
     no_simplify: Annotated[
-        bool, typer.Option("--no-simplify", help="Keep branch nodes that no row needs: the solver's tree as it is.")
+        bool,
+        typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -77,16 +83,16 @@ def decode(
 def verify(
     solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol|TREE.json|STEM")] = None,
     manifest: ManifestFile = None,
-    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
+    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Log of the solver.")] = None,
     solver_template: RawOf = None,
     data: MovedData = None,
     certificate: Annotated[
         Path | None,
-        typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead."),
+        typer.Option("--certificate", metavar="FILE", help="Check this certificate of `odtc certify` instead."),
     ] = None,
     confirm: Annotated[
         str | None,
-        typer.Option("--confirm", metavar="A,B", help="Have these solvers solve the model file, too, and compare."),
+        typer.Option("--confirm", metavar="A,B", help="Solve the model file again with these solvers, and compare."),
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -94,17 +100,16 @@ def verify(
             "--time-limit",
             metavar="S",
             min=0.0,
-            help="Seconds for the check of a certificate (no limit), for a search again (5; 0: none), and for each "
-            "solver of --confirm.",
+            help="Seconds for checking a certificate (default: no limit), for repeating the search (default 5; 0: no "
+            "search), and for each solver of --confirm.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees.
+    """Recompute a result: solution against model, tree against data, proof. Exit code 1 if anything disagrees.
 
-    Of a TREE.json: that it is the tree of the run beside it, with the counts of the data. Of a STEM: its solution file
-    or, where no solver wrote one, its tree; and its certificate, its near-optimal trees and its frontier, if it has
-    these.
+    For a TREE.json, check that it belongs to its run and that its counts are those of the data. For a STEM, check its
+    solution file (or its tree, if no solver wrote one), certificate, near-optimal trees and frontier.
     """
     from odtc.workflow.provenance.searched_again import word_of_run, word_of_run_text
     from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree

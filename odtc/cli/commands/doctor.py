@@ -12,19 +12,21 @@ from odtc.errors import ChoiceError, OutputError, SolverError
 def doctor(
     solver: Annotated[
         str | None,
-        typer.Option("--solver", metavar="NAME[,NAME…]", help="Try only these.", autocompletion=completing("solvers")),
+        typer.Option(
+            "--solver", metavar="NAME[,NAME…]", help="Only these solvers.", autocompletion=completing("solvers")
+        ),
     ] = None,
     compile_loops: Annotated[
         bool,
         typer.Option(
             "--compile",
-            help="Compile all loops of the searches now, in about two minutes, so that no search waits for it: for an "
-            "image or a machine that many use.",
+            help="Compile the search now (about two minutes), for example in an image, so that no later run waits for "
+            "it.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Report what is installed, and whether each solver solves a tiny model right. Exit 1 if something fails."""
+    """Report what is installed, and test each solver on a small model. Exit 1 if something fails."""
     from odtc.evaluation import diagnostics as facts
     from odtc.solvers.solver import SOLVERS
 

@@ -18,34 +18,35 @@ def fit(
     spec,
     test: Annotated[
         Path | None,
-        typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.", rich_help_panel=DATA),
+        typer.Option("--test", metavar="FILE", help="Labelled rows for testing the tree.", rich_help_panel=DATA),
     ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(
             "--confidence",
             metavar="P",
-            help="Find a tree whose --constraint new rows satisfy with this confidence, by a test on rows that had no "
-            "part in the search: those of --test or --hold-out, by default three of ten.",
+            help="Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
+            "test uses rows that the search does not see (--test or --hold-out; default: 30 % of the rows).",
             rich_help_panel=DATA,
         ),
     ] = None,
     price: Annotated[
-        bool, typer.Option("--price", help="Tell what one more percent of each --constraint on a share costs.")
+        bool,
+        typer.Option("--price", help="Print how much one more percent of each --constraint on a share would cost."),
     ] = False,
     format: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="NAME",
-            help="Write the model file too: mps, lp or fixed-mps.",
+            help="Also write the model file, as mps, lp or fixed-mps.",
             autocompletion=completing("formats"),
         ),
     ] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     keep: Annotated[
         bool,
-        typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol."),
+        typer.Option("--keep", help="Keep the model and the solution of every round: STEM.round01.mps and .sol."),
     ] = False,
     certificate: Annotated[
         bool,
@@ -56,16 +57,17 @@ def fit(
     pool: near_optimal.PoolSize = None,
     within: near_optimal.Within = None,
     no_simplify: Annotated[
-        bool, typer.Option("--no-simplify", help="Keep branch nodes that no row needs: the solver's tree as it is.")
+        bool,
+        typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them."),
     ] = False,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
-    """Build, solve, decode and verify: data to a checked tree, in one go.
+    """Find the best tree for a data file, prove it and check it.
 
     \b
       odtc fit DATA                               the best tree of depth 2, proved
-      odtc fit DATA --depth 3 --test NEW          deeper, and tested on other rows
+      odtc fit DATA --depth 3 --hold-out 0.2      deeper, and tested on 20 % of the rows
       odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --time-limit 60
       odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --confidence 0.95
       odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name

@@ -20,7 +20,7 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
     Part(
         SolvingSpec,
         only=("time_limit",),
-        changed={"time_limit": {"help": "Wall seconds for all numbers together; by default none."}},
+        changed={"time_limit": {"help": "Wall seconds for all points together (default: no limit)."}},
     ),
 )
 def frontier(
@@ -31,7 +31,7 @@ def frontier(
         typer.Option(
             "--vary",
             metavar="CONSTRAINT",
-            help="A constraint with FIRST:LAST:STEP in place of its number; of whole numbers FIRST:LAST is enough.",
+            help="Constraint with FIRST:LAST:STEP instead of a number, for example 'leaves <= 2:8'.",
         ),
     ],
     o: Annotated[
@@ -39,13 +39,12 @@ def frontier(
         typer.Option(
             "-o",
             metavar="STEM|FILE",
-            help="Write the points and their trees to STEM.frontier.json, or a page (.html), or a picture of the curve "
-            "(.png, .svg, .pdf).",
+            help="Output: STEM.frontier.json, a web page (.html), or a picture of the curve (.png, .svg, .pdf).",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best tree for each number of a constraint, each with its proof."""
+    """Find the best tree for each value of a constraint, with proofs."""
     from odtc.base.deadline import limit_left
     from odtc.workflow.constrained.exact_frontier import Frontier
     from odtc.workflow.constrained.frontier import frontier as points_of

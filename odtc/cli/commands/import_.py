@@ -19,24 +19,29 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A tree of odtc (JSON), the text of scikit-learn's export_text, or a pickled "
-            "or joblib-dumped DecisionTreeClassifier or DecisionTreeRegressor.",
+            help="Tree of odtc (JSON), text of scikit-learn's export_text, or pickle of a DecisionTreeClassifier or "
+            "DecisionTreeRegressor.",
         ),
     ],
     data: Annotated[
         Path,
         typer.Option(
-            "--data", metavar="DATA", help="Data whose rows are counted in the leaves; columns are found by name."
+            "--data",
+            metavar="DATA",
+            help="Data file whose rows are counted in the leaves; columns are matched by name.",
         ),
     ],
     spec,
-    trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Allow opening a pickle, which can run any code.")] = False,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="TREE.json", help="Or a STEM; by default FILE.tree.json here.")
+        Path | None,
+        typer.Option(
+            "-o", metavar="TREE.json", help="Output file, or a stem for STEM.tree.json (default: FILE.tree.json)."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Read another program's tree: for show, predict, export, and as --start of a model."""
+    """Import a tree of scikit-learn or another program."""
     import json
 
     from odtc.base.atomic_write import require_writable, write_text

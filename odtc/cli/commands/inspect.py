@@ -7,7 +7,7 @@ from odtc.workflow.specification import ModelSpec
 
 @takes(Part(ModelSpec, only=("encoding",)), READING)
 def inspect(data: DataFile, spec, as_json: Json = False) -> None:
-    """Show the columns of a data file as odtc reads them, with remarks on what looks odd."""
+    """Check how odtc reads a data file: types, missing cells, suspicious columns."""
     from odtc.data.inspection import inspect_data
 
     with console.at_work("inspect", as_json):

@@ -20,11 +20,14 @@ def _members(incomplete: str) -> list[str]:
 
 def list_(
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="models, cuts, …; without it the kinds.", autocompletion=_kinds)
+        str | None,
+        typer.Argument(
+            metavar="KIND", help="models, cuts, …; without it, the types of plug-ins are listed.", autocompletion=_kinds
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the members of a kind, one a line; or the kinds."""
+    """List models, constraints, encodings, solvers and other plug-ins."""
     from odtc.cli.catalogue import REGISTRIES, members
 
     if kind is None:
@@ -45,7 +48,7 @@ def list_(
 
 
 def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_members)]) -> None:
-    """Describe a model, encoding, solver, format or exporter, with its parameters."""
+    """Describe a model, constraint, encoding, solver, … and its parameters."""
     from odtc.cli.catalogue import describe
 
     print(describe(name))

@@ -13,16 +13,14 @@ def new(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="formulation, cut, constraint, solver, exporter, task, …")
     ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that your member is registered by.")],
-    folder: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files are written.")
-    ] = Path(),
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of your plug-in.")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the files.")] = Path(),
     package: Annotated[
-        bool, typer.Option("--package", help="A folder with pyproject.toml and entry point, for pip install.")
+        bool, typer.Option("--package", help="Write a folder with pyproject.toml and an entry point, for pip install.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a working member of a kind (a formulation, a cut, an exporter, …) with a test, to be changed into yours."""
+    """Create a plug-in (formulation, cut, exporter, …) with a test, as a start for your own."""
     from odtc.cli.new_member import begin
 
     paths = begin(kind, name, folder, package)

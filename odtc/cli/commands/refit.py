@@ -29,7 +29,10 @@ REFIT = replace(
     leave=("start", "select"),
     changed={
         "model": {"default": "auto"},
-        "depth": {"default": None, "help": "Depth of the tree; by default that of the old run, or of the old tree."},
+        "depth": {
+            "default": None,
+            "help": "Largest number of splits from the root to a leaf (default: as in the old run).",
+        },
     },
 )
 
@@ -45,48 +48,51 @@ def refit(
         typer.Option(
             "--forget",
             metavar="OPTION,…|all",
-            help="Settings of the old run that the new one does not inherit, for example constraint,time-limit.",
+            help="Settings of the old run that are not inherited, for example constraint,time-limit.",
         ),
     ] = "",
     confidence: Annotated[
         float | None,
-        typer.Option("--confidence", metavar="P", help="As of `odtc fit`.", rich_help_panel=DATA),
+        typer.Option("--confidence", metavar="P", help="As for `odtc fit`.", rich_help_panel=DATA),
     ] = None,
     within: Annotated[
         float | None,
         typer.Option(
             "--within",
             metavar="E",
-            help="How much more than the best it may cost; by default 1 % of the rows' weight, or of another task than "
-            "classification of what one leaf costs.",
+            help="Allowed distance from the best objective (default: 1 % of the weight of the rows, or of the cost of "
+            "one leaf).",
         ),
     ] = None,
     pool: Annotated[
-        int, typer.Option("--pool", metavar="K", help="How many near-optimal trees are compared at most.")
+        int, typer.Option("--pool", metavar="K", help="Largest number of near-optimal trees to compare.")
     ] = 200,
     old_data: Annotated[
         Path | None,
         typer.Option(
-            "--old-data", metavar="DATA", help="The rows of the old tree, for the PSI of columns.", rich_help_panel=DATA
+            "--old-data",
+            metavar="DATA",
+            help="Data file of the old tree, for the population stability index of the columns.",
+            rich_help_panel=DATA,
         ),
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.", rich_help_panel=DATA),
+        typer.Option("--test", metavar="FILE", help="Labelled rows for testing the tree.", rich_help_panel=DATA),
     ] = None,
     o: Stem = None,
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:
-    """Fit a tree to new data that stays close to an old one, with a page on the drift (STEM.drift.html).
+    """Fit a tree to new data that stays close to an old tree, and report the drift.
 
-    It inherits the settings of the run that left the old tree, by the record beside it: constraints, limits, costs,
-    roles of columns, and all others. An option that is given replaces the inherited one. What is inherited, and what
-    differs, is printed.
+    All settings of the old run are inherited from its record, for example constraints, costs and roles of columns. An
+    option that you give replaces the inherited one. The inherited settings and the differences are printed. The
+    report on the drift is STEM.drift.html.
 
     \b
-      odtc refit OLD.tree.json NEW.csv                        the closest of the trees that are nearly the best
-      odtc refit OLD.tree.json NEW.csv --within 0             of the best trees alone
+      odtc refit OLD.tree.json NEW.csv                        the closest of the near-optimal trees
+      odtc refit OLD.tree.json NEW.csv --within 0             only among the best trees
       odtc refit OLD.tree.json NEW.csv --old-data OLD.csv     with the shift of each column
       odtc refit OLD.tree.json NEW.csv --forget time-limit    without the time limit of the old run
     """

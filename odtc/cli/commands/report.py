@@ -25,14 +25,12 @@ from odtc.errors import ChoiceError
 def report(
     run: Annotated[
         str,
-        typer.Argument(
-            metavar="STEM", help="The stem of a run (as of `odtc fit -o STEM`), one of its files, or a TREE.json."
-        ),
+        typer.Argument(metavar="STEM", help="Stem of a run (`odtc fit -o STEM`), one of its files, or a TREE.json."),
     ],
     test: Annotated[
         Path | None,
         typer.Option(
-            "--test", metavar="FILE", help="Labelled rows to test the tree on; by default those of --hold-out."
+            "--test", metavar="FILE", help="Labelled rows for testing the tree (default: the rows of --hold-out)."
         ),
     ] = None,
     group: Annotated[
@@ -40,23 +38,26 @@ def report(
         typer.Option(
             "--group",
             metavar="COLUMN",
-            help="Compare the rows of each value of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; may be "
-            "repeated. Auxiliary columns that have few values are compared unasked.",
+            help="Compare the groups of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; repeatable (default: "
+            "auxiliary columns with few values).",
         ),
     ] = [],
     data: MovedData = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="By default STEM.html.")] = None,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="Output file (default: STEM.html).")] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit", metavar="S", min=0.0, help="Seconds for a search that derives the bound again (5; 0: none)."
+            "--time-limit",
+            metavar="S",
+            min=0.0,
+            help="Seconds for recomputing the bound by a search (default 5; 0: no search).",
         ),
     ] = None,
     labels: Labels = None,
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:
-    """Write a page about a run: the tree to fold and pan, its proof, its metrics; for any browser, without network."""
+    """Write a web page about a run: tree, proof, test figures and groups."""
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.base.commit import settle
     from odtc.evaluation.html_report import ENDINGS, open_run, render_page
@@ -89,13 +90,11 @@ def explain(
     spec,
     row: Annotated[
         list[int],
-        typer.Option(
-            "--row", metavar="N", help="Which row of the data, from 1, the header not among them; may be repeated."
-        ),
+        typer.Option("--row", metavar="N", help="Number of the row, counted from 1 without the header; repeatable."),
     ] = [1],
     as_json: Json = False,
 ) -> None:
-    """Explain a prediction: the path of a row through the tree, test by test, and which constraints the tree keeps."""
+    """Explain a prediction by the path of the row through the tree."""
     from odtc.base.templates.filters import one_line
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS

@@ -14,10 +14,10 @@ from odtc.data.reading_spec import TASK_FIELDS
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
 
-SELECTIONS = "See `odtc list selections`."
+SELECTIONS = "Rule that selects the rows; see `odtc list selections`."
 CHANGED = {
     "select": {"default": "convex_hull", "help": SELECTIONS},
-    "model": {"default": "auto", "help": "Of selections in rounds: what learns the tree of a round, as odtc fit does."},
+    "model": {"default": "auto", "help": "Selections in rounds: the formulation or learner of each round."},
 }
 
 
@@ -34,12 +34,12 @@ def select(
         typer.Option(
             "--test",
             metavar="FILE",
-            help="Of selections in rounds: labelled rows to test the tree of each round on.",
+            help="Selections in rounds: labelled rows for testing the tree of each round.",
             rich_help_panel=DATA,
         ),
     ] = None,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")
+        Path | None, typer.Option("-o", metavar="FILE.csv", help="Output file (default: DATA_selected.csv).")
     ] = None,
     format: Annotated[
         str | None,
@@ -61,10 +61,10 @@ def select(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows that a selection keeps, as CSV, with their weights, if any, in a column `weight`.
+    """Write the selected rows as CSV, with their weights in a column `weight` if there are any.
 
     A selection in rounds (iterative, coarse_to_fine) learns a tree in each round and selects by it; the rows are those
-    of the round with the best tree on all rows, and a table tells the accuracy per share of rows.
+    of the round with the best tree on all rows, and a table shows the accuracy for each share of rows.
     """
     from odtc.base import deadline
     from odtc.base.atomic_write import require_writable, write_text

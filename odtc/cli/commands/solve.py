@@ -15,34 +15,34 @@ from odtc.workflow.specification import SolvingSpec
 
 @takes(Part(SolvingSpec, leave=("workers", "cluster")))
 def solve(
-    model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
+    model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="Model file: MPS or LP (also .gz).")],
     spec,
     start: Annotated[
         Path | None,
         typer.Option(
-            "--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside."
+            "--start", metavar="FILE", help="Start file, or none (default: the start file that `build` wrote)."
         ),
     ] = None,
     relax: Annotated[
         bool,
-        typer.Option("--relax", help="Solve the linear relaxation: tells its bound, writes no solution."),
+        typer.Option("--relax", help="Solve only the linear relaxation and print its bound."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the command of the solver.")] = False,
     script: Annotated[
         str | None,
         typer.Option(
             "--script",
             metavar="sh|slurm",
-            help="Write a job that solves it elsewhere, and run nothing.",
+            help="Only write a script that solves the model on another machine.",
             autocompletion=among("sh", "slurm"),
         ),
     ] = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="Output file (default: STEM.sol).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS.
+    """Solve a model file with any solver and write STEM.sol.
 
-    Objective and bound have the sense of the file: for a maximisation model the bound is an upper bound.
+    Objective and bound have the sense of the file: if it maximises, the bound is an upper bound.
     """
     from odtc.base.atomic_write import require_writable
     from odtc.solvers import portfolio_members

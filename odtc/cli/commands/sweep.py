@@ -52,28 +52,32 @@ def sweep(
     spec,
     data: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DATA…", help="Data files; none to go on with the study that lies in the folder."),
+        typer.Argument(metavar="DATA…", help="Data files; without one, the study in the folder continues."),
     ] = None,
     model: Annotated[
         str,
         typer.Option(
             "--model",
             metavar="NAME[,NAME…]",
-            help="Formulations and learners of `odtc list models`, or auto.",
+            help="Formulations and learners (`odtc list models`), or auto.",
             autocompletion=completing("models"),
         ),
     ] = "auto",
-    depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "1,2,3",
+    depths: Annotated[
+        str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
+    ] = "1,2,3",
     p: Annotated[
         list[str],
         typer.Option(
-            "-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it; may be repeated."
+            "-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it; repeatable."
         ),
     ] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
     try_constraint: Tries = [],
-    seeds: Annotated[str, typer.Option("--seeds", metavar="N,M", help="Cross-validation is repeated for each.")] = "0",
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="N,M", help="Repeat the cross-validation for each seed.")
+    ] = "0",
     folds: Folds = 5,
     nested: NestedParts = None,
     score: Score = "accuracy",
@@ -82,12 +86,12 @@ def sweep(
     cluster: ClusterAddress = None,
     script: ArrayScript = None,
     part: ArrayPart = None,
-    o: Annotated[Path, typer.Option("-o", metavar="FOLDER", help="The folder of the study.")] = Path("sweep"),
+    o: Annotated[Path, typer.Option("-o", metavar="FOLDER", help="Folder of the study.")] = Path("sweep"),
     as_json: Json = False,
 ) -> None:
-    """Fit every setting on every data set by cross-validation: a tidy table, a plot, and the best trees on all rows.
+    """Compare settings on several data sets by cross-validation: table, plot and best trees.
 
-    The same command goes on where it was stopped or killed: each finished fit is a file of the folder.
+    The same command continues an interrupted study, because each finished fit is a file in the folder.
     """
     from odtc.base.cluster import LOCAL
     from odtc.data.task import TASKS

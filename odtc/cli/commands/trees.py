@@ -24,9 +24,7 @@ from odtc.cli.options import (
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
-Written = Annotated[
-    Path | None, typer.Option("-o", metavar="FILE", help="By default, and of - (a hyphen), the standard output.")
-]
+Written = Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Output file (default, or -: stdout).")]
 
 
 def show(
@@ -36,12 +34,12 @@ def show(
         typer.Option(
             "--to",
             metavar="NAME",
-            help="An exporter of `odtc list exporters` that makes text.",
+            help="Text exporter (`odtc list exporters`).",
             autocompletion=completing("exporters"),
         ),
     ] = "text",
     number: Annotated[
-        int | None, typer.Option("--tree", metavar="N", help="Of a pool or a sample, the N-th tree.")
+        int | None, typer.Option("--tree", metavar="N", help="Show the N-th tree of a list of trees.")
     ] = None,
     using: near_optimal.Using = [],
     without: near_optimal.Without = [],
@@ -88,7 +86,7 @@ def export(
         typer.Option(
             "--to",
             metavar="NAME",
-            help="An exporter of `odtc list exporters`, or the ending of its files, as js; by default that of -o.",
+            help="Exporter (`odtc list exporters`) or file ending, such as js (default: the ending of -o).",
             autocompletion=completing("exporters"),
         ),
     ] = None,
@@ -96,7 +94,7 @@ def export(
     labels: Labels = None,
     templates: Templates = None,
 ) -> None:
-    """Write a tree as code or text for another program."""
+    """Write a tree as code, SQL, PMML, ONNX or text."""
     from odtc.base.atomic_write import require_writable, write_bytes, write_text
     from odtc.trees.exporting import export as exported
     from odtc.trees.exporting import named
@@ -155,27 +153,25 @@ def predict(
         typer.Option(
             "--on-missing",
             metavar="|".join(ON_MISSING),
-            help="What a missing or unreadable number does that the tree asks for: refuse ends in an error, blank "
-            "leaves the prediction empty, majority follows the side of most training rows.",
+            help="How to handle a missing value in a column that the tree uses: refuse stops with an error, blank "
+            "leaves the prediction empty, majority follows most training rows.",
             autocompletion=among(*ON_MISSING),
         ),
     ] = ON_MISSING[0],
     score: Annotated[
         bool,
-        typer.Option(
-            "--score", help="Print accuracy and confusion matrix of a labelled file, or the figures of its task."
-        ),
+        typer.Option("--score", help="Print the accuracy and the confusion matrix for a labelled file."),
     ] = False,
     probabilities: Annotated[
         bool,
         typer.Option(
             "--probabilities",
-            help="A column for each class, too: its share of the training weight in the leaf of the row.",
+            help="Add a column for each class: its share of the training weight in the leaf.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rows of a file of any size; the tree's columns are found by name, an unseen category is in no set."""
+    """Predict the rows of a file; columns are matched by name."""
     import shutil
     import tempfile
 

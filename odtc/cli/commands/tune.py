@@ -34,14 +34,16 @@ from odtc.cli.options import (
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
-EACH_FIT = "Wall seconds of each fit; by default none."
+EACH_FIT = "Wall seconds for each fit (default: no limit)."
 LeafRows = Annotated[
-    str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
+    str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Values of the least number of rows in a leaf.")
 ]
 Tries = Annotated[
     list[str],
     typer.Option(
-        "--try-constraint", metavar="TEXT", help="To try beside those of --constraint, one at a time, and none."
+        "--try-constraint",
+        metavar="TEXT",
+        help="Additional constraint to try; repeatable. No additional constraint is tried, too.",
     ),
 ]
 
@@ -50,7 +52,7 @@ NestedParts = Annotated[
     typer.Option(
         "--nested",
         metavar="K",
-        help="Also choose without each of K parts of the data, and score on it: what tuning itself costs.",
+        help="Also estimate the score of the whole tuning by K outer folds.",
     ),
 ]
 
@@ -72,16 +74,16 @@ def tune(
         typer.Option(
             "--model",
             metavar="NAME[,NAME…]",
-            help="Formulations of `odtc list models`, or auto.",
+            help="Formulations (`odtc list models`), or auto.",
             autocompletion=completing("models"),
         ),
     ] = "auto",
-    depths: Annotated[str, typer.Option("--depths", "--depth", metavar="D,E")] = "1,2,3",
+    depths: Annotated[
+        str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
+    ] = "1,2,3",
     p: Annotated[
         list[str],
-        typer.Option(
-            "-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter of the formulations; may be repeated."
-        ),
+        typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter; repeatable."),
     ] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
@@ -91,7 +93,7 @@ def tune(
         typer.Option(
             "--seeds",
             metavar="N,M",
-            help="Cross-validation is repeated for each, by folds of its own; by default that of --seed.",
+            help="Repeat the cross-validation with other folds for each seed (default: --seed).",
         ),
     ] = None,
     folds: Folds = 5,
@@ -105,8 +107,7 @@ def tune(
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
-    """Try a grid of depths and parameters by cross-validation, and fit the best on all rows: STEM.tree.json,
-    STEM.tune.json."""
+    """Choose depth and parameters by cross-validation, and fit the best setting on all rows."""
     from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
