@@ -1,4 +1,4 @@
-"""What is compiled: the problem, the contract of a formulation, roles of columns, constraints and cuts.
+"""The compiled problem, the protocol of a formulation, roles of variables, side constraints and cut families.
 
 Imports trees, data, model, algorithms and base.
 """

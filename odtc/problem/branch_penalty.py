@@ -1,6 +1,7 @@
-"""The objective of formulations with a penalty for branch nodes in errors: min (1-λ) · loss + λ · branch nodes.
+"""Objective of formulations with a penalty for branch nodes: min (1-λ) · loss + λ · branch nodes.
 
-That of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `params.lambda_`, at least 0 and below 1.
+This is the objective of FlowOCT, (1.1) of Aghaei, Gomez & Vayanos 2020, as a minimum; λ is `params.lambda_`, at least
+0 and below 1.
 """
 
 from fractions import Fraction
@@ -90,5 +91,5 @@ def without_noise(cost: float) -> float:
 
 
 def unit_costs(problem: Problem) -> tuple[float, float]:
-    """(1-λ, λ): what a unit of loss costs, and a branch node."""
+    """Return (1-λ, λ): the costs of a unit of loss and of a branch node."""
     return 1 - problem.params.lambda_, problem.params.lambda_

@@ -1,8 +1,8 @@
-"""How large a model is before it is built: columns, rows, nonzeros, memory and CPU seconds.
+"""Size of a model before it is built: columns, rows, nonzeros, memory and CPU seconds.
 
-A formulation's blocks and terms are its formulas of these numbers (odtc.model.counting): they are counted
-exactly, with cut families and constraints, and nothing is laid out. A formulation whose `build` searches first
-(`Counted`) says what its model has at most, or that only the search can tell.
+The blocks and terms of a formulation determine these numbers (odtc.model.counting): they are counted exactly, with cut
+families and side constraints, and nothing is laid out. A formulation whose `build` searches first (`Counted`) states
+upper limits, or that only the search can tell.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ ENTRY_SECONDS, LABEL_SECONDS, BEGIN_SECONDS = 8e-8, 1e-7, 0.015
 
 @dataclass(frozen=True)
 class Counts:
-    """How large a model is, or is at most.
+    """Size of a model, or upper limits.
 
     Attributes
     ----------
     columns, rows, nonzeros : int or None
         None if only the search that comes first can tell.
     exact : bool
-        Whether these are the numbers of the model, but for what `words` leave out; else it has at most so many.
+        Whether these are the numbers of the model, except for parts named in `words`; otherwise they are upper limits.
     memory : int or None
-        About the bytes that are held while it is built and written, beside the data and the libraries.
+        About the bytes that are used while it is built and written, in addition to the data and the libraries.
     seconds : float or None
-        About the CPU seconds that it takes to build and write it, with the search that comes first; None if unknown.
+        About the CPU seconds to build and write it, with the search that comes first; None if unknown.
     words : str
-        What else is to be known: "its columns come from a search".
+        Further remarks: "its columns come from a search".
     file : int or None
         About the bytes of its file; None if it is not counted exactly.
     """
@@ -59,7 +59,7 @@ class Counts:
 
     @classmethod
     def at_most(cls, columns: int, rows: int, nonzeros: int, search: float = 0.0, words: str = "") -> Counts:
-        """Of a formulation that knows bounds; `search` is the CPU seconds before the model."""
+        """Return upper limits, for a formulation that knows them; `search` is the CPU seconds before the model."""
         seconds = search + BEGIN_SECONDS + LABEL_SECONDS * (columns + rows) + ENTRY_SECONDS * nonzeros
         held = COLUMN_BYTES * columns + ROW_BYTES * rows + 3 * TERM_BYTES * nonzeros
         memory = held + min(PIECE_BYTES, PIECE_ENTRY * nonzeros)
@@ -67,7 +67,7 @@ class Counts:
 
     @classmethod
     def of_model(cls, model: Model, words: str = "") -> Counts:
-        """Of a model that is counted, or built."""
+        """Return the size of a model that is counted, or built."""
         held = sum(term.size for term in model.terms)
         memory = COLUMN_BYTES * model.n_cols + ROW_BYTES * model.n_rows + TERM_BYTES * held
         memory += PIECE_ENTRY * largest_piece(model)
@@ -99,13 +99,13 @@ def counts_of(
     cuts: str | tuple[str, ...] | None = None,
     measure: Callable[[CountedModel], int] | None = None,
 ) -> Counts:
-    """How large the model of a problem is, or is at most.
+    """Return the size of the model of a problem, or upper limits.
 
     Parameters
     ----------
     problem : Problem
     cuts : str, tuple of str or None
-        Cut families, as of odtc.problem.cuts.cut.choose.
+        Cut families, as in odtc.problem.cuts.cut.choose.
     measure : function or None
         The bytes of the file of a counted model; None leaves `Counts.file` out.
 
@@ -116,7 +116,7 @@ def counts_of(
     Raises
     ------
     ChoiceError
-        If the formulation learns without a model; as of `counted`.
+        If the formulation learns without a model; also as in `counted`.
     """
     from odtc.problem.cuts.cut import CUTS
     from odtc.problem.formulation import Compiled, Counted, Iterative
@@ -156,7 +156,7 @@ def require_room(problem: Problem, cuts: str | tuple[str, ...] | None = None) ->
 
 
 def _surely_small(problem: Problem) -> bool:
-    """Whether the answers of the rows, for every node, are few: no formulation then has a large model."""
+    """Return whether there are few outcomes of rows over all nodes: no formulation then has a large model."""
     encoded = problem.encoded
     return encoded.n_rows * max(1, encoded.n_candidate_splits) << problem.topology.depth <= 10**7
 

@@ -1,4 +1,4 @@
-"""What a formulation can say of its size before anything is built, for `--model auto` (odtc.formulations.auto)."""
+"""Estimates of a formulation's size before anything is built, for `--model auto` (odtc.formulations.auto)."""
 
 from dataclasses import dataclass
 from math import inf
@@ -8,18 +8,18 @@ from odtc.data.encoding import Encoded
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is known of a problem before its formulation is chosen.
+    """Known sizes of a problem before its formulation is chosen.
 
     Attributes
     ----------
     n_candidate_splits : int
-        The tests of the encoding.
+        The splits of the encoding.
     depth : int
         The greatest depth of the tree.
     constraints : tuple of str
         The kinds of its constraints, by name.
     encoded : Encoded or None
-        The rows; None if only the numbers above are to be heeded.
+        The rows; None if only the numbers above matter.
     fitting : bool
         Whether a tree is wanted, not a model file.
     """
@@ -33,14 +33,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a formulation says of a problem of these sizes.
+    """Estimate of a formulation for a problem of these sizes.
 
     Attributes
     ----------
     fits : bool
-        Whether it takes the problem, and its model can be built.
+        Whether it supports the problem, and its model can be built.
     words : str
-        Why, as what is said of the formulation: "grows with the rows".
+        The reason, as a predicate of the formulation: "grows with the rows".
     sums : float
         About how many sums its proof takes; infinite if only a search can tell.
     """

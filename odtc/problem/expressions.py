@@ -1,19 +1,19 @@
-"""What a model says of a tree, as sums of its columns, whatever its formulation calls them.
+"""Statements about a tree as sums of model variables, independent of their names in a formulation.
 
-    row i is correct                  Σ g_i          columns of CORRECT
-                                    Σ_t z_it       flows that go no further, and sinks beside them
-                                    Σ_t s_it       sinks alone
-    row i ends at t                 z_it           columns of ROUTE
-                                    Σ_k z_itk      if the model says what is predicted there
-    row i is predicted k at t       z_itk          columns of PREDICTED
-    node t asks f                   b_tf           columns of BRANCH
-    node t branches                 d_t            columns of SPLIT
-                                    Σ_f b_tf       if the model says what the node asks
-    node t predicts k               w_tk           columns of LABEL
+    row i is correct                  Σ g_i          variables of CORRECT
+                                    Σ_t z_it       flows that go no further, and sinks next to them
+                                    Σ_t s_it       sinks only
+    row i ends at t                 z_it           variables of ROUTE
+                                    Σ_k z_itk      if the model expresses the prediction there
+    row i is predicted k at t       z_itk          variables of PREDICTED
+    node t splits on f              b_tf           variables of BRANCH
+    node t branches                 d_t            variables of SPLIT
+                                    Σ_f b_tf       if the model expresses the split of the node
+    node t predicts k               w_tk           variables of LABEL
 
-Cut families and constraints are written on such statements only; they know neither a formulation nor a role. A
-formulation makes a statement by giving a block a role, or, if no single block says it, by `says(problem, model)`.
-What it supports, and the formulations that a message names, follow from that.
+Cut families and side constraints are written only with such statements; they know neither a formulation nor a role. A
+formulation makes a statement by giving a block a role, or, if no single block expresses it, by `says(problem, model)`.
+The constraints that it supports, and the formulations that a message names, follow from that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LONGEST = 40  # characters of a parameter that is said
 
 
 class Statement(StrEnum):
-    """What an expression says, and over which axes."""
+    """Meaning of an expression, and its axes."""
 
     RIGHT = "row i is correct"  # [row]
     WRONG = "row i is misclassified"  # [row]: at least 1 if it is
@@ -84,7 +84,7 @@ class Part:
     coef: float = 1.0
 
     def cells(self, at: dict[str, np.ndarray]) -> tuple[Cells, int]:
-        """The columns at these labels, and how many axes behind those of the labels are summed over."""
+        """Return the variables at these labels, and the number of further axes that are summed over."""
         summed = [label for label in self.labels if isinstance(label, np.ndarray)]
         places, number = [], 0
         for label in self.labels:
@@ -258,8 +258,8 @@ def statements(problem: Problem, model: Model) -> list[Statement]:
 
 
 def missing(problem: Problem, model: Model, needs: Needs) -> str:
-    """What is wanted of the model that it does not say, as a part of a sentence; "" if one of the alternatives is
-    there."""
+    """Return the required statement that the model lacks, as a part of a sentence; "" if one of the alternatives
+    exists."""
     if any(all(_has(problem, model, need) for need in each) for each in needs):
         return ""
     says = ", ".join(f"{what.value!r}" for what in statements(problem, model))

@@ -1,45 +1,43 @@
-"""What a formulation is: functions that obey laws, in one module or package of odtc.formulations.
+"""Protocols of formulations: functions with tested properties, in one module or package of odtc.formulations.
 
-What it must define and may define is said by the protocols below, one for each ability; names without a value or marked
-abstract are required of those who have the ability. A module is checked whole when it is loaded
+The protocols below define required and optional parts, one protocol for each ability; names without a value or marked
+abstract are required of a module that has the ability. A module is checked completely when it is loaded
 (odtc.base.contract), and `problem.module` has every declared name, by default if the module leaves it out.
 
-A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_candidate_splits` on are splits that
-the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds them as a `Split` in the units
-of the data and as the side that each encoded row takes. `decode` makes those sides from `problem.encoded` alone,
-`start` takes them as it takes the columns of tests, and routing, errors, words, verification and the laws are the same
-for all. So oblique formulations need one class in odtc/data/splits.py and no other tree.
+A tree consists of numbers on a heap, whatever its splits are: the numbers from `n_candidate_splits` on are splits that
+the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` has them as a `Split` in the units
+of the data and as the side that each encoded row takes. `decode` computes those sides from `problem.encoded` only,
+`start` uses them like the columns of other splits, and routing, errors, words, verification and property tests are the
+same for all. So oblique formulations need one class in odtc/data/splits.py and no other tree.
 
-What its parameters name and a manifest could not hold (a file, the end of a search) it takes in itself:
-`prepared(problem) -> Problem`, called once the problem is posed. `pricing(problem, leaf) -> Model` is a pricing
-problem, for `odtc build --pricing`. `beside(problem) -> {suffix: text}` are
-files that `odtc fit` writes beside the tree. `advice(problem)` are sentences about parameters that are no good for
-this data; `misrouted(problem, point)` is the weight of the rows that a point sends elsewhere than its own splits do.
+Parameters that name something that a manifest cannot contain (a file, the result of a search) are resolved by
+`prepared(problem) -> Problem`, called once the problem is built. `pricing(problem, leaf) -> Model` is a pricing
+problem, for `odtc build --pricing`. `beside(problem) -> {suffix: text}` are files that `odtc fit` writes next to the
+tree. `advice(problem)` are sentences about parameters that are unsuitable for this data; `misrouted(problem, point)`
+is the weight of the rows that a point sends elsewhere than its own splits do.
 
-A formulation that does not represent every tree has also `trimmed(problem, heap) -> HeapTree`: a
-tree that it does represent, made of a heuristic's.
+A formulation that does not represent every tree also has `trimmed(problem, heap) -> HeapTree`: a tree that it
+represents, made from a heuristic's.
 
-A formulation that keeps some constraints by what its columns are names the kinds in `keeps(problem)`;
-no rows are written for them (odtc.problem.constraints.constraint), and all its functions heed them.
+A formulation whose variables satisfy some side constraints by construction names the kinds in `keeps(problem)`; no
+model constraints are written for them (odtc.problem.constraints.constraint), and all its functions respect them.
 
-A formulation whose compiler proves some trees by itself says of a problem `searches(problem) -> bool`, and then
-`search(problem, start, progress, floor)` is the tree, its bound and whether there is none at all; `fit` takes that
-if nothing asks for a solver or a model file.
+A formulation whose compiler proves some trees itself defines `searches(problem) -> bool`, and then `search(problem,
+start, progress, floor)` is the tree, its bound and whether there is none at all; `fit` uses it unless a solver or a
+model file is requested.
 
-`notes(problem) -> {name: value}`, optional, is what else the manifest says of the model, as JSON.
+`notes(problem) -> {name: value}`, optional, are further facts of the model for the manifest, as JSON.
 
-A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with what
-`build` made (and the rows of cut families) instead of solving that once; `solve(model, start=None)`
-is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.workflow.rounds);
-with TIMED = True it is also given `left`, a function that says how many seconds there are (None: no limit); with
-GROWS = True its last model has other columns than the first, and parameters that say so;
-`loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ
-under `fit`. A learner (CART) has
-`tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it keeps
-(odtc.problem.constraints.constraint).
+A loop also has `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with the result of `build`
+(and the inequalities of cut families) instead of solving that once. `solve(model, start=None)` is any solver, with the
+remaining time, and `tell` gets a Round when one has ended (odtc.workflow.rounds). With TIMED = True it also gets
+`left`, a function that returns the remaining seconds (None: no limit); with GROWS = True its last model has other
+variables than the first, and parameters that say so. `loops(problem)` is whether these parameters leave anything to
+add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has `tree(problem) -> HeapTree` and no model
+at all; CONSTRAINTS names the kinds that it satisfies (odtc.problem.constraints.constraint).
 
-Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to the tree;
-the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
+Properties (tests/laws): a start is feasible, has the cost of the tree and decodes to the tree; the optimum is that of
+an exhaustive search; decoding from the manifest equals decoding in memory.
 """
 
 from __future__ import annotations
@@ -87,7 +85,7 @@ class Change:
 
 
 class Formulation(Protocol):
-    """What every formulation defines."""
+    """Parts that every formulation defines."""
 
     NAME: str
     TITLE: str  # for `odtc list models`
@@ -99,11 +97,11 @@ class Formulation(Protocol):
     ANY_COST: bool = False
     # Whether it takes a task whose leaves cost a function of sums over their rows (odtc.data.task).
     MOMENTS: bool = False
-    # Whether its trees may have splits that are no tests of the encoding.
+    # Whether its trees may have splits that are not in the encoding.
     BEYOND: bool = False
     START: str = "cart"  # the heuristic of `odtc list starts` that suits it
     CHANGES: tuple[Change, ...] = ()  # by which its default differs from the printed model
-    # Whether it needs the numbers of the rows (Encoded.values), not their tests alone; the manifest then holds them.
+    # Whether it needs the numbers of the rows (Encoded.values), not only their splits; the manifest then has them.
     WEIGHS: bool = False
 
     @abstractmethod
@@ -117,42 +115,43 @@ class Formulation(Protocol):
         return problem
 
     def limited(self, problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Any]:
-        """(the Problem that is compiled, what a search found that came before): with parameters that leave out columns
-        which no better tree has, and None if there is no such search. Called before `build`, within the deadline."""
+        """Return (the Problem that is compiled, the result of a search before it), with parameters that leave out
+        variables that no better tree has; None if there is no such search. Called before `build`, within the
+        deadline."""
         return problem, None
 
     def so_far(self, problem: Problem) -> Any:
-        """What a search before `build` has found if the deadline came before there was a model; None without one. It
-        takes no time."""
+        """Return the result of a search before `build` if the deadline came before there was a model; None without
+        one. It takes no time."""
         return None
 
     def advice(self, problem: Problem) -> list[str]:
-        """Sentences on parameters that are no good for this data."""
+        """Return sentences on parameters that are unsuitable for this data."""
         return []
 
     def notes(self, problem: Problem) -> dict[str, Any]:
-        """What else the manifest says of the model, as JSON."""
+        """Return further facts of the model for the manifest, as JSON."""
         return {}
 
     def beside(self, problem: Problem) -> dict[str, str]:
-        """Texts of files that `odtc fit` writes beside the tree, by their suffix."""
+        """Return texts of files that `odtc fit` writes next to the tree, by their suffix."""
         return {}
 
     def holds_cells(self, problem: Problem) -> bool:
-        """Whether these parameters need the numbers of the rows, as WEIGHS says of all of them."""
+        """Return whether these parameters need the numbers of the rows, as WEIGHS states for all of them."""
         return False
 
     def boxes(self, problem: Problem) -> Any:
-        """How far the rows may be moved (odtc.trees.boxes.Boxes) before a tree has to predict them right; None if they
-        stay."""
+        """Return how far the rows may be moved (odtc.trees.boxes.Boxes) before a tree has to predict them correctly;
+        None if they are not moved."""
         return None
 
     def prices_answers(self, problem: Problem) -> bool:
-        """Whether predictions of leaves are priced by more than each row's own loss."""
+        """Return whether predictions of leaves have costs in addition to the loss of each row."""
         return False
 
     def least_rows(self, problem: Problem) -> int:
-        """The least number of data rows in a leaf that its parameters ask for; 0 for none."""
+        """Return the least number of data rows in a leaf that its parameters require; 0 for none."""
         return 0
 
 
@@ -174,17 +173,18 @@ class Compiled(Protocol):
 
     @abstractmethod
     def decode(self, problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-        """The HeapTree of a point {block: values}, from the tree's columns alone."""
+        """Return the HeapTree of a point {block: values}, from the variables of the tree only."""
         ...
 
     @abstractmethod
     def branch_penalty(self, problem: Problem) -> float:
-        """How much loss a branch node must save to be worth it."""
+        """Return the loss that a branch node must save to be worth it."""
         ...
 
     def subjects(self, params: Any) -> tuple[Any, ...] | None:
-        """What constraints may speak of with these parameters, by odtc.problem.constraints.kind.Subject, so that the
-        laws find it if a model says less or more than its author meant; None: whatever its model says."""
+        """Return the subjects of constraints that these parameters support (odtc.problem.constraints.kind.Subject), so
+        that property tests find a model that expresses less or more than intended; None: everything that its model
+        expresses."""
         return None
 
     def says(self, problem: Problem, model: Model) -> dict[Any, Any]:
@@ -193,7 +193,8 @@ class Compiled(Protocol):
         return {}
 
     def unit_costs(self, problem: Problem) -> tuple[float, float]:
-        """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
+        """Return (cost of a unit of loss, penalty of a branch node): the terms of the objective of a tree, for
+        property tests."""
         return 1.0, 0.0
 
     def exact_prices(self, problem: Problem) -> Any:
@@ -201,12 +202,13 @@ class Compiled(Protocol):
         return None
 
     def paid_for(self, problem: Problem, predicted: np.ndarray) -> float:
-        """What a tree that predicts these classes, int (rows of the data,), pays beside `unit_costs`, for the laws."""
+        """Return the costs of a tree that predicts these classes, int (rows of the data,), in addition to
+        `unit_costs`, for property tests."""
         return 0.0
 
     def brute_force(self, problem: Problem) -> float | None:
-        """The optimum by trying every tree, without the model, for the laws; None if `unit_costs` and `paid_for` say
-        what a tree costs."""
+        """Return the optimum by trying every tree, without the model, for property tests; None if `unit_costs` and
+        `paid_for` are the cost of a tree."""
         return None
 
     def scope(self, problem: Problem) -> str:

@@ -1,11 +1,11 @@
-"""The arguments of a constraint's text, between commas, and the readings that a text allows.
+"""Arguments of a constraint's text, separated by commas, and the readings that a text allows.
 
-    a,b                       two arguments, as in CSV: "a,b" in quotes is one, and "" stands for a quote in it
-    'a,b'   positive="a,b"    quotes of either kind, around an argument or behind its "="
-    a,b                       one argument, if that is what a class or a column is called
+    a,b                       two arguments, as in CSV: "a,b" in quotes is one, and "" is a quote in it
+    'a,b'   positive="a,b"    quotes of either kind, around an argument or after its "="
+    a,b                       one argument, if a class or a column has this name
     True                      the label that tables have as true
 
-The first reading that fits the data is taken. A constraint writes its arguments by the first form alone.
+The first reading that fits the data is used. A constraint writes its arguments in the first form only.
 """
 
 import csv

@@ -1,7 +1,7 @@
-"""Constraints by their definition, row by row in plain Python: the judge of the laws (tests/laws).
+"""References for constraints: their definitions, row by row in plain Python, for the property tests (tests/laws).
 
-It shares nothing with the rows of the models and with `value`, so that a mistake there is seen. What a kind says of
-itself here is a Judge: which trees satisfy a constraint, told by the tests, the counts or the predictions of a tree.
+They share nothing with the constraints of models and with `value`, so that a mistake there is found. A Judge decides
+which trees satisfy a constraint, by their splits, counts or predictions.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ BOUNDS = (
 
 @dataclass(frozen=True)
 class Judge:
-    """Which trees satisfy a constraint; all that is given must hold.
+    """Reference that decides which trees satisfy a constraint; everything that is given must be true.
 
     Attributes
     ----------
     allowed : Callable or None
-        allowed(test, above): whether a node may have this test below the tests `above`, the root's first.
+        allowed(split, above): whether a node may have this split below the splits `above`, the root's first.
     counts : Callable or None
-        counts(branch nodes, tests): whether a tree may have so many branch nodes, with these different tests; a kind
-        that does not heed the tests is given None for them.
+        counts(branch nodes, splits): whether a tree may have this many branch nodes with these splits; a kind
+        that ignores the splits gets None for them.
     predictions : Callable or None
         predictions(predicted): whether the rows of the data may be predicted as these classes, a sequence of int.
     least_rows : int
@@ -53,9 +53,9 @@ class Judge:
     leaf : Callable or None
         leaf(class, rows): whether a leaf may predict this class (int) for these rows of the data, a sequence of int.
     leaves : Callable or None
-        leaves(counts): whether a tree may have so many leaves of each class, a sequence of int.
+        leaves(counts): whether a tree may have this many leaves of each class, a sequence of int.
     tree : Callable or None
-        tree(shape): whether this may be the tree: a class (int), or (test, shape of its zeros, shape of its ones).
+        tree(shape): whether the tree is allowed: a class (int), or (split, shape of its zeros, shape of its ones).
     """
 
     allowed: Callable[[int, tuple[Any, ...]], bool] | None = None

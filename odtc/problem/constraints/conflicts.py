@@ -1,9 +1,10 @@
-"""Why no tree keeps all constraints: a smallest set that conflicts, and the nearest values that can be kept.
+"""Reason why no tree satisfies all constraints: a smallest conflicting set, and the nearest values that can be
+satisfied.
 
-Constraints are left out one after another; one without which there is still no tree is not needed for the conflict.
-What is left conflicts, and without any one of it there is a tree. Of each that has a number, the nearest number is
-sought between the one asked and one that a tree keeps, while all others that were asked stay, those outside of the
-conflict, too: every tree met moves it to the figure it reaches.
+Constraints are left out one after another; if there is still no tree without one, it is not needed for the conflict.
+The remaining constraints conflict, and without any of them there is a tree. For each one with a number, the nearest
+number is sought between the requested one and one that a tree satisfies, while all other requested constraints stay,
+including those outside of the conflict: every tree that is found moves it to the value that it reaches.
 """
 
 from collections.abc import Callable
@@ -28,14 +29,14 @@ MOST_STEPS = 12
 
 
 class Nearest(NamedTuple):
-    """A number that a tree keeps together with all other constraints that were asked.
+    """A number that a tree satisfies together with all other requested constraints.
 
     Attributes
     ----------
     given : Constraint
     value : Fraction or float
     settled : bool
-        Whether none nearer to the one asked is kept, in the digits of a message.
+        Whether no number nearer to the requested one can be satisfied, in the digits of a message.
     """
 
     given: Constraint
@@ -45,7 +46,7 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True)
 class Conflict:
-    """A set of constraints that no tree keeps together.
+    """A set of constraints that no tree satisfies together.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class Conflict:
         Whether every one of them was proved to be needed.
     nearest : tuple of Nearest
     alone : bool
-        Whether no other constraint was asked.
+        Whether no other constraint was requested.
     """
 
     constraints: tuple[Constraint, ...]
@@ -115,8 +116,8 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
 
 
 def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> Nearest | None:
-    """The nearest number to the one asked that a tree keeps with all others that were asked; None if no tree was found
-    without it, so that they conflict without it, too, or that was not settled."""
+    """Return the nearest number that a tree satisfies with all other requested constraints; None if no tree was found
+    without the constraint (so that the others conflict), or if that was not settled."""
     others = tuple(one for one in problem.constraints if one is not asked)
     free = a_tree(replace(problem, constraints=others), tick)
     if not isinstance(free, HeapTree):
@@ -141,7 +142,7 @@ def _nearest(problem: Problem, asked: Constraint, tick: Callable[[], bool]) -> N
 
 
 def _places(size: float) -> int:
-    """Decimals to tell a number of this size by: four, more below a tenth."""
+    """Return the number of decimals for a number of this size: four, more below a tenth."""
     return 4 + max(0, -floor(log10(size)) - 1) if size else 4
 
 
@@ -153,8 +154,8 @@ def _eased(value: Fraction | float, op: str) -> Fraction:
 
 
 def _between(problem: Problem, given: Constraint, reached: Fraction | float) -> Constraint | None:
-    """Return the constraint with a number halfway from the one asked to one that a tree keeps; a whole one if it
-    counts. None if there is no such number between them."""
+    """Return the constraint with a number halfway between the requested one and one that a tree satisfies; an integer
+    for counts. None if there is no such number between them."""
     low, high = sorted([Fraction(reached), given.bound])
     middle = (low + high) / 2
     return _with_number(problem, given, reached, round(middle, _places(float(high))), Fraction(floor(middle)))
@@ -162,7 +163,7 @@ def _between(problem: Problem, given: Constraint, reached: Fraction | float) -> 
 
 def _stricter(problem: Problem, given: Constraint, reached: Fraction | float) -> Constraint | None:
     """Return the constraint with the next number, in the digits of a message, that is stricter than one that a tree
-    keeps; None if there is none up to the number asked."""
+    satisfies; None if there is none up to the requested number."""
     steps = Fraction(1, 10 ** _places(abs(float(reached)))), Fraction(1)
     sign = 1 if given.op == ">=" else -1
     return _with_number(problem, given, reached, *(Fraction(reached) + sign * step for step in steps))
@@ -171,8 +172,8 @@ def _stricter(problem: Problem, given: Constraint, reached: Fraction | float) ->
 def _with_number(
     problem: Problem, given: Constraint, reached: Fraction | float, *numbers: Fraction
 ) -> Constraint | None:
-    """Return the constraint with the first of these numbers that it takes, between the one asked and one that a tree
-    keeps; None if it takes none."""
+    """Return the constraint with the first valid number among these, between the requested one and one that a tree
+    satisfies; None if there is none."""
     low, high = sorted([Fraction(reached), given.bound])
     for tried in numbers:
         if low < tried < high:

@@ -1,6 +1,6 @@
-"""Hard constraints on the tree, "NAME[ARGUMENTS] OP NUMBER": parsing, rows, checks and repair.
+"""Side constraints on the tree, "NAME[ARGUMENTS] OP NUMBER": parsing, model constraints, checks and repair.
 
-What a kind of constraints defines is said in odtc.problem.constraints.kind.
+odtc.problem.constraints.kind defines the protocols of the kinds.
 """
 
 import contextlib
@@ -80,14 +80,13 @@ class Constraint:
         return value >= self.bound if self.op == ">=" else value <= self.bound
 
     def told(self, value: Fraction | float) -> str:
-        """The constraint and what a tree has, in words."""
+        """Return the constraint and the value of a tree, in words."""
         if not self.op:
             return f"{self}: broken {float(value):.10g} times"
         return f"{self}: the tree has {self.shown(value)}"
 
     def shown(self, value: Fraction | float) -> str:
-        """Return a value in ten digits, or as a fraction if it is so near to the bound that these do not tell them
-        apart."""
+        """Return a value in ten digits, or as a fraction if it is too close to the bound for these."""
         near = value != self.bound and f"{float(value):.10g}" == f"{float(self.bound):.10g}"
         return str(value) if near else f"{float(value):.10g}"
 
@@ -102,7 +101,7 @@ class Constraint:
 
 
 def speak_of_columns(texts: Iterable[str]) -> bool:
-    """Whether a constraint among these texts is of which columns a tree tests, or where."""
+    """Return whether a constraint among these texts is about columns that a tree splits on, or their positions."""
     names = [found["name"] for text in texts if (found := GRAMMAR.fullmatch(text))]
     return any(CONSTRAINTS.get(name).SUBJECT in OF_COLUMNS for name in names if name in CONSTRAINTS.names())
 
@@ -183,7 +182,7 @@ def _float(value: Fraction) -> float:
 
 
 def _meant(text: str, encoded: Encoded) -> str:
-    """An example of the first kind that a text names which is no constraint; "" if it names none for this task."""
+    """Return an example of the first named kind that is not a constraint; "" if none is named for this task."""
     known = set(CONSTRAINTS.names())
     for word in re.findall(r"\w+", text):
         if word in known and (TASKS.get(encoded.task).CLASSES or CONSTRAINTS.get(word).SUBJECT not in OF_CLASSES):
@@ -256,23 +255,23 @@ def count_bound(given: Constraint, least: int, what: str) -> Constraint:
 
 
 def knows(problem: Problem) -> set[Knows]:
-    """What the problem's constraints must be told of a tree."""
+    """Return the facts about a tree that the problem's constraints need."""
     return {given.module.knows(problem.encoded, given) for given in problem.constraints}
 
 
 def early(problem: Problem) -> bool:
-    """Whether a constraint may ask of a tree to predict above the last level."""
+    """Return whether a constraint may require a tree to predict above the last level."""
     return any(given.module.early(given) for given in problem.constraints)
 
 
 def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
-    """The constraints that need rows beside the formulation's, each with its number."""
+    """Return the constraints that need model constraints in addition to the formulation's, each with its number."""
     kept = problem.module.keeps(problem)
     return [(number, given) for number, given in enumerate(problem.constraints) if given.name not in kept]
 
 
 def built(problem: Problem) -> Model:
-    """The formulation's model with the rows of the problem's constraints.
+    """Build the formulation's model with the problem's side constraints.
 
     Parameters
     ----------
@@ -285,9 +284,9 @@ def built(problem: Problem) -> Model:
     Raises
     ------
     ChoiceError
-        If the formulation lacks the columns that a constraint needs.
+        If the formulation lacks the variables that a constraint needs.
     SearchOnlyError
-        If no rows of a model tell a constraint.
+        If a model cannot express a constraint.
     """
     model = replaced(problem.module.build(problem), problem=problem, described=Described(problem))
     for number, given in rowed(problem):
@@ -318,7 +317,7 @@ def built(problem: Problem) -> Model:
 
 
 def able_models(kind: Member) -> str:
-    """Which formulations take constraints of a kind, as a sentence: by default, or with which parameters."""
+    """Return a sentence that names the formulations that support a kind, by default or with which parameters."""
     if kind.SUBJECT == Subject.SETTLED:
         return "`odtc fit --model dpflow` takes it, whose own search needs no model"
     models = tuple(FORMULATIONS.get(name) for name in FORMULATIONS.able(Compiled))
@@ -332,7 +331,7 @@ def able_models(kind: Member) -> str:
 
 @cache
 def _able_of(models: tuple[Member, ...], kind: Member) -> list[tuple[str, dict[str, Any]]]:
-    """Which of the models registered now take a kind: each of them is built, so they are asked once."""
+    """Return the registered models that support a kind; each of them is built, so the result is kept."""
     return able(lambda problem: takes(problem, kind))
 
 
@@ -362,8 +361,10 @@ def takes(problem: Problem, kind: Member) -> bool:
 
 
 def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
-    """The complete point of the model that is this tree, with the columns of its constraints; raises
-    what the formulation's `start` does."""
+    """Return the complete point of the model that represents this tree, with the variables of its constraints.
+
+    Raises the exceptions of the formulation's `start`.
+    """
     values = problem.module.start(problem, heap)
     for number, given in rowed(problem):
         own = given.module.values(problem, model, given, values)
@@ -372,7 +373,7 @@ def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
 
 
 def on_answers(problem: Problem) -> list[Constraint]:
-    """The constraints that speak of what rows are predicted, so that they can be told of any rows."""
+    """Return the constraints on predictions, which can be evaluated on any rows."""
     return [given for given in problem.constraints if given.module.can(OnPredictions)]
 
 
@@ -400,7 +401,7 @@ BRANCHING: Needs = ((Need(Statement.BRANCHES, "branch_nodes"),),)
 
 
 def asking(problem: Problem, model: Model) -> Expression:
-    """Node t asks f: what the rows on tests are written on.
+    """Return the statement "node t splits on f", with which constraints on splits are written.
 
     Parameters
     ----------
@@ -410,7 +411,7 @@ def asking(problem: Problem, model: Model) -> Expression:
     Returns
     -------
     Expression
-        [node, test]. If thresholds have columns of their own: [node, scale], one of which is 1 if the node branches.
+        [node, split]. If thresholds have variables of their own: [node, scale], one of which is 1 if the node branches.
     """
     tests = stated(problem, model, Statement.ASKS, "branch_nodes")
     return tests if tests is not None else needed(problem, model, Statement.ASKS_SCALE, "branch_nodes")
@@ -492,7 +493,7 @@ def held(
 
 
 def _chooses(model: Model, b: Expression) -> bool:
-    """Whether what may be asked is chosen by whole numbers, since what each node asks is none."""
+    """Return whether integer variables choose the allowed splits, because the splits of the nodes are not integer."""
     return not any(model.integrality[places].any() for places in b.places())
 
 
@@ -523,7 +524,7 @@ def expect(problem: Problem, heap: HeapTree) -> None:
 
 
 def limits(problem: Problem) -> dict[str, int]:
-    """What a heuristic may heed by itself (its LIMITS): rows of the data in a leaf, leaves."""
+    """Return the limits that a heuristic can satisfy itself (its LIMITS): rows of the data in a leaf, leaves."""
     bounds = {given.name: int(given.bound) for given in problem.constraints}
     found = {
         "least_rows": bounds.get("leaf_rows"),
@@ -533,14 +534,14 @@ def limits(problem: Problem) -> dict[str, int]:
 
 
 def least_missed(encoded: Encoded, heap: HeapTree, groups: list[Any]) -> HeapTree:
-    """The tree without one group of its branch nodes, the group that costs least to remove.
+    """Return the tree without one group of its branch nodes: the group that costs least to remove.
 
     Parameters
     ----------
     encoded : Encoded
     heap : HeapTree
     groups : list of (list of int)
-        Groups of branch nodes; what is below them goes, too.
+        Groups of branch nodes; their subtrees are removed, too.
 
     Returns
     -------
@@ -575,7 +576,7 @@ def above_leaves(heap: HeapTree) -> list[int]:
 
 
 def least_rows(problem: Problem) -> int:
-    """The data rows that every leaf must have: 1, or what a constraint says."""
+    """Return the number of data rows that every leaf must have: 1, or the number of a constraint."""
     return max([1, *(int(given.bound) for given in problem.constraints if given.name == "leaf_rows")])
 
 

@@ -1,12 +1,11 @@
-"""Groups of the rows of data, by a column of the data file that need not be a feature.
+"""Groups of the rows of data, by a column of the data file that does not have to be a feature.
 
     COLUMN                    each level (or number) that occurs is a group
-    COLUMN:LEVEL|LEVEL        the rows that have one of these levels (or numbers), and the others
+    COLUMN:LEVEL|LEVEL        the rows that have one of these levels (or numbers), and all others
     COLUMN<=NUMBER            the rows up to this number, and those above it
 
-Rows of data that the encoding makes one may be of several groups, so a group is told by how much of the weight of
-each encoded row is of it; that also stands in the manifest, which knows no data. A missing cell (--missing
-separate) is a group of its own.
+The encoding may merge rows of data of several groups, so each encoded row has a weight for each group; the manifest,
+which contains no data, has these weights, too. A missing cell (--missing separate) is a group of its own.
 """
 
 from collections.abc import Iterable
@@ -30,8 +29,8 @@ LISTED = 20  # levels of a column that a message names
 
 @dataclass(frozen=True)
 class Groups:
-    """`weight` is float64 (rows, groups): what the rows of data of this group weigh in each encoded row; `summed` is
-    the same as (whole numbers, unit), not rounded, if the data was there."""
+    """`weight` is float64 (rows, groups): the weight of the rows of data of this group in each encoded row; `summed`
+    is the same as (whole numbers, unit), not rounded, if the data was available."""
 
     text: str
     names: tuple[str, ...]
@@ -79,7 +78,7 @@ def groups(encoded: Encoded, text: str) -> Groups:
 
 
 def carrying(encoded: Encoded, texts: Iterable[str]) -> Encoded:
-    """The encoding with the groups of these texts, so that what is made of it needs no data file."""
+    """Return the encoding with the groups of these texts, so that later steps need no data file."""
     found = {text: groups(encoded, text) for text in texts}
     return replace(encoded, groups=tuple(found.values())) if found else encoded
 
@@ -105,12 +104,12 @@ def rarest(encoded: Encoded) -> str:
 
 
 def regrouped(encoded: Encoded, texts: Iterable[str]) -> Encoded:
-    """The encoding with the groups of these texts counted anew, after its rows have changed."""
+    """Return the encoding with the groups of these texts counted again, after its rows have changed."""
     return carrying(replace(encoded, groups=()), texts)
 
 
 def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
-    """(group int (data rows,), names) of the groups of a text; the errors are those of `groups`."""
+    """Return (group int (data rows,), names) of the groups of a text; raises the exceptions of `groups`."""
     columns = {
         feature.name: (feature, X)
         for features, cells in ((dataset.features, dataset.X), (dataset.auxiliary, dataset.auxiliary_X))

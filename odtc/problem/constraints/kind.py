@@ -1,14 +1,15 @@
-"""What a kind of constraints defines: protocols, one for each ability, and the registry of the kinds.
+"""Protocols of the kinds of constraints, one for each ability, and their registry.
 
-A text is "NAME[ARGUMENTS] OP NUMBER"; the arguments stand between commas as in CSV, some of them as KEY=VALUE, and a
-kind that forbids something outright has no OP and no NUMBER: "forbid_root[age]" (odtc.problem.constraints.constraint).
+A text is "NAME[ARGUMENTS] OP NUMBER"; the arguments are separated by commas as in CSV, some of them as KEY=VALUE, and
+a kind that forbids something has no OP and no NUMBER: "forbid_root[age]" (odtc.problem.constraints.constraint).
 
-A kind of the subject SETTLED has no rows: rows of a model do not tell a branch node that separates rows from one that
-does not. The constrained search (odtc.algorithms.constrained) keeps such a kind, and it alone.
+A kind with the subject SETTLED has no model constraints, because a model does not distinguish a branch node that
+separates rows from one that does not. Only the constrained search (odtc.algorithms.constrained) supports such a kind.
 
-A formulation knows no kind: it asks what the constraints of a problem `know` together, and whether one is `early`, and
-takes the form that can tell. Rows of constraints are rows of the model as any other, never cuts. Only a formulation
-whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its own `build` sees to.
+A formulation knows no kinds: it looks at the facts that the constraints of a problem `know` together, and whether one
+is `early`, and uses the variant that can express them. Side constraints are model constraints like all others, never
+cuts. Only a formulation whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its own
+`build` satisfies.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Subject(StrEnum):
-    """What a kind speaks of. A formulation says which of these its models can satisfy (Compiled.subjects), so that
+    """Subject of a kind. A formulation states which of these its models can satisfy (Compiled.subjects), so that
     neither knows the other by name."""
 
     BRANCHES = "which nodes branch"
@@ -52,14 +53,14 @@ class Subject(StrEnum):
 
 
 class Kind(Protocol):
-    """What every kind of constraints defines; `given` is a Constraint of the kind."""
+    """Parts that every kind of constraints defines; `given` is a Constraint of the kind."""
 
     NAME: str
     SUMMARY: str  # for `odtc list constraints`
     OPS: tuple[Any, ...]  # the operators it takes, of "<=" and ">="; () for a kind without a number
     KNOWS: str  # what its rows must know of a tree: one of odtc.problem.constraints.on_predictions.Knows
     NEEDS: tuple[Any, ...]  # alternatives of statements that its rows are written on, as of a cut family
-    SUBJECT: str = ""  # what it speaks of, a Subject; which models take it is told by that
+    SUBJECT: str = ""  # its Subject, which determines the models that support it
     HINT: str = ""  # what else to do if a model does not take it
     # Of a kind that compares groups (odtc.problem.constraints.rates): among which rows.
     AMONG: tuple[Any, ...] = ()
@@ -72,8 +73,11 @@ class Kind(Protocol):
 
     @abstractmethod
     def early(self, given: Constraint) -> bool:
-        """Whether a tree that satisfies it may have to predict above the last level, and above the root's children;
-        else every tree can be filled up with branch nodes that separate no rows."""
+        """Return whether a tree that satisfies it may have to predict above the last level, and above the root's
+        children.
+
+        Otherwise every tree can be filled up with branch nodes that separate no rows.
+        """
         ...
 
     @abstractmethod
@@ -93,8 +97,8 @@ class Kind(Protocol):
         return []
 
     def judged(self, encoded: Encoded, given: Constraint) -> Judge:
-        """Which trees satisfy it, by definition: row by row, without what `value` and `rows` use. For the laws, which
-        try every tree."""
+        """Return the reference: which trees satisfy it by definition, row by row, without using `value` and `rows`.
+        Property tests compare it on every tree."""
         return Judge()
 
     def values(
@@ -104,7 +108,7 @@ class Kind(Protocol):
         return {}
 
     def knows(self, encoded: Encoded, given: Constraint) -> str:
-        """What this constraint must know, if that is less than KNOWS."""
+        """Return the facts that this constraint needs, if they are fewer than KNOWS."""
         return self.KNOWS
 
     def needs(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
@@ -112,8 +116,8 @@ class Kind(Protocol):
         return self.NEEDS
 
     def terms(self, encoded: Encoded, given: Constraint) -> Terms | None:
-        """How the constrained search heeds it (odtc.problem.constraints.terms.Terms); None if its `answers` or `bars`
-        tell, or if it is to be checked at every tree."""
+        """Return the form for the constrained search (odtc.problem.constraints.terms.Terms); None if its `answers` or
+        `bars` are enough, or if every tree is to be checked."""
         return None
 
     def compared(self, given: Constraint) -> tuple[str, ...]:
@@ -122,7 +126,7 @@ class Kind(Protocol):
 
 
 class OnPredictions(Protocol):
-    """A kind that is linear in the predictions; all else but `read` and `value` is then that of
+    """A kind that is linear in the predictions; everything except `read` and `value` is then provided by
     odtc.problem.constraints.on_predictions."""
 
     @abstractmethod
@@ -132,7 +136,7 @@ class OnPredictions(Protocol):
 
 
 class OnProportions(Protocol):
-    """A kind that compares shares of rows, so that a sample of rows can tell how surely new rows satisfy it."""
+    """A kind that compares shares of rows, so that a sample of rows shows how surely new rows satisfy it."""
 
     @abstractmethod
     def proportions(self, encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
@@ -148,7 +152,8 @@ class OnLeafProportions(Protocol):
     def leaf_proportions(
         self, encoded: Encoded, given: Constraint, predicted: np.ndarray, leaf: np.ndarray, labels: np.ndarray
     ) -> list[ShareSum]:
-        """Those of OnProportions, for the leaf of each row, int (rows,), and the class of each leaf, int (leaves,)."""
+        """Return the shares of OnProportions, for the leaf of each row, int (rows,), and the class of each leaf, int
+        (leaves,)."""
         ...
 
 
@@ -157,7 +162,7 @@ class CountsTests(Protocol):
 
     @abstractmethod
     def groups(self, encoded: Encoded) -> np.ndarray:
-        """int (tests,), from 0: what it counts that each test is of."""
+        """Return int (splits,), from 0: the counted group of each split."""
         ...
 
 

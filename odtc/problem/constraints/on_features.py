@@ -1,6 +1,6 @@
-"""Constraints on which node asks which column of the data: what their kinds have in common.
+"""Constraints on the columns that nodes split on: parts that their kinds share.
 
-Of tests of two columns that part the rows alike the encoding keeps both, if a constraint speaks of columns.
+If a constraint is about columns, the encoding keeps splits on two columns that separate the rows alike.
 """
 
 import numpy as np
@@ -55,17 +55,17 @@ def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
 
 
 def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:
-    """int64 (2^(D+1),): the feature that each node asks, -1 if it asks none."""
+    """Return int64 (2^(D+1),): the feature that each node splits on, -1 if it does not split."""
     return np.array([heap.split(t, encoded)[0].features[0] if heap.test[t] >= 0 else -1 for t in range(len(heap.test))])
 
 
 def of_columns(encoded: Encoded, features: list[int]) -> np.ndarray:
-    """bool (tests,): those of these columns."""
+    """Return bool (splits,): the splits on these columns."""
     return np.isin(Splits.of(encoded.tests).first_feature, features)
 
 
 def depths(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
-    """The depths of the nodes that ask the column that the constraint names; the root is at depth 0."""
+    """Return the depths of the nodes that split on the column of the constraint; the root is at depth 0."""
     t = np.flatnonzero(np.isin(asked(encoded, heap), named(encoded, given, 1)))
     return [int(node).bit_length() - 1 for node in t]
 
@@ -95,7 +95,7 @@ def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
 
 
 def of_label(problem: Problem, model: Model) -> np.ndarray:
-    """int64 (tests,) or (scales,): the feature of each label that a node may ask, of `asking`."""
+    """Return int64 (splits,) or (scales,): the feature of each label that a node may split on, of `asking`."""
     feature = Splits.of(problem.encoded.tests).first_feature
     if any(axis.name == "scale" for axis in asking(problem, model).axes):
         feature = feature[np.unique(Scales.of(problem.encoded).scale, return_index=True)[1]]
@@ -103,7 +103,7 @@ def of_label(problem: Problem, model: Model) -> np.ndarray:
 
 
 def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.ndarray) -> None:
-    """Σ_f b_1f ≤ 0 over these labels: the root does not ask them."""
+    """Write Σ_f b_1f ≤ 0 over these labels: the root does not split on them."""
     asking(problem, model).add(m, m.rows(name, upper=0), (), (1, np.flatnonzero(labels)))
 
 

@@ -1,8 +1,7 @@
-"""Constraints on what a leaf holds and predicts: what their kinds have in common.
+"""Constraints on the rows and the prediction of a leaf: parts that their kinds share.
 
-Their rows are written on "row i is predicted k at t". A leaf
-that no row reaches counts as none. A tree is repaired by other labels: each leaf takes the cheapest class that it may
-predict.
+They are written with "row i is predicted k at t". A leaf that no row reaches does not count. A tree is repaired by
+other labels: each leaf gets the cheapest class that it may predict.
 """
 
 from collections.abc import Callable

@@ -1,20 +1,20 @@
-"""Constraints that are linear in the answers: which class each encoded row is predicted.
+"""Constraints that are linear in the predicted classes of the encoded rows.
 
-    Σ_{i,k} coef_ik [row i is predicted k] ≤ upper          i an encoded row, k a class
+Σ_{i,k} coef_ik [row i is predicted k] ≤ upper i an encoded row, k a class
 
-A kind of constraint says so by `answers(encoded, given) -> [(coef, upper)]`, whole numbers: coef (rows, classes),
-int64 or Python's own (odtc.base.whole_numbers), and a whole upper. It takes from here what is then the same for
-all such kinds: which columns they need, the rows over them, and how a tree is mended. Rows of data count by their
+A kind states this by `answers(encoded, given) -> [(coef, upper)]`, in whole numbers: coef (rows, classes), int64 or
+Python's own (odtc.base.whole_numbers), and a whole upper. This module provides the parts that are the same for all
+such kinds: the required variables, the model constraints, and the repair of a tree. Rows of data count by their
 weight, as errors do, and the weight of an encoded row is that of all its copies.
 
-If a formulation only counts which rows are right (and may withhold some of these), a line is written
-over `right_i`: exact if all wrong classes of a row have one coefficient, and no row's being right breaks it.
-If it says in which leaf a row ends (z_it), and what the leaf predicts (c_tk), the product has own columns v:
+If a formulation only counts which rows are correct (and may withhold some of these), the constraint is written over
+`right_i`: exact if all wrong classes of a row have one coefficient, and a correct row never violates it. If it states
+in which leaf a row ends (z_it) and the prediction of the leaf (c_tk), the product has variables v:
 
     v_tk ≥ Σ_i coef_ik z_it - U_k (1 - c_tk),   v_tk ≥ -D_k c_tk,   Σ_tk v_tk ≤ upper
     U_k = Σ_i max(coef_ik, 0),   D_k = Σ_i max(-coef_ik, 0)
 
-For whole z and c the least v is the product, so these columns need not be integer; but labels must be.
+For integer z and c the least v is the product, so these variables need not be integer; but labels must be.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LARGEST = (
 
 
 class Knows(StrEnum):
-    """What a row of a constraint speaks of, and so what a formulation must be able to say, exactly."""
+    """Facts that a constraint needs, and that a formulation must therefore express exactly."""
 
     TESTS = "tests"  # which node asks what: labels and flows may be relaxed as before
     RIGHT = "right"  # which rows are classified right: labels must be whole
@@ -82,7 +82,8 @@ class Line:
 
     @property
     def monotone(self) -> bool:
-        """Whether the line only asks for rows to be right: a tree that gets more of them right keeps it, too."""
+        """Return whether the constraint only requires rows to be correct: a tree with more correct rows satisfies it,
+        too."""
         return self.right is not None and bool((self.right[1] <= 0).all())
 
 
@@ -99,7 +100,7 @@ def lines_of(problem: Problem) -> list[Line]:
 
 
 def knows(encoded: Encoded, given: Constraint) -> Knows:
-    """RIGHT if every line only asks for rows to be right, else CLASS."""
+    """Return RIGHT if every constraint only requires rows to be correct, else CLASS."""
     return Knows.RIGHT if all(line.monotone for line in lines(encoded, given)) else Knows.CLASS
 
 
@@ -153,9 +154,11 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """The tree with other labels at its leaves: one label after another is changed, the one that costs least for
-    what it
-    mends, and if that does not do, the best tree of one leaf that keeps the lines; else the tree itself."""
+    """Return the tree with other labels at its leaves.
+
+    One label after another is changed, the cheapest for its effect first; if that is not enough, the best tree of one
+    leaf that satisfies the constraints; otherwise the tree itself.
+    """
     mine, K = lines(encoded, given), len(encoded.classes)
     end, label = heap.reach(encoded.X), heap.label.copy()
     leaf, of = np.unique(end, return_inverse=True)
@@ -187,8 +190,8 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 
 def _line(coef: np.ndarray, upper: int, y: np.ndarray) -> Line:
-    """In the largest unit of which every coefficient is a whole multiple: what it is compared with is then rounded down
-    to one. If all coefficients are 0, the bound is 0 if every tree satisfies the line, and -1 if none does."""
+    """Return the constraint in the largest unit of which every coefficient is a whole multiple, with its right-hand
+    side rounded down. If all coefficients are 0, the bound is 0 if every tree satisfies it, and -1 if none does."""
     unit = gcd(*map(int, np.unique(coef)))
     if not unit:
         return Line(np.zeros(coef.shape, np.int64), min(0, max(-1, int(upper))), y)
@@ -196,8 +199,8 @@ def _line(coef: np.ndarray, upper: int, y: np.ndarray) -> Line:
 
 
 def _said(problem: Problem, model: Model, given: Constraint) -> tuple[Statement, Expression | None]:
-    """What is predicted of a row, or whether it is right if the constraint asks for that only; None if a product says
-    it."""
+    """Return the expression for the prediction of a row, or for its correctness if the constraint needs only that;
+    None if a product expresses it."""
     said = stated(problem, model, Statement.PREDICTED)
     if said is None and knows(problem.encoded, given) == Knows.RIGHT:
         return Statement.RIGHT, stated(problem, model, Statement.RIGHT)

@@ -1,8 +1,8 @@
 """Shares of rows, as a constraint compares them: Σ_j coef_j · (share of the rows `among` that are `counted`) ≤ upper.
 
-The figure of a constraint on a sample of rows is an estimate; of each share alone a sample tells bounds that hold with
-a chosen probability (odtc.workflow.constrained.assurance), and so of their sums. A share that stands in several sums
-is one object.
+The value of a constraint on a sample of rows is an estimate. For each share, a sample gives bounds that hold with a
+chosen probability (odtc.workflow.constrained.assurance), and so for sums of shares. A share that is in several sums is
+one object.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from odtc.problem.constraints.groups import groups
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """Of the rows `among`, bool (rows,), the share of those that are `counted`, bool (rows,), times `coef`; `of` says
-    in words which rows these are, as behind "row"."""
+    """The share of the rows `among`, bool (rows,), that are `counted`, bool (rows,), times `coef`; `of` names these
+    rows in words, as after "row"."""
 
     coef: float
     among: np.ndarray

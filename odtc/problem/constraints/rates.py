@@ -1,10 +1,10 @@
-"""Rates of a tree's answers, by weight: what the kinds of constraints on them have in common.
+"""Rates of a tree's predictions, by weight: parts that constraints on them share.
 
-A rate is Σ w_i [row i is predicted so] / Σ w_i over rows of some kind, such as those of a class, or those of a
-group and a class. Groups are compared two by two: |rate_g - rate_h| ≤ δ for all pairs is, with W_g the weight of
-the rows of g that count and w_ig that of row i, for both orders of g and h
+A rate is Σ w_i [row i is predicted so] / Σ w_i over some rows, such as those of a class, or those of a group and a
+class. Groups are compared in pairs: |rate_g - rate_h| ≤ δ for all pairs is, with W_g the weight of the counted rows of
+g and w_ig that of row i, for both orders of g and h
 
-    W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
+W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
 """
 
 from dataclasses import replace
@@ -58,18 +58,18 @@ def positive_of(encoded: Encoded, given: Constraint) -> int:
 
 
 def klass(encoded: Encoded, name: str) -> int:
-    """The class of this name.
+    """Return the class with this name.
 
     Parameters
     ----------
     encoded : Encoded
     name : str
-        As the target has it.
+        As in the target.
 
     Returns
     -------
     int
-        Its place among the classes.
+        Its position among the classes.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def of_class(encoded: Encoded, name: str) -> np.ndarray:
 
 
 def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> Fraction | float:
-    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool), exactly; NaN if they weigh
-    nothing, as test rows may."""
+    """Return the share, by weight, of the rows `among` (bool) that are `said` (bool), exactly; NaN if their weight is
+    0, as for some test rows."""
     weight = encoded.whole_weight
     whole = int(weight[among].sum())
     return Fraction(int(weight[among & said].sum()), whole) if whole else np.nan

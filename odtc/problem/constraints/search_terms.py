@@ -1,8 +1,8 @@
-"""A problem with constraints in the terms of the constrained search (odtc.algorithms.constrained).
+"""A problem with constraints in the form of the constrained search (odtc.algorithms.constrained).
 
-A kind of constraint says how the search can heed it by `terms(encoded, given) -> Terms`. Without that function a kind
-is told by its `answers` (sums over the predictions) or its `bars` (places of tests); a kind that has none of these is
-relaxed, and its `value` is asked of every tree that the search would take.
+A kind of constraint defines its form by `terms(encoded, given) -> Terms`. Without that function, its `answers` (sums
+over the predictions) or its `bars` (positions of splits) are used; a kind that has none of these is relaxed, and its
+`value` is checked for every candidate tree.
 """
 
 from collections.abc import Callable
@@ -53,20 +53,20 @@ def terms_of(encoded: Encoded, given: Constraint) -> Terms:
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """A problem as the search takes it.
+    """A problem in the form of the search.
 
     Attributes
     ----------
     arrays : ConstrainedProblem
     unit : float
-        One whole unit of cost is so much of the objective.
+        The amount of the objective that one whole unit of cost represents.
     problem : Problem
-    scale : int (tests,)
-        Tests of one number are nested.
+    scale : int (splits,)
+        Splits of one number are nested.
     encoded : Encoded
         Its rows are those of the arrays.
     off : float
-        What the objective of a tree is off by at most, as the price of branch nodes has too many digits.
+        The largest error of the objective of a tree, because the penalty of branch nodes has too many digits.
     """
 
     arrays: ConstrainedProblem
@@ -82,18 +82,18 @@ class SearchProblem:
         return settle(np.concatenate([test, fill]), self.problem.encoded, np.concatenate([label, fill]))
 
     def heaps(self, heap: HeapTree) -> tuple[np.ndarray, np.ndarray] | None:
-        """The heaps of tests and labels of a tree; None of one that is deeper than what is searched."""
+        """Return the heaps of splits and labels of a tree; None for one that is deeper than the search."""
         size = 2 ** (self.arrays.depth + 1)
         deeper = heap.beyond is not None or (heap.test[size // 2 :] >= 0).any()
         return None if deeper else (heap.test[:size], heap.label[:size])
 
     def cost(self, heap: HeapTree) -> int:
-        """What a tree costs in whole units."""
+        """Return the cost of a tree in whole units."""
         return round(self.problem.module.objective(self.problem, heap) / self.unit)
 
 
 def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchProblem:
-    """The problem in whole numbers.
+    """Return the problem in whole numbers.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
     Raises
     ------
     TooLarge
-        If weights, costs or bounds are no fractions of small denominators.
+        If weights, costs or bounds are not fractions with small denominators.
     """
     encoded = refined(problem.encoded, problem.constraints) if encoded is None else encoded
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]
@@ -120,8 +120,8 @@ def search_problem(problem: Problem, encoded: Encoded | None = None) -> SearchPr
 
 
 class Coarse(IntEnum):
-    """Which numbers a search rounds if they are large: none, those of constraints, of which every tree is then checked,
-    or those and the costs, by which the objective is then `off`."""
+    """The large numbers that a search rounds: none; those of constraints, so that every tree is then checked; or those
+    and the costs, so that the objective has the error `off`."""
 
     NOTHING = 0
     CONSTRAINTS = 1
@@ -137,7 +137,7 @@ def _search_problem(
     counted = [
         terms.groups[1] for terms in found if terms.groups and _by_count(*terms.groups, encoded.n_candidate_splits)
     ]
-    depth = min([depth, *counted])  # no path asks a test twice
+    depth = min([depth, *counted])  # no path repeats a split
     depth = min([depth, *(terms.nodes for terms in found if terms.nodes is not None)])  # of all branch nodes
     depth = min([depth, *(int(given.bound) for given, _ in each if given.name == "splits")])
     uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found, coarse > Coarse.NOTHING)
@@ -153,7 +153,7 @@ def _search_problem(
     lam = settled_price(meant, most)
     price = 1 - lam
     off = float(off + abs(meant - lam) * most / scale)
-    branch = scale * lam.numerator  # a whole number but for rounded costs
+    branch = scale * lam.numerator  # a whole number except for rounded costs
     arrays = ConstrainedProblem(
         X=encoded.X,
         cost=loss * price.numerator,  # of the denominator that lam has
@@ -182,12 +182,12 @@ def nested(encoded: Encoded) -> np.ndarray:
 
 
 def _by_count(group: np.ndarray, most: int, n_candidate_splits: int) -> bool:
-    """Whether a limit on groups is one on tests, of so many that their sets are not made."""
+    """Return whether a limit on groups is one on so many splits that their sets are not enumerated."""
     return int(group.max()) + 1 == n_candidate_splits and comb(n_candidate_splits, most) > MOST_SUBSETS
 
 
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
-    """Whether a tree, as heaps of tests and labels, keeps these constraints."""
+    """Return whether a tree, as heaps of splits and labels, satisfies these constraints."""
 
     def accepts(test: np.ndarray, label: np.ndarray) -> bool:
         heap = settle(test, problem.encoded, label)

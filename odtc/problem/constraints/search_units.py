@@ -24,8 +24,8 @@ ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
 
 
 def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """(int64 of the same shape, scale): the values times the least scale that makes them whole; if the decimals are too
-    long for that, the nearest fractions with small denominators.
+    """Return (int64 of the same shape, scale): the values times the least scale that makes them whole; if the decimals
+    are too long for that, the nearest fractions with small denominators.
 
     Raises
     ------

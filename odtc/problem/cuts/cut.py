@@ -1,9 +1,9 @@
-"""What a cut family is (`CutFamily`): rows for every formulation that says what they are written on.
+"""Cut families (`CutFamily`): inequalities for every formulation that expresses the required statements.
 
-Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
-optimum keeps are not, as a solver's own symmetry breaking may keep another one. They hold for
-every settled tree (odtc.trees.heap_tree.settle), once `arranged`; so starts and checks use that one. Beside a
-constraint (odtc.problem.constraints.constraint) they are refused: the optimum they keep may not be one that it allows.
+Inequalities that hold for every tree are user cuts: a solver may leave them out. Those that only some optimum
+satisfies are not, because a solver's own symmetry breaking may keep another one. They hold for every settled tree
+(odtc.trees.heap_tree.settle), once `arranged`, so starts and checks use that tree. Together with a side constraint
+(odtc.problem.constraints.constraint) they are refused, because the optimum that they keep may violate it.
 """
 
 from abc import abstractmethod
@@ -32,7 +32,7 @@ EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
 
 
 class CutFamily(Protocol):
-    """What a cut family defines."""
+    """Parts that a cut family defines."""
 
     NAME: str
     SUMMARY: str  # for `odtc list cuts`
@@ -88,8 +88,8 @@ class CutRows:
 
 
 def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
-    """The tests that rows of AN_OPTIMUM may speak of: all, but not the first if a branch node must
-    ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
+    """Return the splits that inequalities of AN_OPTIMUM may use: all, but not the first if a branch node that cannot
+    predict must have a split: `start` gives it split 0."""
     free = stated(problem, model, Statement.PREDICTS, "branch_nodes")
     return np.arange(0 if free is not None else 1, problem.encoded.n_candidate_splits)
 
@@ -127,7 +127,7 @@ def why_unfit(name: str, problem: Problem, model: Model) -> str:
 
 
 def hint(module: Member) -> str:
-    """Which models say what a family is written on (odtc.problem.support); and its own HINT."""
+    """Return the models that express the required statements (odtc.problem.support), and the family's own HINT."""
     models = able(lambda problem: not missing(problem, problem.module.build(problem), module.NEEDS))
     names = [f"{name} {params(form)}".rstrip() for name, form in models]
     have = f"models that do: {', '.join(names)}" if names else "no model does"
@@ -181,7 +181,7 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
 
 
 def _is_part(problem: Problem | None) -> bool:
-    """Whether the formulation's model lacks rows or columns that its loop adds."""
+    """Return whether the formulation's model lacks constraints or variables that its loop adds."""
     return problem is not None and problem.module.can(Iterative) and problem.module.loops(problem)
 
 

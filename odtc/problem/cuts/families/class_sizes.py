@@ -1,10 +1,10 @@
-"""What the weights s_1 <= … <= s_K of the classes say of the errors (Zhu et al. 2020, Proposition 1).
+"""Consequences of the weights s_1 <= … <= s_K of the classes for the errors (Zhu et al. 2020, Proposition 1).
 
     Σ_i w_i c_i >= Σ_i w_i z_il - s_K                          every leaf l: it predicts one class
     Σ_i w_i (c_i + z_il) >= s_1 (K - 2^D + 1)                  every leaf l, if K >= 2^D: other leaves predict 2^D - 1
     Σ_i w_i c_i >= s_1 + … + s_{K - 2^D}                       if K > 2^D
 
-K counts the classes that have any weight. The last raises the bound; the first two seldom do.
+K is the number of classes with positive weight. The last inequality raises the bound; the first two seldom do.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
-"""If both children ask the same test, the parent asks an earlier one: the two orders are one tree.
+"""If both children have the same split, the parent has an earlier one: the two orders are the same tree.
 
-    b_{2n,g} + b_{2n+1,g} + Σ_{f>g} b_nf ≤ 2            n with branch nodes below, g
+b_{2n,g} + b_{2n+1,g} + Σ_{f>g} b_nf ≤ 2 n with branch nodes below, g
 
-If n asks f and both children g, n may ask g and both children f: the two middle subtrees change
-places and every row meets the same labels. Doing so as long as f > g ends, since the tests in
-heap order fall; and no other family of AN_OPTIMUM is lost, as a tree of fewest branch nodes stays
-one. If a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.tests_of_an_optimum).
+If n splits on f and both children on g, n may split on g and both children on f: the two middle subtrees change places
+and every row meets the same labels. Repeating this as long as f > g ends, because the splits in heap order decrease.
+No other family of AN_OPTIMUM is lost, because a tree with the fewest branch nodes stays one. If a node must have a
+split, split 0 is not such a g (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""No test is asked twice on the way from the root: the second time one side is empty.
+"""No split is repeated on a path from the root: the second time, one side is empty.
 
-    Σ_{n on the path to t} b_nf ≤ 1            t bottom, f
+Σ_{n on the path to t} b_nf ≤ 1 t bottom, f
 
-Such a branch node can go and what stands on its full side moves up, so some optimum has none.
-If a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.tests_of_an_optimum).
+Such a branch node can be removed and the subtree of its other side moves up, so some optimum has none. If a node must
+have a split, the inequalities do not apply to split 0 (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np

@@ -1,10 +1,10 @@
-"""Of rows of different classes, leaves get one each right (Zhu et al. 2020, Theorem 3).
+"""Each leaf classifies at most one of several rows of different classes correctly (Zhu et al. 2020, Theorem 3).
 
-    Σ_{i∈I} c_i >= Σ_{i∈I, l∈Λ} z_il - |Λ|        I of pairwise different classes, Λ some leaves
+Σ_{i∈I} c_i >= Σ_{i∈I, l∈Λ} z_il - |Λ| I of pairwise different classes, Λ some leaves
 
-Exponentially many. The static choice deals the rows of each class to sets in their order, and takes each leaf
-alone as Λ. At a point the worst I of a Λ is told by class: the row of most Σ_{l∈Λ} z_il - c_i, if that is
-above 0; for all Λ up to MOST leaves, and for single leaves and pairs beyond.
+There are exponentially many. The static choice distributes the rows of each class to sets in their order, and uses
+each single leaf as Λ. At a point, the most violated I for a Λ has from each class the row with the largest Σ_{l∈Λ}
+z_il - c_i, if that is above 0; for all Λ up to MOST leaves, and for single leaves and pairs beyond.
 """
 
 from itertools import combinations

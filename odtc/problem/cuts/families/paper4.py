@@ -1,14 +1,15 @@
-"""Rows that go one way at the last branching are at most one of each class, and so at most one right.
+"""Rows that go one way at the last branching include at most one correct row per class, so at most one is correct in
+total.
 
-Aghaei, Gomez & Vayanos (2020), family (4) and its mirror, for t with leaf children and a set H of
-rows of pairwise different classes:
+Aghaei, Gomez & Vayanos (2020), family (4) and its mirror, for t with leaf children and a set H of rows of pairwise
+different classes:
 
     Σ_{i∈H} z_{i,2t}   + b_tf ≤ 1      H ⊆ {i : x_if = 1}
     Σ_{i∈H} z_{i,2t+1} + b_tf ≤ 1      H ⊆ {i : x_if = 0}
 
-If t asks f, these rows go to the other side; if not, the leaf has one label. Static: the eligible
-rows are parted into sets with one row per class, dearest row with dearest row. Separated: the
-set with the largest sum is the row with the largest flow of each class.
+If t splits on f, these rows go to the other side; otherwise, the leaf has one label. Static: the eligible rows are
+divided into sets with one row per class, by decreasing weight. Separated: the most violated set has, from each class,
+the row with the largest flow.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
 
 
 def _written_on(problem: Problem, model: Model) -> tuple[Expression, Expression]:
-    """(t asks f, row i is right below t)."""
+    """Return the statements (t splits on f, row i is correct below t)."""
     return needed(problem, model, Statement.ASKS, "bottom"), needed(problem, model, Statement.PASSES, "leaves")
 
 

@@ -1,9 +1,9 @@
-"""Two leaves of one branch node predict different classes: else the node need not ask.
+"""Two leaves of one branch node predict different classes: otherwise the node needs no split.
 
     p_{t,f,0,k} + p_{t,f,1,k} ≤ b_tf                    t bottom, f, k     with stump columns
     w_{2t,k} + w_{2t+1,k} + Σ_f b_tf ≤ 2                t bottom, k        with labels
 
-If a node must ask something, it may ask test 0 for nothing (odtc.problem.cuts.cut.tests_of_an_optimum).
+If a node must have a split, it may have split 0 without effect (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np

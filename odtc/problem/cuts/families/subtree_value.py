@@ -1,15 +1,15 @@
-"""What is right below a branching is at most what the best subtree on these rows gets right.
+"""The correct weight below a branching is at most that of the best subtree on these rows.
 
-For a branch node n with height h, side s (node m = 2n + s), V_{h-1}(f, s) the best value of a tree of
-depth h-1 on the rows with x_f = s, v_i what row i adds to the objective and λ the price of a branch:
+For a branch node n with height h, side s (node m = 2n + s), V_{h-1}(f, s) the best value of a tree of depth h-1 on the
+rows with x_f = s, v_i the value of row i in the objective and λ the penalty of a branch node:
 
     Σ_i v_i z_{i,m} - λ Σ_{t in subtree(m), f} b_tf ≤ Σ_f V_{h-1}(f, s) b_nf              with flows
     Σ_i v_i g_i - λ Σ_{t≠1, f} b_tf ≤ Σ_f (V(f, 0) + V(f, 1)) b_1f + Σ_k W_k w_1k         without flows
 
-V does not look at what n's ancestors ask: fewer rows are never worth more. At the root these rows
-make the LP bound the optimum, because the compiler has then solved the problem itself: the values
-of height h cost about n F^(h+1) multiplications (odtc.algorithms.dp.shallow_trees), milliseconds at depth 2 and 3 on
-tens of tests, minutes at depth 5; and every command that rebuilds the model pays it again.
+V ignores the splits of n's ancestors: fewer rows are never worth more. At the root these inequalities make the LP
+bound equal to the optimum, because the compiler has then solved the problem itself: the values of height h cost about
+n F^(h+1) multiplications (odtc.algorithms.dp.shallow_trees), milliseconds at depth 2 and 3 with tens of splits,
+minutes at depth 5; and every command that rebuilds the model computes them again.
 """
 
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def _whole(
     worth: np.ndarray,
     values: Callable[[int, int], np.ndarray],
 ) -> tuple[CutRows, ...]:
-    """The row for the whole tree, if flows do not say what is right below each node."""
+    """Return the inequality for the whole tree, if flows do not express correctness below each node."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
     g, w = needed(problem, model, Statement.RIGHT), stated(problem, model, Statement.PREDICTS, "branch_nodes")
     f, i = np.arange(problem.encoded.n_candidate_splits), np.flatnonzero(worth > 0)
@@ -89,7 +89,7 @@ def _whole(
 
 
 def _worth(problem: Problem, model: Model) -> np.ndarray | None:
-    """What each row that is right takes off the objective; None if the model does not say which are."""
+    """Return the value of each correct row in the objective; None if the model does not express correct rows."""
     worth, right = np.zeros(problem.encoded.n_rows), stated(problem, model, Statement.RIGHT)
     for places in right.places() if right is not None else ():
         worth = np.maximum(worth, -model.c[places].reshape(len(worth), -1).min(axis=1))
@@ -97,6 +97,6 @@ def _worth(problem: Problem, model: Model) -> np.ndarray | None:
 
 
 def _under(t: np.ndarray, m: int) -> np.ndarray:
-    """bool: whether node t lies in the subtree of m."""
+    """Return bool: whether node t is in the subtree of m."""
     above = np.floor(np.log2(t)).astype(int) - (m.bit_length() - 1)
     return (above >= 0) & (t >> np.maximum(above, 0) == m)
