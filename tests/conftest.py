@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 SLOW = (
     "solvers",
     "docs",
+    "stories",
     "laws/test_constraints.py",
     "laws/test_optimum.py",
     "laws/test_exports_run.py",

@@ -106,11 +106,11 @@ def with_labels(rows: Dataset, codebook: Codebook | None) -> Dataset:
     """
     if codebook is None:
         return rows
-    known = (*rows.features, *rows.aside)
+    known = (*rows.features, *rows.auxiliary)
     left = {*rows.source.get("ignore", ()), rows.source.get("weights")}
     remarks = [(name, KIND, text) for name, text in strangers(codebook, known, rows) if name not in left]
-    features, aside = (labelled(part, codebook) for part in (rows.features, rows.aside))
-    return replace(rows, features=features, aside=aside, left_out=(*rows.left_out, *remarks))
+    features, auxiliary = (labelled(part, codebook) for part in (rows.features, rows.auxiliary))
+    return replace(rows, features=features, auxiliary=auxiliary, left_out=(*rows.left_out, *remarks))
 
 
 def labelled(features: Sequence[Feature], codebook: Codebook) -> tuple[Feature, ...]:
