@@ -94,6 +94,51 @@ def new_highs() -> Any:
     return highs
 
 
+def growing_lp(arrays: Any = None, strategy: int = 1) -> Any:
+    """A silent highspy.Highs for a linear program that grows, on one thread: each simplex continues from the last
+    basis. `strategy` is its simplex_strategy: 1 dual, which suits new rows, 4 primal, which suits new columns."""
+    highs = new_highs()
+    for key, value in {"threads": 1, "presolve": "off", "simplex_strategy": strategy}.items():
+        highs.setOptionValue(key, value)
+    if arrays is not None:
+        pass_to_highs(highs, arrays)
+    return highs
+
+
+def add_rows(highs: Any, A: Any, upper: np.ndarray) -> None:
+    """Add the rows A x <= upper; A is a csr_array (rows, columns)."""
+    import highspy
+
+    n = A.shape[0]
+    low = np.full(n, -highspy.kHighsInf)
+    highs.addRows(n, low, upper, A.nnz, A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32), A.data)
+
+
+def solve_growing_lp(highs: Any, seconds: float | None, what: str) -> float | None:
+    """Solve a `growing_lp` and return its optimum; None if the seconds were over first.
+
+    Raises
+    ------
+    SolverError
+        If HiGHS finds no optimum. `what` names the model in the message.
+    """
+    # The clock of HiGHS runs on from one call to the next.
+    highs.setOptionValue("time_limit", 1e30 if seconds is None else highs.getRunTime() + max(0.01, seconds))
+    highs.run()
+    status = highs.getModelStatus().name
+    if status not in ("kOptimal", "kTimeLimit"):
+        # Somebody used HiGHS with another number of threads, which one process keeps; or it is lost in its last basis.
+        highs.resetGlobalScheduler(True)
+        highs.clearSolver()
+        highs.run()
+        status = highs.getModelStatus().name
+    if status == "kTimeLimit":
+        return None
+    if status != "kOptimal":
+        raise SolverError(f"HiGHS ends the relaxation of {what} as {status}, but an optimum exists; please report it")
+    return float(highs.getInfo().objective_function_value)
+
+
 def highs_of(model: "Model") -> Any:
     """A silent highspy.Highs that holds the model, with its names."""
     highs = new_highs()

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.errors import SolverError
 from odtc.formulations.cg.printed_paths import PrintedDuals, PrintedPaths
-from odtc.model.in_packages import new_highs, pass_to_highs
+from odtc.model.in_packages import growing_lp, new_highs, pass_to_highs, solve_growing_lp
 from odtc.model.milp import Model
 
 NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above the negative of this is not promising
@@ -40,11 +39,8 @@ class PrintedMaster:
     """The relaxation of the master in HiGHS, which goes on from its last basis when paths were added."""
 
     def __init__(self, paths: PrintedPaths):
-        self.paths, self.h = paths, new_highs()
-        for key, value in {"threads": 1, "presolve": "off", "simplex_strategy": 4}.items():
-            self.h.setOptionValue(key, value)
         model = paths.master(integer=False)
-        pass_to_highs(self.h, model)
+        self.paths, self.h = paths, growing_lp(model, strategy=4)
         self.first = next(block.start for block in model.columns if block.name == "x")
         self.known = len(paths)
 
@@ -69,24 +65,13 @@ class PrintedMaster:
     def solve(self, seconds: float | None) -> tuple[float, np.ndarray, PrintedDuals] | None:
         """Return (value, x, dual values), in units; None if the time came first. Raises SolverError."""
         self._add()
-        self.h.setOptionValue("time_limit", 1e30 if seconds is None else self.h.getRunTime() + max(0.01, seconds))
-        self.h.run()
-        status = self.h.getModelStatus().name
-        if status not in ("kOptimal", "kTimeLimit"):  # lost in its last basis, so once more from none
-            self.h.resetGlobalScheduler(True)
-            self.h.clearSolver()
-            self.h.run()
-            status = self.h.getModelStatus().name
-        if status == "kTimeLimit":
+        value = solve_growing_lp(self.h, seconds, "the master")
+        if value is None:
             return None
-        if status != "kOptimal":
-            raise SolverError(
-                f"HiGHS ends the relaxation of the master as {status}, but an optimum exists; please report it"
-            )
         point, unit, n = self.h.getSolution(), self.paths.unit, len(self.paths.leaves)
         values, dual = np.array(point.col_value), np.array(point.row_dual) / unit
-        value, m = float(self.h.getInfo().objective_function_value) / unit, n + len(self.paths.X)
-        return value, values[self.first :], PrintedDuals(dual[:n], dual[n:m], dual[m:])
+        m = n + len(self.paths.X)
+        return value / unit, values[self.first :], PrintedDuals(dual[:n], dual[n:m], dual[m:])
 
 
 class PrintedMethod:

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.errors import SolverError
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.pricing import Duals
-from odtc.model.in_packages import new_highs
+from odtc.model.in_packages import growing_lp, solve_growing_lp
 
 NOT_MET = 1e-6  # a row (5) that is missed by less is kept
 MOST_COVERS = 50  # rows (5) that one point brings
@@ -43,9 +42,7 @@ class RestrictedMaster:
     def __init__(self, columns: Columns):
         import highspy
 
-        self.columns, self.paths, self.h = columns, columns.paths, new_highs()
-        for key, value in {"threads": 1, "presolve": "off", "simplex_strategy": 4}.items():
-            self.h.setOptionValue(key, value)
+        self.columns, self.paths, self.h = columns, columns.paths, growing_lp(strategy=4)
         paths, inf = self.paths, highspy.kHighsInf
         self.rho, n = {}, 0
         for j in paths.upper.tolist():
@@ -139,22 +136,9 @@ class RestrictedMaster:
     def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
         """The optimum over the columns that there are now; None if the time came first. Raises SolverError."""
         self._add_columns()
-        # The clock of HiGHS runs on from one call to the next.
-        self.h.setOptionValue("time_limit", 1e30 if seconds is None else self.h.getRunTime() + max(0.01, seconds))
-        self.h.run()
-        status = self.h.getModelStatus().name
-        if status == "kNotset":  # somebody has used HiGHS with another number of threads, which one process keeps
-            self.h.resetGlobalScheduler(True)
-        if status not in ("kOptimal", "kTimeLimit"):  # lost in its last basis: once more, from none
-            self.h.clearSolver()
-            self.h.run()
-            status = self.h.getModelStatus().name
-        if status == "kTimeLimit":
+        value = solve_growing_lp(self.h, seconds, "the master")
+        if value is None:
             return None
-        if status != "kOptimal":
-            raise SolverError(
-                f"HiGHS ends the relaxation of the master as {status}, but an optimum exists; please report it"
-            )
         point = self.h.getSolution()
         x, dual, paths = np.array(point.col_value), np.array(point.row_dual), self.paths
         ends, first = len(paths.ends), self.n_rho + len(paths.ends)
@@ -168,7 +152,7 @@ class RestrictedMaster:
         rho = {j: x[at : at + len(paths.splits[j]) + 1] for j, at in self.rho.items()}
         duals = Duals(dual[:ends], gamma, dual[self.n_rows : self.n_rows + len(self.cover)], self.cover)
         return RelaxedPoint(
-            float(self.h.getInfo().objective_function_value),
+            value,
             x[first:],
             rho,
             duals,
