@@ -6,15 +6,20 @@ over the tests. How many of the cuts (8.2) it holds decides what a file is worth
 * `cuts=path` (default of `odtc build`): all cuts whose source set is a walk from the root to a node,
   exact at integer points (Proposition 1), so the file alone has the right optimum. They are marked
   lazy: a dialect with LAZYCONS may write them there.
-* `cuts=none` (default of `odtc fit`): the master alone, in which nothing limits g. Its file has NOT the
-  optimum; `fit` solves it, adds the cuts that its point breaks, and solves it again, by any solver.
+* `cuts=none` (default of `odtc fit`): the master without them, in which nothing limits g. Its file does NOT have the
+  optimum; `fit` adds the cuts that points violate. If the solver's package allows it
+  (odtc.solvers.protocols.CutSolver), they are added inside one branch-and-bound tree, as in the paper. For other
+  solvers, the linear relaxation is solved first, again and again with the cuts that its point violates, by HiGHS in
+  this process, which continues from its last basis; then the solver gets the master with these cuts, the best tree
+  and the bound so far. If that master lacks cuts, its first rounds are short: a point that violates cuts is worth no
+  proof.
 
 As in FlowOCT, at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict,
 and with `bottom=stump` a bottom node with its two leaves is one choice, "ask f and predict k on side
 s": the graph ends there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half as
 many walks and the relaxation is tighter. `bottom=flow` undoes that.
 
-`literal=true` is the printed master: w at every node and at every lambda. Its loop separates as in the proof of
+`literal=true` is the printed master: w at every node and at every lambda. Its cuts are separated as in the proof of
 Proposition 1: at integer points only, and for each row only the cut of the path that the row takes.
 """
 
@@ -24,12 +29,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets, walk_values, walks
+from odtc.errors import SolverError
 from odtc.formulations.shared.node_choices import SURE, choice_rows, fit_to_depth, point_of, tests_at_nodes, tree_of
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
+from odtc.model.in_packages import add_rows, growing_lp, solve_growing_lp
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
+from odtc.model.vectors import replaced
 from odtc.problem.branch_penalty import (  # noqa: F401
     branch_penalty,
     objective,
@@ -38,6 +46,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
 from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.exact_objective import exact_objective
 from odtc.problem.formulation import SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
@@ -49,10 +58,14 @@ TITLE = "BendersOCT: min-cut formulation on binary splits, as one file or as a l
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 FIT_DEFAULTS = {"cuts": "none"}
 
+LAZY = TIMED = True  # `fit` takes a solver that adds cuts in one tree, and the seconds that are left
 STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the answer
-BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
-RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
-MANY = 4  # times as many walks as the relaxation asked for: fewer are all given with the first whole numbers
+BROKEN = 1e-6  # a cut that is violated by less is satisfied, because solvers have this tolerance
+BROKEN_IN_TREE = 1e-5  # the same inside a tree: more than the tolerance of its relaxations, so that no cut comes twice
+PART_OF_UNIT = 1e-6  # of the least difference of two objectives: the tolerance of a proof by it
+RELAXED_ROUNDS = 20  # most rounds of the relaxation
+MANY = 4  # all walks are in the first whole master if they are at most this many times the cuts of the relaxation
+FIRST_SECONDS = 2.0  # limit of the first whole master that lacks cuts; each limit that is reached is doubled
 VARIANTS = (
     {},
     {"bottom": "flow"},
@@ -65,7 +78,7 @@ CHANGES = (
     Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER),
     Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER),
     Change("cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME),
-    Change("the loop separates at fractional points first, and adds the cuts of all walks at once", SAME, SAME),
+    Change("fit: cuts are separated at fractional points, too, and those of all walks are added at once", SAME, SAME),
     Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
 )
 
@@ -85,6 +98,11 @@ class Params:
     )
     literal: bool = parameter(False, "the printed master (8.1)-(8.7) and separation: w at every node, integer points")
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
+    one_tree: bool = parameter(
+        True,
+        "fit: cuts are added inside one branch-and-bound tree if the solver's package allows it; false: the solver "
+        "solves one master after another",
+    )
     merge: bool = merge_rows()
 
 
@@ -202,8 +220,9 @@ def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
     return sink, cap
 
 
-def separate(problem: Problem, point, relaxed: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, source sets) of cuts that a point breaks, at least one for each row that breaks one."""
+def separate(problem: Problem, point, relaxed: bool = False, broken: float = BROKEN) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, source sets) of cuts that a point violates by more than `broken`, at least one for each row that violates
+    one."""
     graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
     paths = walk_sets(graph.ends, sink.shape[1])
     if not relaxed and (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
@@ -213,88 +232,196 @@ def separate(problem: Problem, point, relaxed: bool = False) -> tuple[np.ndarray
         test[graph.last] = -1
         end = walks(test, problem.encoded.X)
         taken = walk_sets(end, len(test))
-        caught = np.flatnonzero(g > (sink * taken).sum(axis=1) + BROKEN)
+        caught = np.flatnonzero(g > (sink * taken).sum(axis=1) + broken)
         if problem.params.literal:  # the proof of Proposition 1: the nodes on the path of the row are the source set
             return caught, taken[caught]
         return np.repeat(caught, len(paths)), np.tile(paths, (len(caught), 1))
-    # All walks that are broken, since integer points will ask for them too; a minimum cut for a row that breaks none.
-    broken = g[:, None] > walk_values(sink, cap, graph.forks)[:, graph.ends] + BROKEN
+    # All walks that are violated, since integer points will need them too; a minimum cut for a row that violates none.
+    violated = g[:, None] > walk_values(sink, cap, graph.forks)[:, graph.ends] + broken
     least, S = min_cuts(sink, cap, graph.forks)
-    others = np.flatnonzero((g > least + BROKEN) & ~broken.any(axis=1))
-    rows, ends = np.nonzero(broken)
+    others = np.flatnonzero((g > least + broken) & ~violated.any(axis=1))
+    rows, ends = np.nonzero(violated)
     return np.append(rows, others), np.vstack([paths[ends], S[others]])
 
 
 def loops(problem: Problem) -> bool:
-    """Not with all walks in the model: an integer point of it breaks no cut."""
+    """Not with all walks in the model, because an integer point of it violates no cut."""
     return problem.params.cuts == "none"
 
 
-def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
-    """Solves, adds the cuts that the point breaks, solves again, until it breaks none: first the root
-    relaxation, then whole numbers. Every master is a relaxation, so every bound holds; every point
-    holds a tree, and the best of them is handed back as a point of the last master."""
-    problem, began = base.problem, time.monotonic()
-    base = replace(base, built=None)  # what is added and relaxed here is no edit of a user
-    size = 2 ** (problem.topology.depth + 1)
-    alone = settle(np.full(size, -1, np.int32), problem.encoded)
-    best = _better(problem, None, alone if start is None else decode(problem, base.split(start)))
-    pool, bound, walked, history, nodes = CutPool(size), None, None, [], 0
-    relaxed = not problem.params.literal
-    while True:
-        model = with_cuts(base, problem, pool.rows, pool.S)
-        if relaxed:
-            found = solve(replace(model, integrality=np.zeros_like(model.integrality)))
-        else:
-            found = solve(model, start=complete(problem, model, best) if best else None)
-        finished = found.termination == Termination.OPTIMAL
-        claim = found.objective if relaxed and finished else found.bound
-        bound = claim if bound is None else max(bound, bound if claim is None else claim)
-        nodes, had, new = nodes + (found.nodes or 0), len(pool.rows), 0
+def fit(base: Model, solve, start=None, tell=None, left=None, in_tree=None) -> tuple[Model, Solution]:
+    """Return the last master and the best tree as a point of it, with the cuts that points violate.
+
+    Every master is a relaxation, so every bound holds; every point holds a tree. `in_tree(model, cuts, start)` is a
+    solver that adds cuts inside its tree, or None.
+    """
+    run = _Separation(base, start, tell, left or (lambda: None))
+    if in_tree is not None and base.problem.params.one_tree:
+        return run.answer(*run.in_one_tree(in_tree))
+    if not base.problem.params.literal and (stopped := run.relax()) is not None:
+        return run.answer(run.model(), stopped)
+    return run.answer(*run.in_rounds(solve))
+
+
+class _Separation:
+    """The best tree, the bound and the cuts that are known while `fit` runs."""
+
+    def __init__(self, base: Model, start, tell, left):
+        self.problem, self.base, self.left, self._tell = base.problem, replace(base, built=None), left, tell
+        self.began, self.size = time.monotonic(), 2 ** (self.problem.topology.depth + 1)
+        one_leaf = settle(np.full(self.size, -1, np.int32), self.problem.encoded)
+        begun = one_leaf if start is None else decode(self.problem, base.split(start))
+        self.best = _better(self.problem, None, begun)
+        self.pool, self.bound, self.nodes = CutPool(self.size), None, 0
+        self.history: list[tuple[float, float | None, float | None]] = []
+        exact = exact_objective(self.problem)
+        self.unit = 0.0 if exact is None else float(exact.unit)  # two objectives that differ, do so by this much
+        self._columns = replaced(self.base, rows=(), terms=(), row_lower=np.zeros(0), row_upper=np.zeros(0), lazy=())
+
+    @property
+    def cost(self) -> float | None:
+        return None if self.best is None else objective(self.problem, self.best)
+
+    @property
+    def proved(self) -> bool:
+        if None in (self.bound, self.cost):
+            return False
+        return self.bound >= self.cost - max(BROKEN * max(1.0, self.cost), self.unit * (1 - PART_OF_UNIT))
+
+    @property
+    def time_over(self) -> bool:
+        return self.left() is not None and self.left() <= 0
+
+    def model(self) -> Model:
+        """The master with the cuts of the pool."""
+        return with_cuts(self.base, self.problem, self.pool.rows, self.pool.S)
+
+    def rows(self, rows: np.ndarray, S: np.ndarray):
+        """The cuts as a csr_array (cuts, columns); the upper side of all is 0."""
+        return with_cuts(self._columns, self.problem, rows, S).A.tocsr()
+
+    def take(self, point, relaxed: bool) -> None:
+        """Take the trees of a point, if they are better."""
+        asked = settle(tests_at_nodes(self.problem, point), self.problem.encoded)
+        self.best = _better(self.problem, self.best, asked, *(() if relaxed else (decode(self.problem, point),)))
+
+    def learn(self, bound: float | None) -> None:
+        if bound is not None:
+            self.bound = bound if self.bound is None else max(self.bound, bound)
+
+    def say(self, phase: str, had: int, new: int) -> None:
+        """Report a round that has ended."""
+        seconds = time.monotonic() - self.began
+        self.history.append((round(seconds, 3), self.cost, self.bound))
+        if self._tell:
+            self._tell(Round(len(self.history), phase, had, new, self.cost, self.bound, seconds))
+
+    def relax(self) -> Solution | None:
+        """Add the cuts that points of the linear relaxation violate; the Solution if nothing is left to do."""
+        lp = growing_lp(replace(self.base, integrality=np.zeros_like(self.base.integrality)))
+        walked = None
+        for _ in range(RELAXED_ROUNDS):
+            try:
+                value = solve_growing_lp(lp, self.left(), "the master")
+            except KeyboardInterrupt:
+                return self._ended(Termination.INTERRUPTED)
+            except SolverError:  # constraints may leave no tree, which the solver of the whole master reports
+                return None
+            if value is None:
+                return self._ended(Termination.TIME_LIMIT)
+            self.learn(value)
+            point, had = self.base.split(np.array(lp.getSolution().col_value)), len(self.pool.rows)
+            self.take(point, True)
+            rows, S = separate(self.problem, point, True)
+            new = self.pool.add(rows, S)
+            if walked is None and not are_walks(S).any():
+                walked = value  # of the relaxation with all walks, because its point violates none
+            self.say("relaxation", had, new)
+            if self.proved:
+                return self._ended(Termination.OPTIMAL)
+            if not new:
+                break
+            add_rows(lp, self.rows(self.pool.rows[had:], self.pool.S[had:]), np.zeros(new))
+        self.pool = _for_whole(self.problem, self.pool, walked is None or self.bound > walked + SURE)
+        return None
+
+    def in_rounds(self, solve) -> tuple[Model, Solution]:
+        """Solve the master with whole numbers, add the cuts that its point violates, and solve it again."""
+        n_walks = self.problem.encoded.n_rows * len(Graph.of(self.problem).ends)
+        limit = max(FIRST_SECONDS, time.monotonic() - self.began)
+        while True:
+            model, had = self.model(), len(self.pool.rows)
+            short = None if had >= n_walks else limit
+            found = solve(model, start=complete(self.problem, model, self.best) if self.best else None, seconds=short)
+            self.nodes += found.nodes or 0
+            self.learn(found.bound)
+            finished, new = found.termination == Termination.OPTIMAL, 0
+            if found.has_solution:
+                point = model.split(found.x)
+                self.take(point, False)
+                new = self.pool.add(*separate(self.problem, point))
+            self.say("whole", had, new)
+            open_still = short is not None and found.termination == Termination.TIME_LIMIT and not self.time_over
+            if open_still:
+                limit *= 2
+            if self.proved or not (open_still or (finished and new)):
+                return model, found
+
+    def in_one_tree(self, solve) -> tuple[Model, Solution]:
+        """Solve the master once, while cuts are added inside its tree."""
+        model = self.base
+        n_columns = model.n_cols
+        literal = self.problem.params.literal
+
+        def cuts(x: np.ndarray, whole: bool):
+            if literal and not whole:
+                return self.rows(np.zeros(0, int), np.zeros((0, self.size), bool)), np.zeros(0)
+            point = model.split(x[:n_columns])
+            if whole:
+                self.take(point, False)
+            rows, S = separate(self.problem, point, not whole, BROKEN_IN_TREE)
+            self.pool.add(rows, S)
+            return self.rows(rows, S), np.zeros(len(rows))
+
+        found = solve(model, cuts, complete(self.problem, model, self.best) if self.best else None)
+        self.nodes += found.nodes or 0
         if found.has_solution:
-            point = model.split(found.x)
-            best = _better(
-                problem, best, settle(tests_at_nodes(problem, point), problem.encoded), decode(problem, point)
-            )
-            rows, S = separate(problem, point, relaxed)
-            new = pool.add(rows, S)
-            if walked is None and finished and not are_walks(S).any():
-                walked = bound  # of the relaxation with all walks, as its point breaks none
-        cost, seconds = objective(problem, best) if best else None, time.monotonic() - began
-        history.append((round(seconds, 3), cost, bound))
-        if tell:
-            tell(Round(len(history), "relaxation" if relaxed else "whole", had, new, cost, bound, seconds))
-        proven = None not in (bound, cost) and cost <= bound + BROKEN * max(1.0, cost)
-        if proven or found.termination in STOPPED or (not relaxed and not (finished and new)):
-            break
-        if relaxed and not (finished and new and len(history) < RELAXED_ROUNDS):
-            pool, relaxed = _for_whole(problem, pool, walked is None or bound > walked + SURE), False
-    if not (found.has_solution or proven or found.termination in STOPPED):
-        return model, found  # the solver failed, and says why
-    if best is None:  # no round had a tree that keeps the constraints
-        return model, replace(found, x=None, objective=None, bound=bound, seconds=seconds, nodes=nodes, history=())
-    x, termination = complete(problem, model, best), found.termination
-    if proven:
-        bound, termination = min(bound, cost), Termination.OPTIMAL
-    elif finished and cost > found.objective + SURE:
-        termination = Termination.UNKNOWN  # the solver's point breaks rows that it was given
-    return model, replace(
-        found,
-        x=x,
-        objective=model.objective(x),
-        bound=bound,
-        seconds=seconds,
-        nodes=nodes,
-        claimed=None,
-        history=tuple(history),
-        termination=termination,
-    )
+            self.take(model.split(found.x), False)
+        self.learn(found.bound)
+        self.say("tree", 0, len(self.pool.rows))
+        return self.model(), found
+
+    def _ended(self, termination: Termination) -> Solution:
+        return Solution(None, termination, solver="HiGHS")
+
+    def answer(self, model: Model, found: Solution) -> tuple[Model, Solution]:
+        """The best tree as a point of the last master, with what is proved of it."""
+        cost, termination = self.cost, found.termination
+        if not (found.has_solution or self.proved or termination in STOPPED):
+            return model, found  # the solver failed, and says why
+        told = dict(bound=self.bound, seconds=time.monotonic() - self.began, nodes=self.nodes)
+        if self.best is None:  # no round had a tree that satisfies the constraints
+            return model, replace(found, x=None, objective=None, history=(), **told)
+        x = complete(self.problem, model, self.best)
+        if self.proved:
+            told["bound"], termination = cost, Termination.OPTIMAL
+        elif termination == Termination.OPTIMAL and cost > found.objective + SURE:
+            termination = Termination.UNKNOWN  # the solver's point violates rows that it was given
+        return model, replace(
+            found,
+            x=x,
+            objective=model.objective(x),
+            claimed=None,
+            history=tuple(self.history),
+            termination=termination,
+            **told,
+        )
 
 
 def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
     """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
-    them the `others`, if these raise the bound. If all walks are many times what the relaxation
-    asked for, its cuts must do: the rounds will ask for more."""
+    them the `others`, if these raise the bound. If all walks are many times the cuts of the relaxation,
+    its cuts must do: the rounds will add more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
         return pool

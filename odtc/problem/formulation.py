@@ -31,10 +31,12 @@ model file is requested.
 A loop also has `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with the result of `build`
 (and the inequalities of cut families) instead of solving that once. `solve(model, start=None)` is any solver, with the
 remaining time, and `tell` gets a Round when one has ended (odtc.workflow.rounds). With TIMED = True it also gets
-`left`, a function that returns the remaining seconds (None: no limit); with GROWS = True its last model has other
-variables than the first, and parameters that say so. `loops(problem)` is whether these parameters leave anything to
-add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has `tree(problem) -> HeapTree` and no model
-at all; CONSTRAINTS names the kinds that it satisfies (odtc.problem.constraints.constraint).
+`left`, a function that returns the remaining seconds (None: no limit); with LAZY = True also `in_tree`, a solver that
+adds constraints inside its tree (odtc.solvers.solve.solve_with_cuts), or None if the solver does not; with GROWS = True
+its last model has other variables than the first, and parameters that say so. `loops(problem)` is whether these
+parameters leave anything to add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
+`tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it satisfies
+(odtc.problem.constraints.constraint).
 
 Properties (tests/laws): a start is feasible, has the cost of the tree and decodes to the tree; the optimum is that of
 an exhaustive search; decoding from the manifest equals decoding in memory.
@@ -263,6 +265,7 @@ class Iterative(Protocol):
 
     FIT_DEFAULTS: dict[str, Any] = {}  # parameters that differ under `fit`
     TIMED: bool = False  # whether `fit` also takes `left`, which says how many seconds there are (None: no limit)
+    LAZY: bool = False  # whether `fit` also takes `in_tree(model, cuts, start)`: a solver with cuts in its tree, None
     GROWS: bool = False  # whether its last model has other columns than the first, and parameters that say so
 
     @abstractmethod
@@ -271,7 +274,8 @@ class Iterative(Protocol):
     ) -> tuple[Model, Solution]:
         """(Model, Solution) of what `build` made, with the rows of cut families.
 
-        `solve(model, start=None)` is any solver, with the time that is left; `tell` takes a Round when one has ended
+        `solve(model, start=None, seconds=None)` is any solver, with the time that is left, or these seconds; `tell`
+        takes a Round when one has ended
         (odtc.workflow.rounds).
         """
         ...

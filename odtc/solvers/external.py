@@ -93,7 +93,7 @@ def run(
     program = locate(module, program_name)
     with run_folder() as folder:
         if model.offset:  # no file has it
-            take = _raised(take, model.offset)
+            take = raised(take, model.offset)
         names, model, note = lay_out(module, model, start, path, folder)
         if note:
             take(Log(f"odtc: {note}\n"))
@@ -195,18 +195,18 @@ def lay_out(
     return names, same, note
 
 
-def _raised(take: Callable[[Any], object], offset: float) -> Callable[[Any], object]:
+def raised(take: Callable[[Any], object], offset: float) -> Callable[[Any], object]:
     """Return `take` with the constant of the objective added to every reported objective and bound."""
     more = lambda value: None if value is None else value + offset  # noqa: E731
 
-    def raised(event: Any) -> object:
+    def higher(event: Any) -> object:
         if isinstance(event, Progress):
             event = replace(event, incumbent=more(event.incumbent), bound=more(event.bound))
         elif isinstance(event, Outcome):
             event = replace(event, objective=more(event.objective), bound=more(event.bound))
         return take(event)
 
-    return raised
+    return higher
 
 
 def _outcome(

@@ -5,10 +5,17 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
+
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.model.solution import Termination
 from odtc.solvers.capabilities import Dialect
+
+# Takes a point, float64 (columns,), and whether its integer columns are whole. Returns violated rows: A, csr_array
+# (rows, columns), and their upper sides, float64 (rows,); A @ x <= upper for every feasible point. Without such a row,
+# a whole point is feasible.
+Cuts = Callable[[np.ndarray, bool], tuple[Any, np.ndarray]]
 
 
 class Solver(Protocol):
@@ -72,6 +79,28 @@ class PackageSolver(Protocol):
         ...
 
 
+class CutSolver(Protocol):
+    """A solver whose Python package adds cuts inside one branch-and-bound tree (odtc.solvers.solve.solve_with_cuts)."""
+
+    @abstractmethod
+    def takes_cuts(self) -> bool:
+        """Return whether the package is installed."""
+        ...
+
+    @abstractmethod
+    def run_with_cuts(
+        self,
+        model: Any,
+        options: Any,
+        start: Any,
+        cuts: Cuts,
+        emit: Callable[[Any], object],
+        cancelled: Callable[[], bool],
+    ) -> Any:
+        """Return the Outcome of a Model whose feasible points also satisfy the rows that `cuts` returns."""
+        ...
+
+
 SOLVERS = Registry(
     "solver",
     "odtc.solvers.adapters",
@@ -90,6 +119,6 @@ SOLVERS = Registry(
         "copt",
         "cuopt",
     ),
-    Contract(always=(Solver,), one_of=(ProgramSolver, PackageSolver)),
+    Contract(always=(Solver,), one_of=(ProgramSolver, PackageSolver), may=(CutSolver,)),
     "odtc.solvers",
 )

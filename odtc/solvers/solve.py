@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
 from odtc.solvers.executables import FOUND
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
-from odtc.solvers.protocols import SOLVERS, PackageSolver
-from odtc.solvers.solver import installed
+from odtc.solvers.protocols import SOLVERS, Cuts, CutSolver, PackageSolver
+from odtc.solvers.solver import find_solver, installed
 
 # Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
 LEFT: list[threading.Thread] = []
@@ -80,6 +81,50 @@ def solve_until(
     may continue, then the seconds that it still has. A solver inside Python has a process of its own here, so that
     it can be ended."""
     return _solve(_Run(model, progress, log, start), solver, options, path, ends_in=ends_in)
+
+
+def takes_cuts(solver: str) -> bool:
+    """Return whether `solve_with_cuts` runs this solver: its Python package allows it, and is installed."""
+    module = find_solver(solver)
+    return module.can(CutSolver) and bool(module.takes_cuts())
+
+
+def solve_with_cuts(
+    model: Model,
+    solver: str,
+    cuts: Cuts,
+    options: Options,
+    start: np.ndarray | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    log: Callable[[str], None] | None = None,
+) -> Solution:
+    """Solve a model in one branch-and-bound tree, with the rows that `cuts` returns as lazy constraints.
+
+    Parameters
+    ----------
+    model : Model
+    solver : str
+        One that `takes_cuts`.
+    cuts : Cuts
+        See odtc.solvers.protocols. It is called in another thread of this process.
+    options, start, progress, log : as of `solve`
+
+    Returns
+    -------
+    Solution
+        Its point is checked against the model; that it satisfies the cuts is for the caller to check.
+    """
+    module, run = find_solver(solver), _Run(model, progress, log, start)
+    raised = external.raised(lambda event: event, model.offset)
+
+    def solved(emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Any:
+        def hear(event: Any) -> object:
+            return emit(raised(event))
+
+        return raised(module.run_with_cuts(model, options, start, cuts, hear, cancelled))
+
+    _in_thread(solved, run, options.time_limit)
+    return run.solution(module.NAME, time.monotonic() - run.began, options.time_limit)
 
 
 def _solve(
@@ -128,7 +173,7 @@ def _solve_once(
                 start,
             )
             if options.time_limit is None and ends_in is None:
-                _in_thread(module, job, run)
+                _in_thread(partial(module.run, job), run)
             else:
                 _in_process(solver, job, run, ends_in)
     except KeyboardInterrupt:  # before the solver could be told
@@ -256,15 +301,16 @@ class _Run:
         )
 
 
-def _in_thread(module: Member, job: Job, run: _Run) -> None:
-    """Solve in this process. Ctrl-C asks the solver to stop; a second one, or GRACE seconds without a reaction,
-    abandon it."""
+def _in_thread(solver: Callable[..., Any], run: _Run, limit: float | None = None) -> None:
+    """Solve in this process. Ctrl-C, or the limit in seconds, asks the solver to stop; a second Ctrl-C, or GRACE
+    seconds without a reaction, abandon it."""
     events: queue.SimpleQueue[Any] = queue.SimpleQueue()
     cancel, deadline = threading.Event(), float("inf")
+    ends = float("inf") if limit is None else run.began + limit + child_process.NUDGE
 
     def work() -> None:
         try:
-            events.put(module.run(job, events.put, cancel.is_set))
+            events.put(solver(events.put, cancel.is_set))
         except Exception as problem:  # whatever a solver's binding raises is one sentence to the user
             events.put(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
 
@@ -275,6 +321,9 @@ def _in_thread(module: Member, job: Job, run: _Run) -> None:
         try:
             with contextlib.suppress(queue.Empty):
                 run.take(events.get(timeout=child_process.POLL))
+            if time.monotonic() >= ends and not cancel.is_set():
+                run.stopped, deadline = Termination.TIME_LIMIT, time.monotonic() + child_process.AT_LIMIT
+                cancel.set()
         except KeyboardInterrupt:
             if cancel.is_set():
                 break

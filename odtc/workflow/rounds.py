@@ -37,15 +37,20 @@ class Rounds:
         """Seconds of the time limit that are left, 0 or less when it is over; None without one."""
         return None if self.time_limit is None else self.time_limit - self.seconds
 
-    def solve(self, model: Model, start=None) -> Solution:
-        """The solution of one master, in the time that is left."""
+    def solve(self, model: Model, start=None, seconds: float | None = None, **how) -> Solution:
+        """The solution of one master, in the time that is left, and in these seconds if they are fewer."""
         path = self._keep.model(model, start) if self._keep else None
+        limit = min((each for each in (self.left, seconds) if each is not None), default=None)
         solution = self._solve(
-            model, start=start, time_limit=self.left, path=path, progress=self._progress and self._hear
+            model, start=start, time_limit=limit, path=path, progress=self._progress and self._hear, **how
         )
         if self._keep:
             self._keep.solution(model, solution)
         return solution
+
+    def in_tree(self, model: Model, cuts, start=None) -> Solution:
+        """The same of a master whose cuts are added inside its tree (odtc.solvers.solve.solve_with_cuts)."""
+        return self.solve(model, start, cuts=cuts)
 
     def tell(self, ended: Round) -> None:
         """Shows a round that has ended."""

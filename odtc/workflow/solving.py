@@ -18,6 +18,7 @@ from odtc.problem.problem import Problem
 from odtc.solvers import portfolio_members
 from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solve import solve as run_solver
+from odtc.solvers.solve import solve_with_cuts, takes_cuts
 from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import raise_bound_to_floor, supported
 from odtc.workflow.messages import START_INSTEAD
@@ -165,13 +166,20 @@ def solve_or_loop(
     if rounds_of is None:
         return model, _or_start(model, start, solve_model(model, spec, start, path, hearing))
 
-    def solve_round(model, *, start, time_limit, path, progress):
-        return _solve(model, spec, hearing, start, progress, time_limit, path)
+    def solve_round(model, *, start, time_limit, path, progress, cuts=None):
+        if cuts is None:
+            return _solve(model, spec, hearing, start, progress, time_limit, path)
+        options = replace(spec.options, time_limit=time_limit)
+        return solve_with_cuts(model, spec.named_solver, cuts, options, start, progress, hearing.log)
 
     # A round's own model may cost less than any tree, so its bound stays as it is.
     rounds = Rounds(solve_round, spec.time_limit, hearing.progress, hearing.log, keep)
-    timed = {"left": rounds.remaining} if model.problem.module.TIMED else {}
-    last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
+    module, more = model.problem.module, {}
+    if module.TIMED:
+        more["left"] = rounds.remaining
+    if module.LAZY and not portfolio_members.is_race(spec.named_solver) and spec.program is None:
+        more["in_tree"] = rounds.in_tree if takes_cuts(spec.named_solver) else None
+    last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **more)
     last = identified(replace(last, built=None))  # its rows are the loop's, not a user's
     seconds = max(rounds.seconds, solution.seconds or 0.0)  # the loop may count a search that came before it
     solution = supported(last, raise_bound_to_floor(model.problem, solution))

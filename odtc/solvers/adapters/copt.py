@@ -4,9 +4,18 @@ Source of the log format: COPT reference manual, "Optimization log"; docs/refere
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
-from odtc.model.solution import Termination
+import numpy as np
+
+from odtc.base.system import STDOUT
+from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
+from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.drivers import copt as driver
+from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Cuts
 
 NAME = "COPT"
 SUMMARY = "by copt_cmd, or through the package coptpy; MIP and LP"
@@ -53,3 +62,61 @@ def read_log(text: str) -> Termination | None:
         return STOPPED.get(stopped) or WORDS.get(status, Termination.UNKNOWN)
     found = LP_STATUS.findall(text)
     return WORDS.get(found[-1].lower(), Termination.UNKNOWN) if found else None
+
+
+def takes_cuts() -> bool:
+    return is_installed("coptpy")
+
+
+def run_with_cuts(
+    model: Any,
+    options: Options,
+    start: np.ndarray | None,
+    cuts: Cuts,
+    emit: Callable[[Any], object],
+    cancelled: Callable[[], bool],
+) -> Outcome:
+    """Solve with a callback of coptpy (COPT reference manual, "Callbacks"): MIPSOL and MIPRELAX."""
+    import coptpy
+    from coptpy import COPT
+
+    config = coptpy.EnvrConfig()
+    config.set("nobanner", "1")
+    with STDOUT.away():  # its banner ignores the setting without a licence
+        theirs = coptpy.Envr(config).createModel("model")
+    settings: dict[str, Any] = {"Logging": 0, "LazyConstraints": 1, "RelGap": options.gap, "AbsGap": options.gap}
+    settings |= {"RandSeed": options.seed, "Threads": options.threads, "TimeLimit": options.time_limit}
+    for name, value in settings.items():
+        if value is not None:
+            theirs.setParam(name, value)
+    x = [
+        theirs.addVar(lb=low, ub=high, obj=cost, vtype=COPT.INTEGER if whole else COPT.CONTINUOUS)
+        for low, high, cost, whole in zip(model.col_lower, model.col_upper, model.c, model.integrality)
+    ]
+
+    def sum_of(index: list[int], coef: list[float]) -> Any:
+        return coptpy.LinExpr([(x[j], a) for j, a in zip(index, coef)])
+
+    for index, coef, low, high in stated_rows(model):
+        low, high = -COPT.INFINITY if low is None else low, COPT.INFINITY if high is None else high
+        theirs.addBoundConstr(sum_of(index, coef), low, high)
+    if start is not None:
+        theirs.setMipStart(x, start.tolist())
+        theirs.loadMipStart()
+    calls = CutCalls(model, cuts, cancelled)
+
+    class Callback(coptpy.CallbackBase):
+        def callback(self) -> None:
+            if calls.stop:
+                self.interrupt()
+            whole = self.where() == COPT.CBCONTEXT_MIPSOL
+            point: Any = (self.getSolution if whole else self.getRelaxSol)(theirs.getVars())
+            for index, coef, upper in calls.rows(point, whole):
+                self.addLazyConstr(sum_of(index, coef) <= upper)
+
+    theirs.setCallback(Callback(), COPT.CBCONTEXT_MIPSOL | COPT.CBCONTEXT_MIPRELAX)
+    theirs.solve()
+    calls.ended()
+    status, found = Termination(driver.STATUS.get(theirs.status, "unknown")), bool(theirs.hasmipsol)
+    point = np.array([column.x for column in x]) if found else None
+    return Outcome(point, status, theirs.objval if found else None, theirs.bestbnd, int(theirs.nodecnt))

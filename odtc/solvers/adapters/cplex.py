@@ -4,9 +4,17 @@ Source of the log format: CPLEX manual, "Solution status symbols"; docs/referenc
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
-from odtc.model.solution import Termination
+import numpy as np
+
+from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
+from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.drivers import cplex as driver
+from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Cuts
 
 NAME = "CPLEX"
 SUMMARY = "by its interactive optimizer, or through the package cplex; MIP and LP"
@@ -72,3 +80,71 @@ def read_log(text: str) -> Termination | None:
     except ValueError:
         pass  # a log cut off in the number
     return None
+
+
+def takes_cuts() -> bool:
+    return is_installed("cplex")
+
+
+def run_with_cuts(
+    model: Any,
+    options: Options,
+    start: np.ndarray | None,
+    cuts: Cuts,
+    emit: Callable[[Any], object],
+    cancelled: Callable[[], bool],
+) -> Outcome:
+    """Solve with a generic callback of the package cplex (CPLEX manual, "Generic callbacks").
+
+    Symmetries and dual reductions of the rows that CPLEX knows are not valid for those that will come.
+    """
+    import cplex  # type: ignore[import-untyped]
+    from cplex.callbacks import Context, UserCutCallback  # type: ignore[import-untyped]
+
+    theirs = cplex.Cplex()
+    for channel in (theirs.set_log_stream, theirs.set_results_stream, theirs.set_warning_stream):
+        channel(None)
+    control = theirs.parameters
+    control.mip.tolerances.mipgap.set(options.gap)
+    control.mip.tolerances.absmipgap.set(options.gap)
+    control.randomseed.set(options.seed)
+    control.preprocessing.symmetry.set(0)
+    control.preprocessing.reduce.set(1)  # primal reductions only
+    control.threads.set(options.threads or 1)  # several threads would call `cuts` at the same time
+    if options.time_limit is not None:
+        control.timelimit.set(options.time_limit)
+    names = {"obj": model.c.tolist(), "lb": model.col_lower.tolist(), "ub": model.col_upper.tolist()}
+    theirs.variables.add(**names, types="".join("I" if whole else "C" for whole in model.integrality))
+    columns = list(range(len(model.c)))
+    for index, coef, low, high in stated_rows(model):
+        sense = "E" if low == high else "L" if low is None else "G" if high is None else "R"
+        side, width = (high, 0.0) if low is None else (low, 0.0 if high is None else high - low)
+        theirs.linear_constraints.add([cplex.SparsePair(index, coef)], sense, [side], [width])
+    if start is not None:
+        starts = theirs.MIP_starts
+        starts.add(cplex.SparsePair(columns, start.tolist()), starts.effort_level.check_feasibility)
+    calls = CutCalls(model, cuts, cancelled)
+
+    class Callback:
+        def invoke(self, context: Any) -> None:
+            if calls.stop:
+                context.abort()
+            if context.in_candidate() and context.is_candidate_point():
+                rows = calls.rows(context.get_candidate_point(columns), True)
+                if rows:
+                    pairs = [cplex.SparsePair(index, coef) for index, coef, _ in rows]
+                    context.reject_candidate(pairs, "L" * len(rows), [upper for _, _, upper in rows])
+            elif context.in_relaxation():
+                force = UserCutCallback.use_cut.force
+                for index, coef, upper in calls.rows(context.get_relaxation_point(columns), False):
+                    context.add_user_cut(cplex.SparsePair(index, coef), "L", upper, force, False)
+
+    theirs.set_callback(Callback(), Context.id.candidate | Context.id.relaxation)
+    theirs.solve()
+    calls.ended()
+    solution = theirs.solution
+    status, found = Termination(driver.STATUS.get(solution.get_status(), "unknown")), solution.is_primal_feasible()
+    point = np.array(solution.get_values()) if found else None
+    bound = None if status == Termination.INFEASIBLE else solution.MIP.get_best_objective()
+    nodes = int(solution.progress.get_num_nodes_processed())
+    return Outcome(point, status, solution.get_objective_value() if found else None, bound, nodes)

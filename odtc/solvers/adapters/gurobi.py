@@ -4,9 +4,18 @@ Source of the log format: Gurobi reference manual, "Logging"; docs/reference/fil
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
-from odtc.model.solution import Termination
+import numpy as np
+
+from odtc.model.in_packages import gurobi_of
+from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
+from odtc.solvers.cut_rows import CutCalls, is_installed
+from odtc.solvers.drivers import gurobi as driver
+from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Cuts
 
 NAME = "Gurobi"
 SUMMARY = "by gurobi_cl, or through the package gurobipy; MIP and LP"
@@ -47,3 +56,50 @@ def read_log(text: str) -> Termination | None:
         return None
     found = LINE.findall(text)
     return WORDS[found[-1].lower()] if found else None
+
+
+def takes_cuts() -> bool:
+    return is_installed("gurobipy")
+
+
+def run_with_cuts(
+    model: Any,
+    options: Options,
+    start: np.ndarray | None,
+    cuts: Cuts,
+    emit: Callable[[Any], object],
+    cancelled: Callable[[], bool],
+) -> Outcome:
+    """Solve with a callback of gurobipy (Gurobi reference manual, "Callbacks"): MIPSOL and MIPNODE."""
+    import gurobipy
+    from gurobipy import GRB
+
+    theirs = gurobi_of(model, gurobipy.Env(params={"OutputFlag": 0}))
+    theirs.ObjCon, params, x = 0.0, theirs.Params, theirs.getVars()
+    params.LazyConstraints, params.MIPGap, params.MIPGapAbs, params.Seed = 1, options.gap, options.gap, options.seed
+    if options.threads is not None:
+        params.Threads = options.threads
+    if options.time_limit is not None:
+        params.TimeLimit = options.time_limit
+    if start is not None:
+        theirs.setAttr("Start", x, start.tolist())
+    calls = CutCalls(model, cuts, cancelled)
+
+    def callback(theirs: Any, where: int) -> None:
+        if calls.stop:
+            theirs.terminate()
+        if where == GRB.Callback.MIPSOL:
+            rows = calls.rows(theirs.cbGetSolution(x), True)
+        elif where == GRB.Callback.MIPNODE and theirs.cbGet(GRB.Callback.MIPNODE_STATUS) == GRB.OPTIMAL:
+            rows = calls.rows(theirs.cbGetNodeRel(x), False)
+        else:
+            return
+        for index, coef, upper in rows:
+            theirs.cbLazy(gurobipy.LinExpr(coef, [x[j] for j in index]), "<", upper)
+
+    theirs.optimize(callback)
+    calls.ended()
+    found = bool(theirs.SolCount)
+    status = Termination(driver.STATUS.get(theirs.Status, "unknown"))
+    point = np.array(theirs.getAttr("X", x)) if found else None
+    return Outcome(point, status, theirs.ObjVal if found else None, theirs.ObjBound, int(theirs.NodeCount))

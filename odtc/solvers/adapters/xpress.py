@@ -4,9 +4,17 @@ Source of the log format: Xpress Optimizer reference manual, "Console output"; d
 """
 
 import re
+import warnings
+from collections.abc import Callable
+from typing import Any
 
-from odtc.model.solution import Termination
+import numpy as np
+
+from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
+from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.messages import Outcome
+from odtc.solvers.protocols import Cuts
 
 NAME = "Xpress"
 SUMMARY = "by its console, or through the package xpress; MIP and LP"
@@ -59,3 +67,73 @@ def has_point(text: str) -> bool | None:
     log does not say."""
     found = SOLUTIONS.findall(text)
     return int(found[-1]) > 0 if found else None
+
+
+def takes_cuts() -> bool:
+    return is_installed("xpress")
+
+
+def run_with_cuts(
+    model: Any,
+    options: Options,
+    start: np.ndarray | None,
+    cuts: Cuts,
+    emit: Callable[[Any], object],
+    cancelled: Callable[[], bool],
+) -> Outcome:
+    """Solve with callbacks of the package xpress (Xpress Optimizer reference manual, "Using the callbacks").
+
+    Cuts of a callback are on the columns of the presolved problem, so presolve is off; symmetries and dual reductions
+    of the rows that Xpress knows are not valid for those that will come.
+    """
+    import xpress
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a licence for small problems
+        xpress.init()
+    theirs = xpress.problem()
+    control: dict[str, Any] = {"outputlog": 0, "presolve": 0, "mippresolve": 0, "symmetry": 0, "mipdualreductions": 0}
+    control |= {"miprelstop": options.gap, "mipabsstop": options.gap, "randomseed": options.seed}
+    control |= {"threads": options.threads or 1}  # several threads would call `cuts` at the same time
+    control |= {} if options.time_limit is None else {"timelimit": options.time_limit}
+    for name, value in control.items():
+        setattr(theirs.controls, name, value)
+    x = [
+        theirs.addVariable(lb=low, ub=high, vartype=xpress.integer if whole else xpress.continuous)
+        for low, high, whole in zip(model.col_lower, model.col_upper, model.integrality)
+    ]
+    theirs.setObjective(xpress.Sum(cost * column for cost, column in zip(model.c.tolist(), x)))
+    for index, coef, low, high in stated_rows(model):
+        body = xpress.Sum(a * x[j] for j, a in zip(index, coef))
+        if low is not None:
+            theirs.addConstraint(body == low if low == high else body >= low)
+        if high is not None and low != high:
+            theirs.addConstraint(body <= high)
+    if start is not None:
+        theirs.addMipSol(start.tolist())
+    calls = CutCalls(model, cuts, cancelled)
+
+    def at_node(prob: Any, data: Any) -> int:
+        rows = calls.rows(prob.getCallbackSolution())
+        if calls.stop:
+            prob.interrupt()
+        if rows:
+            begins = np.cumsum([0, *(len(index) for index, _, _ in rows)]).tolist()
+            index = [j for row, _, _ in rows for j in row]
+            coef = [a for _, row, _ in rows for a in row]
+            prob.addCuts([0] * len(rows), ["L"] * len(rows), [upper for _, _, upper in rows], begins, index, coef)
+        return 0
+
+    def before_point(prob: Any, data: Any, kind: int, cutoff: float) -> Any:
+        return int(bool(calls.rows(prob.getCallbackSolution(), True))), None
+
+    theirs.addOptnodeCallback(at_node, None, 0)
+    theirs.addPreIntsolCallback(before_point, None, 0)
+    theirs.optimize()
+    calls.ended()
+    attributes = theirs.attributes
+    words = {1: "optimal", 2: "time_limit", 3: "infeasible", 4: "unbounded"}
+    status = Termination(words.get(int(attributes.solstatus), "time_limit"))
+    found = int(attributes.solstatus) in (1, 2)
+    point = np.array(theirs.getSolution(), float) if found else None
+    return Outcome(point, status, attributes.objval if found else None, attributes.bestbound, int(attributes.nodes))
