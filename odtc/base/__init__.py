@@ -1,4 +1,4 @@
-"""What every other package stands on: registry, deadline, memory, atomic writes, JSON schemas, templates.
+"""Foundations of all other packages: registry, deadline, memory, atomic writes, JSON schemas, templates.
 
 Imports only odtc.errors.
 """

@@ -1,9 +1,9 @@
-"""Files are written to a temporary name beside the target and renamed when complete.
+"""Atomic writes: a file is written to a temporary name next to the target and renamed when complete.
 
-Several files that belong together are replaced at one commit point (odtc.base.commit).
-A name that the user gave for a pipe or a device, such as /dev/stdout, is written to directly instead, because a
-rename would replace the device; a link that the user named is followed. A link, a pipe or a device that has a default
-name is replaced, so that nothing outside of the folder is written (odtc.base.staging.links_followed).
+Several files that belong together are replaced at one commit point (odtc.base.commit). A name that the user gave for a
+pipe or a device, such as /dev/stdout, is written to directly instead, because a rename would replace the device; a
+link that the user named is followed. A link, a pipe or a device with a default name is replaced, so that nothing
+outside of the folder is written (odtc.base.staging.links_followed).
 """
 
 import contextlib
@@ -71,11 +71,11 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
 
 
 def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | None) -> None:
-    """Refuses before the work a `path` that could not be written after it.
+    """Refuse a `path` that could not be written later, before the work begins.
 
     Raises OutputError if the folder does not exist, if a folder has the name, if the name is "-", which elsewhere is
-    the standard output, or if `path` is one of the files `read`, which no command overwrites. None among these stands
-    for a file that was not given.
+    the standard output, or if `path` is one of the files `read`, which no command overwrites. None among these is a
+    file that was not given.
     """
     path = Path(path)
     _expect_no_dash(path)
@@ -93,8 +93,8 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
 
 
 def require_beside(path: str | PathLike[str]) -> None:
-    """Refuses a `path` beside which other files are to be written, if it has no name, is "-", is a device, or is among
-    devices.
+    """Refuse a `path` next to which other files are to be written, if it has no name, is "-", is a device, or is in
+    the folder of devices.
 
     Raises OutputError.
     """

@@ -1,4 +1,4 @@
-"""What writers of files write to: a file, a compressed one, or a stream that hashes or compares."""
+"""Streams that writers of files write to: a file, a compressed file, or a stream that hashes or compares."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Protocol, Self
@@ -17,11 +17,11 @@ class Closed(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Writes what is left, and ends."""
+        """Write the rest, and end."""
 
     @abstractmethod
     def _end(self) -> None:
-        """Ends what works beside us."""
+        """End the helpers that work in parallel."""
 
     def __enter__(self) -> Self:
         return self

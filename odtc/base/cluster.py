@@ -134,7 +134,7 @@ def _started(workers: int) -> Any:
 
 
 def lost() -> tuple[type[BaseException], ...]:
-    """What is raised if the scheduler, or a worker again and again, is lost."""
+    """Return the exception for a scheduler that is lost, or for workers that are lost again and again."""
     from concurrent.futures import CancelledError
 
     from distributed.scheduler import KilledWorker

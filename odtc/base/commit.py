@@ -1,15 +1,15 @@
-"""Several files of one stem replaced at one commit point: whoever reads them finds all old or all new.
+"""Several files of one stem, replaced at one commit point: a reader finds all old or all new.
 
 Inside `together`, files are written to their temporary names and removals are noted. At its end a journal,
-`.STEM.odtc-journal`, appears in one step: that is the commit point. Then the files get their names, what is to go is
-removed, and the journal goes. A process that is killed before the commit point has changed nothing. If one is killed
-behind it, commands that write files of the stem finish the work first (`settle`) and print a note; commands that read
+`.STEM.odtc-journal`, appears in one step: that is the commit point. Then the files get their names, removals are made,
+and the journal is deleted. A process that is killed before the commit point has changed nothing. If one is killed
+after it, commands that write files of the stem finish the work first (`settle`) and print a note; commands that read
 them change nothing (`expect_settled`): they stop with a sentence. The journal is locked while its process lives
-(odtc.base.system), so nobody finishes what somebody else is about to finish.
+(odtc.base.system), so no other process finishes its work.
 
-Anybody may have put a journal in a folder. So it names only files that odtc writes, of its own stem, in its own folder,
-with the SHA-256 of their content, and nothing else is renamed or removed: no data file, no link, nothing that was
-changed since.
+Anybody may have put a journal in a folder. So it names only files that odtc writes, of its own stem, in its own
+folder, with the SHA-256 of their content, and nothing else is renamed or removed: no data file, no link, nothing that
+was changed since.
 """
 
 import contextlib
@@ -156,7 +156,7 @@ def _journal_name(stem: str) -> str:
 
 
 def _belongs(path: Path, stem: Path, endings: Sequence[str]) -> bool:
-    """Whether a journal of the stem may name a file."""
+    """Return whether a journal of the stem may name a file."""
     return _is_named(path.name, stem.name, endings) and path.parent.resolve() == stem.parent.resolve()
 
 
@@ -165,7 +165,8 @@ def _is_named(name: str, stem: str, endings: Sequence[str]) -> bool:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; "" for a link and for what is not a regular file, or not there."""
+    """Return the SHA-256 of a file in hexadecimal; "" for a link, a missing file, or anything that is not a regular
+    file."""
     try:
         with system.open_file(path, follow=False) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -205,7 +206,7 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
 
 
 def _apply(journal: Path, facts: dict[str, Any]) -> None:
-    """What the journal says, as often as need be; then the journal goes."""
+    """Make the changes of the journal, which may be repeated; then delete the journal."""
     folder = journal.parent
     for temporary, (target, _) in facts["moves"].items():
         if os.path.lexists(folder / temporary):
@@ -216,7 +217,7 @@ def _apply(journal: Path, facts: dict[str, Any]) -> None:
 
 
 def _finish(stem: Path) -> None:
-    """Do what the journal of a stem says, unless its process does; nothing if there is none."""
+    """Make the changes of a stem's journal, unless its process is still alive; do nothing if there is none."""
     journal = _journal(stem)
     try:
         with _left_journal(stem) as facts:
@@ -297,9 +298,10 @@ def _read(data: bytes, journal: Path, stem: str) -> dict[str, Any]:
 
 
 def _unchanged(journal: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """The steps whose files are as they were at the commit point. A file that was written anew since is not removed.
+    """Return the steps whose files are as they were at the commit point. A file that was written again since is not
+    removed.
 
-    Raises OutputError if what is to get a name is another file, or a link.
+    Raises OutputError if another file, or a link, is in the place of a file that is to be renamed.
     """
     folder = journal.parent
     for temporary, (target, digest) in facts["moves"].items():

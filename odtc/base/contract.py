@@ -1,16 +1,16 @@
-"""What the members of a registry must define and may define, declared once as protocols, one for each ability.
+"""Contracts of registries: required and optional parts of members, declared once as protocols, one for each ability.
 
 A protocol's names are its annotated values and its functions:
 
-    NAME: str                        a value that must be there
-    ANY_COST: bool = False           a value that may be left out, with its default
+    NAME: str                        a required value
+    ANY_COST: bool = False           an optional value, with its default
     @abstractmethod
-    def build(self, problem): ...    a function that must be there
-    def notes(self, problem):        one that may be left out, with what is done instead;
+    def build(self, problem): ...    a required function
+    def notes(self, problem):        an optional function, with its default behaviour;
         return {}                    `self` is the Member, so a default may use other names
 
-A module is checked whole when its registry loads it (`Contract.misfit`), and what is handed out is a Member: every
-declared name of it is there, defined or by default, and no other. So nobody needs `getattr` or `hasattr` on a module.
+A module is checked completely when its registry loads it (`Contract.misfit`), and callers get a Member: it has every
+declared name, defined or by default, and no other. So no code needs `getattr` or `hasattr` on a module.
 """
 
 import difflib
@@ -45,7 +45,7 @@ class Hook:
         return f"{self.name}({', '.join([*self.parameters, *(['**options'] if self.variadic else [])])})"
 
     def misfit(self, value: Any) -> str:
-        """Why a value cannot stand under this name, as a part of a sentence; "" if it can."""
+        """Return the reason why a value is not possible for this name, as a part of a sentence; "" if it is."""
         if self.parameters is None:
             if self.kind is not None and not isinstance(value, self.kind):
                 return f"expected {self.name} as {self.kind.__name__}, got {value!r}"
@@ -55,7 +55,7 @@ class Hook:
         return "" if self.takes(value) else f"expected {self.words}, got {self.name}{_signature(value)}"
 
     def takes(self, function: Callable[..., Any]) -> bool:
-        """Whether a function can be called with the declared parameters."""
+        """Return whether a function can be called with the declared parameters."""
         given = self.parameters or ()
         try:
             inspect.signature(function).bind_partial(*given)
@@ -68,8 +68,8 @@ class Hook:
 
 @dataclass(frozen=True)
 class Contract:
-    """What each member of a registry has: the abilities of `always`, one of `one_of` at least (if there are any), and
-    those of `may` that it defines. Who defines one required name of an ability must define all of them."""
+    """Abilities of the members of a registry: those in `always`, at least one of `one_of` (if there are any), and
+    those of `may` that it defines. A module that defines one required name of an ability must define all of them."""
 
     always: tuple[type, ...]
     one_of: tuple[type, ...] = ()
@@ -109,7 +109,7 @@ class Contract:
         return next((f"does not fit: {why}" for why in wrong if why), "")
 
     def _near_names(self, own: dict[str, Any]) -> dict[str, Hook]:
-        """Public names of the module's own that are nearly a declared one that it lacks, and could stand for it."""
+        """Return the module's own public names that are nearly a declared one that it lacks, and could replace it."""
         absent = {name: hook for name, hook in self.hooks.items() if name not in own}
         found = {}
         for name, value in own.items():
@@ -144,7 +144,7 @@ class Member:
         self.abilities, self._hooks = contract.abilities(module), contract.hooks
 
     def can(self, ability: type) -> bool:
-        """Whether it has an ability, one of the protocols of its contract."""
+        """Return whether it has an ability, one of the protocols of its contract."""
         return ability in self.abilities
 
     def __getattr__(self, word: str) -> Any:

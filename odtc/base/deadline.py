@@ -43,7 +43,7 @@ NEVER = float("inf")
 def within(seconds: float | None) -> Iterator[None]:
     """Inside, `check` raises TimeLimitReached when `seconds` (None: no limit) have passed.
 
-    A limit around this one that ends sooner still holds; an interruption inside ends what is around it, too.
+    An outer limit that ends sooner still applies; an interruption inside ends the outer context, too.
     """
     around = _interrupted.get()
     ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
@@ -60,7 +60,7 @@ def within(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Inside there is no end: for a short piece of work that what was found needs."""
+    """Inside there is no end: for a short piece of work that the result needs."""
     token, around = _until.set(None), _interrupted.get()
     try:
         yield
@@ -95,23 +95,23 @@ def cut_short() -> Iterator[None]:
 
 
 def is_interrupted() -> bool:
-    """Whether Ctrl-C or SIGTERM has ended a part of a `within` around (`end_soon`)."""
+    """Return whether Ctrl-C or SIGTERM has ended a part of an enclosing `within` (`end_soon`)."""
     return _interrupted.get() not in (None, NEVER)
 
 
 def what_ends() -> str:
-    """What an end of this context is, in words: the time limit, or an interruption (`end_soon`)."""
+    """Return the cause of an end of this context in words: the time limit, or an interruption (`end_soon`)."""
     return "an interruption" if is_interrupted() else "the time limit"
 
 
 def seconds_left() -> float | None:
-    """Seconds until the end, 0 or less when it has passed; None if there is no end."""
+    """Return the seconds until the end, 0 or less when it has passed; None if there is no end."""
     end = _until.get()
     return None if end is None else end - time.monotonic()
 
 
 def limit_left(began: float, time_limit: float | None) -> float | None:
-    """What is left of a limit that began at this time.monotonic(), MOMENT at least; None without a limit."""
+    """Return the rest of a limit that began at this time.monotonic(), at least MOMENT; None without a limit."""
     return None if time_limit is None else max(MOMENT, began + time_limit - time.monotonic())
 
 
@@ -122,7 +122,7 @@ def time_share(seconds: float, part: float = 1.0) -> float:
 
 
 def is_over() -> bool:
-    """Whether the end has passed; False if there is none."""
+    """Return whether the end has passed; False if there is none."""
     end = _until.get()
     return end is not None and time.monotonic() > end
 
@@ -137,8 +137,8 @@ def check() -> None:
 
 
 def has_waited(began: float, patience: float) -> bool:
-    """Whether the end has passed, and work that began at this time.monotonic() has had so many seconds whatever it was:
-    for what a tree cannot be without, which is short unless the data is large."""
+    """Return whether the end has passed and work that began at this time.monotonic() has had this many seconds: for
+    parts that every tree needs, which are short unless the data is large."""
     return is_over() and time.monotonic() - began > patience
 
 

@@ -1,4 +1,5 @@
-"""What a file is by its name, and who reads it: for the message of a command that was given another file."""
+"""Kinds of files by their names, and the commands that read them: for the message of a command that was given another
+file."""
 
 from os import PathLike
 
@@ -23,8 +24,8 @@ KINDS = {
 
 
 def kind_by_name(path: str | PathLike[str], *expected: str) -> str:
-    """ "; by its name it is a tree, which …" for a file of another kind than those whose names end as `expected`; ""
-    if its name tells nothing."""
+    """Return "; by its name it is a tree, which …" for a file of another kind than those whose names end as
+    `expected`; "" if the name does not show a kind."""
     name = str(path).lower().removesuffix(".gz")
     end = next((end for end in KINDS if name.endswith(end)), None)
     return "" if end is None or end in expected else f"; by its name it is {KINDS[end]}"

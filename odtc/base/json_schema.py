@@ -194,7 +194,7 @@ NOT_WHOLE = (
 
 
 def explain_error(problem: Exception) -> str:
-    """What was wrong with a value that satisfies its schema, in words and not as the name of an exception."""
+    """Return the error of a value that satisfies its schema, in words instead of the name of an exception."""
     if isinstance(problem, KeyError):
         return f"{show_value(problem.args[0])} is not known there"
     if isinstance(problem, RecursionError):

@@ -1,4 +1,4 @@
-"""How much memory is left, so that what cannot fit is refused in a sentence before the machine suffers."""
+"""Free memory, so that data and models that cannot fit are refused in a sentence before the machine suffers."""
 
 import contextlib
 import os
@@ -11,8 +11,8 @@ from odtc.errors import ModelError
 
 
 def available() -> int | None:
-    """Bytes that are still free: the least of what the system, the container and a limit of the process (`ulimit -v`)
-    leave; None if none of them reports it."""
+    """Return the bytes that are free: the least of the limits of the system, the container and the process (`ulimit
+    -v`); None if none of them reports it."""
     found = []
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
@@ -53,12 +53,12 @@ def limited(what: str, error: type[Exception]) -> Iterator[None]:
 
 
 def smaller() -> str:
-    """What to do about a model that is too large, in words."""
+    """Return advice for a model that is too large, in words."""
     return f"use a smaller {option('depth')}, or fewer splits (for instance {option('encoding', 'auto:bins=8')})"
 
 
 def require_memory(size: float, what: str, instead: str = "") -> None:
-    """Raises ModelError if `size` bytes are more than what is free."""
+    """Raise ModelError if `size` bytes are more than the free memory."""
     room = available() if size > FEW else None  # to ask takes longer than to fill so little
     if room is not None and size > room:
         raise ModelError(

@@ -1,4 +1,4 @@
-"""What is at work in this context, in words, for whoever listens: the live line of a command.
+"""Phases of the work in this context, in words, for a listener: the live line of a command.
 
     with heard(take):
         ...
@@ -6,7 +6,7 @@
         for column in over(columns, "reading columns"):
             ...
 
-No function inside takes an argument for it, and if nobody listens a word costs next to nothing.
+No function inside needs an argument for it, and without a listener a phase takes nearly no time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +20,8 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Phase:
-    """What is done, and how many of its parts are done; `total` is 0 if it has no parts to count. One that `stays`
-    takes seconds of any data, so that who sees no live line hears of it, too."""
+    """A piece of work, and the number of its finished parts; `total` is 0 if it has no parts to count. One that
+    `stays` takes seconds for any data, so users without a live line see it, too."""
 
     words: str
     done: int = 0
@@ -37,8 +37,8 @@ _hearer: ContextVar[Callable[[Phase], None] | None] = ContextVar("odtc phases", 
 
 @contextmanager
 def heard(take: Callable[[Phase], None], beside: bool = False) -> Iterator[None]:
-    """Inside, `take` is called with each phase as it begins, and with each part of it, in the place of whoever listens
-    outside, or `beside` it."""
+    """Inside, `take` is called with each phase as it begins, and with each part of it, instead of an outer listener,
+    or in addition to it (`beside`)."""
     outer = _hearer.get() if beside else None
 
     def both(phase: Phase) -> None:
@@ -54,13 +54,13 @@ def heard(take: Callable[[Phase], None], beside: bool = False) -> Iterator[None]
 
 
 def begin(words: str, stays: bool = False) -> None:
-    """Tells that a piece of work begins."""
+    """Report that a piece of work begins."""
     if (take := _hearer.get()) is not None:
         take(Phase(words, stays=stays))
 
 
 def over(items: Sequence[Item], words: str) -> Iterator[Item]:
-    """The items one by one, and tells before each how many are done."""
+    """Return the items one by one, and report before each how many are finished."""
     take = _hearer.get()
     for done, item in enumerate(items):
         if take is not None:

@@ -1,10 +1,10 @@
-"""Members that stand in single files: of `--plugin FILE.py` or a folder, or of those that ODTC_PLUGINS names.
+"""Plug-ins in single files: from `--plugin FILE.py` or a folder, or from ODTC_PLUGINS.
 
-    ODTC_PLUGINS=~/my-odtc:cuts/mine.py
+ODTC_PLUGINS=~/my-odtc:cuts/mine.py
 
-A file is one member, called as the file is, without its suffix; `KIND = "encoding"` says what it is: the name of an
-entry point group without "odtc." and the plural. Processes that this one starts have the same members, as they have its
-environment. Code in these files runs: name none that you do not trust.
+A file is one plug-in with the name of the file; `KIND = "encoding"` states its type: the name of an entry point group
+without "odtc." and the plural. Processes that this one starts have the same plug-ins, because they inherit the
+environment. Code in these files runs, so name only files that you trust.
 """
 
 import contextlib
@@ -56,8 +56,8 @@ class PlugInFile:
 
     @property
     def kind(self) -> str:
-        """What it is, as an entry point group has it; raises ChoiceError if the file does not say, or cannot be
-        loaded."""
+        """Return its type, as the name of an entry point group; raises ChoiceError if the file does not state it, or
+        cannot be loaded."""
         found = getattr(self.load(), "KIND", None)
         kind = KINDS.get(found) if isinstance(found, str) else None
         if kind is None:
@@ -89,8 +89,8 @@ class PlugInFile:
 
 @contextlib.contextmanager
 def loading(what: str) -> Iterator[None]:
-    """While code of others is loaded: what it prints goes to stderr, as results stand on stdout, and if it fails or
-    ends the program, ChoiceError says so of `what`."""
+    """While code of others is loaded, its output goes to stderr, because stdout is for results; if it fails or ends
+    the program, ChoiceError reports that for `what`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
@@ -118,13 +118,13 @@ def named_places() -> Iterator[Path]:
 
 
 def take_option(words: Sequence[str]) -> list[str]:
-    """The words of a command line without `--plugin FILE`, or a folder of files, wherever it stands; the files are
-    loaded, and named in the environment.
+    """Return the words of a command line without `--plugin FILE` (or a folder), wherever it is; the files are loaded,
+    and named in the environment.
 
     Raises
     ------
     ChoiceError
-        If a file is no plug-in.
+        If a file is not a plug-in.
     """
     rest: list[str] = []
     files: list[str] = []
@@ -147,12 +147,12 @@ def take_option(words: Sequence[str]) -> list[str]:
 
 
 def name_files(texts: Iterable[str | os.PathLike[str]]) -> None:
-    """Names files and folders in the environment, before those that it names; they are loaded.
+    """Name files and folders in the environment, before those that it names already, and load them.
 
     Raises
     ------
     ChoiceError
-        If a file is no plug-in.
+        If a file is not a plug-in.
     """
     places = [Path(text).expanduser().absolute() for text in texts]
     for place in places:

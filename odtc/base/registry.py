@@ -1,9 +1,9 @@
-"""An ordered collection of modules by name, loaded when asked for, open to third parties.
+"""Registry: an ordered collection of modules by name, loaded when needed, open to third parties.
 
-A registry stands in each contract file (`formulation.py` has `FORMULATIONS`), beside the protocols that say what its
-members define (odtc.base.contract); a member is one file in the registry's package and one name in its tuple. Other
-packages add theirs through the registry's entry point group. A module is checked whole when it is loaded; one of
-another package that cannot be loaded, or whose name is taken, is set aside with one warning, and stops none of the
+Each registry is in a module of contracts (`formulation.py` has `FORMULATIONS`), next to the protocols of its members
+(odtc.base.contract); a member is one file in the registry's package and one name in its tuple. Other packages add
+theirs through the registry's entry point group. A module is checked completely when it is loaded; one of another
+package that cannot be loaded, or whose name exists already, is left out with one warning and does not affect the
 others.
 """
 
@@ -26,7 +26,7 @@ from odtc.errors import ChoiceError, SetAsideWarning
 
 
 def of_this_stem(path: str | PathLike[str], *endings: str) -> str:
-    """ " (did you mean 'm.sol'?)" if `path` is no file, but is one with one of the endings: a stem was given."""
+    """Return " (did you mean 'm.sol'?)" if `path` is a file only with one of the endings: a stem was given."""
     near = (
         [f"{path}{ending}" for ending in endings if Path(f"{path}{ending}").is_file()]
         if not Path(path).is_file()
@@ -42,13 +42,13 @@ class Registry:
     kind: str  # the word used in messages: "model", "encoding", ...
     package: str  # "odtc.formulations"
     module_names: tuple[str, ...]  # public names; a dash in a name is an underscore in its file
-    contract: Contract  # what each module must define and may define
+    contract: Contract  # required and optional parts of each module
     group: str  # the entry point group of third parties: "odtc.formulations", whatever the package is called
     choices: tuple[str, ...] = ()  # words that users may give in place of a name, such as auto
     # ((name of an ability, members of odtc that have it), …), so that `able` need not import all; a test compares
     abilities: tuple[tuple[str, tuple[str, ...]], ...] = ()
     _members: dict[str, Member] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _aside: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # what was warned of
+    _aside: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # warnings given so far
 
     def names(self) -> tuple[str, ...]:
         """Every name, the built-in ones first, in their order; of other packages those that can be loaded."""
@@ -73,9 +73,9 @@ class Registry:
         return self.admitted(name, module)
 
     def admitted(self, name: str, module: Any) -> Member:
-        """A module as a member under this name; raises ChoiceError if it does not fit the contract.
+        """Return a module as a member with this name; raises ChoiceError if it does not satisfy the contract.
 
-        Those of odtc are held to it by tests/structure, not at every start of a command.
+        The modules of odtc are checked by tests/structure, not at every start of a command.
         """
         known = self._members.get(name)
         if known is None or known.module is not module:
@@ -174,7 +174,7 @@ class Registry:
             return points[0].load()
 
     def _usable(self, name: str) -> bool:
-        """Whether a member of another package can be had; if not, it is set aside."""
+        """Return whether a member of another package can be used; if not, it is left out."""
         try:
             self.get(name)
         except ChoiceError as problem:
@@ -207,8 +207,8 @@ def _folders() -> tuple[tuple[str, int], ...]:
 
 @functools.lru_cache(maxsize=4)
 def _by_group(folders: tuple[tuple[str, int], ...]) -> dict[str, tuple[Any, ...]]:
-    """The entry points of all packages by their group. To read them takes 20 ms for any number of groups, and a command
-    asks several registries, some of them for each file."""
+    """Return the entry points of all packages by their group. Reading them takes 20 ms for any number of groups, and a
+    command uses several registries, some of them for each file."""
     # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
     from importlib.metadata import entry_points
 

@@ -63,7 +63,7 @@ def fields_by_name(cls: Any) -> dict[str, dataclasses.Field[Any]]:
 
 
 def check_ranges(spec: Any) -> None:
-    """Raises ChoiceError for the first field whose value lies outside of its range, or is of another kind."""
+    """Raise ChoiceError for the first field whose value is outside of its range, or of another type."""
     for field in dataclasses.fields(spec):
         value = getattr(spec, field.name)
         if not _fits(field, value):
@@ -125,5 +125,5 @@ def plain(value: Any) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name that stands among others between commas, in double quotes if it holds a comma or a quote itself."""
+    """Return a name for a list with commas, in double quotes if it contains a comma or a quote."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') or name != name.strip() else name

@@ -1,4 +1,4 @@
-"""What is to change at the next commit point (odtc.base.commit): files to rename and files to remove."""
+"""Changes for the next commit point (odtc.base.commit): files to rename and files to remove."""
 
 import contextlib
 import os
@@ -52,7 +52,7 @@ class Staged:
 _staged: ContextVar[Staged | None] = ContextVar("odtc staged files", default=None)
 
 
-_follows: list[bool] = [True]  # whether a file that is written through a link replaces what the link leads to
+_follows: list[bool] = [True]  # whether a file that is written through a link replaces the target of the link
 
 
 @contextlib.contextmanager
@@ -80,14 +80,14 @@ def place_of(path: str | PathLike[str]) -> Path:
 
 
 def open_stage() -> Staged | None:
-    """What is staged in this context; None if files change at once."""
+    """Return the staged changes of this context; None if files change at once."""
     return _staged.get()
 
 
 @contextlib.contextmanager
 def staging() -> Iterator[Staged | None]:
-    """Inside, changes are staged. Inside another such block it yields None: that one has them. What the block has not
-    taken out at its end is discarded."""
+    """Inside, changes are staged. Inside another such block it yields None, because that block has them. Changes that
+    the block has not taken out at its end are discarded."""
     if _staged.get() is not None:
         yield None
         return
@@ -119,14 +119,14 @@ def rename(path: str | PathLike[str], target: str | PathLike[str]) -> None:
 
 
 def current(path: str | PathLike[str]) -> Path:
-    """Where the content of a file lies now: a file that is staged has its temporary name still."""
+    """Return the path of a file's current content: a staged file still has its temporary name."""
     staged, real = _staged.get(), place_of(path)
     moves = [] if staged is None else staged.moves
     return next((now for now, then in moves if then == real), Path(path))
 
 
 def remains(path: str | PathLike[str]) -> bool:
-    """Whether a file is there once the staged changes are made."""
+    """Return whether a file exists once the staged changes are made."""
     staged, real = _staged.get(), place_of(path)
     removals = [] if staged is None else staged.removals
     return real not in map(place_of, removals) and current(path).exists()

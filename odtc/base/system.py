@@ -1,10 +1,10 @@
-"""What differs between operating systems: process groups, their signals, locks that end with their process, links and
+"""Differences between operating systems: process groups, their signals, locks that end with their process, links and
 CPU seconds of children.
 
 No other module names `resource`, `fcntl` or a signal that Windows lacks (tests/structure). Every function has a branch
 for POSIX, which serves Linux and macOS, and one for Windows. The Windows branch has not been run on Windows: its tests
-(tests/unit/test_system.py) give it fakes of what it calls. Nothing here has been run on macOS: the POSIX branch uses
-only what both systems have.
+(tests/unit/test_system.py) replace the functions that it calls. Nothing here has been run on macOS: the POSIX branch
+uses only functions that both systems have.
 """
 
 import _thread
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 WINDOWS = sys.platform == "win32"
-FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
+FOLDER = "odtc-run-"  # first part of the name of the temporary folder of a run
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LARGE_PAGE = 1 << 21  # bytes
@@ -52,7 +52,7 @@ WATCH = (
 
 
 class Process(Protocol):
-    """What is used of a `subprocess.Popen`."""
+    """The parts of a `subprocess.Popen` that are used."""
 
     pid: int
     returncode: int | None
@@ -91,7 +91,7 @@ def python_environment() -> dict[str, str]:
 
 
 def program_environment() -> dict[str, str]:
-    """Return the environment of a program that is not ours: a Python script may import what is in its own folder."""
+    """Return the environment of an external program: a Python script may import modules from its own folder."""
     return {name: value for name, value in os.environ.items() if (name, value) != (SAFE_PATH, OURS)}
 
 
@@ -101,7 +101,7 @@ def own_group() -> dict[str, Any]:
 
 
 def interrupt_group(pid: int) -> None:
-    """What Ctrl-C would do, to the group of a process that was started with `own_group`."""
+    """Send the signal of Ctrl-C to the group of a process that was started with `own_group`."""
     with contextlib.suppress(OSError):
         if WINDOWS:
             os.kill(pid, signal.CTRL_BREAK_EVENT)  # type: ignore[attr-defined]  # only Windows has it
@@ -110,7 +110,7 @@ def interrupt_group(pid: int) -> None:
 
 
 def has_ended(process: Process) -> bool:
-    """Whether a process has ended. It is not waited for, so its number stays its own."""
+    """Return whether a process has ended. It is not waited for, so its number stays its own."""
     if process.returncode is not None or not hasattr(os, "waitid"):
         return process.poll() is not None
     with contextlib.suppress(ChildProcessError):
@@ -128,8 +128,11 @@ def end_group(process: Process) -> None:
 
 
 def end_marked(mark: str) -> None:
-    """Ends the processes whose environment holds a text, of whatever group and session: what a program has left behind.
-    On Linux alone: elsewhere they live on, as do those that cleared their environment."""
+    """End the processes whose environment contains a text, of whatever group and session: those that a program has
+    left running.
+
+    Only on Linux; elsewhere they continue, as do those that cleared their environment.
+    """
     if not hasattr(os, "pidfd_open") or not hasattr(signal, "pidfd_send_signal"):
         return
     told, seen = mark.encode(), set()
@@ -145,7 +148,8 @@ def _processes() -> list[int]:
 
 
 def _end_if(pid: int, told: bytes) -> bool:
-    """Ends a process if its environment holds these bytes; its number is held, so that it is no other one by then."""
+    """End a process if its environment contains these bytes; its number is held, so that it cannot be another process
+    by then."""
     try:
         held = os.pidfd_open(pid)
     except OSError:
@@ -162,22 +166,23 @@ def _end_if(pid: int, told: bytes) -> bool:
 
 
 def watcher_command() -> list[str] | None:
-    """The command of a process that ends a group, and what has our mark, if we die (`WATCH`); None without a shell."""
+    """Return the command of a process that ends a group, and all processes with our mark, if this process dies
+    (`WATCH`); None without a shell."""
     shell = _shell()
     return [shell, "-c", WATCH] if shell else None
 
 
 def gated_command(argv: Sequence[str]) -> list[str] | None:
-    """A command that waits for a line on its input before it becomes `argv` (`GATE`), so that no process runs before
-    its watcher; None if there is no shell, or if the program cannot be started, so that its start says why: a shell
-    takes what the system refuses for a script."""
+    """Return a command that waits for a line on its input before it becomes `argv` (`GATE`), so that no process runs
+    before its watcher. None if there is no shell, or if the program cannot be started, so that its start reports
+    the reason: a shell would run a file that the system refuses as a script."""
     shell = _shell()
     found = shutil.which(argv[0])
     return [shell, "-c", GATE, "sh", *argv] if shell and found and _is_program(found) else None
 
 
 def _is_program(path: str) -> bool:
-    """Whether a file begins as programs (ELF of Linux, Mach-O of macOS) and scripts do, or cannot be read."""
+    """Return whether a file begins like a program (ELF of Linux, Mach-O of macOS) or a script, or cannot be read."""
     try:
         with open(path, "rb") as stream:
             begin = stream.read(4)
@@ -237,14 +242,14 @@ def address_space_left() -> int | None:
         return None
     try:
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (OSError, ValueError):  # no such file: what it holds is not known
+    except (OSError, ValueError):  # no such file: its content is unknown
         held = 0
     return max(0, limit - held)
 
 
 @contextmanager
 def address_space_limited(more: int | None) -> Iterator[None]:
-    """Inside, this process may take so many more bytes of memory (None: any number), beyond which Python raises
+    """Inside, this process may take this many more bytes of memory (None: any number), beyond which Python raises
     MemoryError; on Windows and macOS there is no such limit."""
     left = address_space_left()
     if more is None or sys.platform != "linux" or (left is not None and left <= more):
@@ -289,7 +294,7 @@ def prepare_address_space() -> str:
 
 
 def return_freed_memory() -> None:
-    """Hands memory that this process has freed, but keeps for its next arrays, back to the system (glibc alone)."""
+    """Return memory that this process has freed, but keeps for its next arrays, to the system (glibc only)."""
     if sys.platform == "linux":
         import ctypes
 
@@ -298,13 +303,13 @@ def return_freed_memory() -> None:
 
 
 def cores() -> int:
-    """How many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
+    """Return how many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def crowd() -> float:
-    """How many programs that would run share each processor, 1 at least: so long a CPU second takes, about. 1 on
-    Windows, which counts none."""
+    """Return how many programs would share each processor, at least 1: about the wall seconds of a CPU second. 1 on
+    Windows, which does not count them."""
     try:
         return max(1.0, os.getloadavg()[0] / cores())
     except (AttributeError, OSError):
@@ -312,7 +317,7 @@ def crowd() -> float:
 
 
 def is_among_devices(path: Path) -> bool:
-    """Whether a path lies in the folder of devices; what Linux keeps there in the memory are files. False on Windows,
+    """Return whether a path is in the folder of devices; Linux's files in memory there are files. False on Windows,
     which has no such folder."""
     above = path.absolute().parents
     return Path("/dev") in above and Path("/dev/shm") not in above
@@ -338,8 +343,8 @@ def limit_cpu(seconds: int) -> None:
 
 
 def lower_priority(nice: int) -> None:
-    """Leaves the processor to other processes, as `nice` does; on Windows nothing changes. Linux has a priority of each
-    thread: it is that of the main one."""
+    """Leave the processor to other processes, as `nice` does; on Windows nothing changes. Linux has a priority for
+    each thread: this changes the main one."""
     if not WINDOWS:
         os.setpriority(os.PRIO_PROCESS, os.getpid(), max(nice, os.getpriority(os.PRIO_PROCESS, os.getpid())))
 
@@ -433,7 +438,7 @@ def is_own(handle: int) -> bool:
 
 
 def left_behind(path: Path) -> bool:
-    """Whether the file is ours and its process is gone: it was written under `hold`, and nobody holds it."""
+    """Return whether the file is ours and its process has ended: it was written under `hold`, and is not held."""
     try:
         if WINDOWS or path.is_symlink():
             return False
@@ -450,7 +455,7 @@ def left_behind(path: Path) -> bool:
 
 
 def abandoned(handle: int, path: Path) -> bool:
-    """Whether nobody holds this open file; on Windows, which holds none, whether it is no longer fresh."""
+    """Return whether no process holds this open file; on Windows, which has no such locks, whether it is old."""
     return time.time() - path.stat().st_mtime > FRESH if WINDOWS else hold(handle)
 
 

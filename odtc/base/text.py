@@ -62,7 +62,7 @@ def as_remark(text: str) -> str:
 
 
 def of_any_bytes(name: str) -> str:
-    """A name as text that can be written as UTF-8: bytes of a file's name that are no text are told as escapes."""
+    """Return a name as text that can be written as UTF-8: bytes of a file's name that are not text are escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 

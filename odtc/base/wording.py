@@ -1,10 +1,10 @@
-"""How a sentence names an option to its reader: `--time-limit` on the command line, `time_limit` in Python, and
-`max_depth` for the depth of an estimator.
+"""Names of options in messages: `--time-limit` on the command line, `time_limit` in Python, and `max_depth` for the
+depth of an estimator.
 
-A sentence is made by whoever finds the fault, deep inside, and who reads it is known at the outside: the command line
-says that it is one (`on_command_line`), an estimator which keywords are its own (`in_keywords`); all others speak
-Python. Names are those of the fields of specifications (odtc.workflow.specification). What the command line alone has,
-such as --pool, is written as it is.
+The code that finds an error, deep inside, writes the sentence, and the caller knows the reader: the command line says
+that it is one (`on_command_line`), an estimator which keywords are its own (`in_keywords`); all others speak Python.
+Names are those of the fields of specifications (odtc.workflow.specification). Options that only the command line has,
+such as --pool, are written as they are.
 """
 
 import json
@@ -25,7 +25,7 @@ ANY = "…"  # a value that is left open
 
 
 class Wording(Protocol):
-    """What the functions of this module come to for one kind of reader."""
+    """Results of the functions of this module for one kind of reader."""
 
     def option(self, name: str, *values: Any) -> str: ...
 
@@ -111,14 +111,14 @@ def flag(name: str) -> str:
 
 
 def option(name: str, *values: Any) -> str:
-    """An option, with what it is to be.
+    """Return an option, with its proposed value.
 
     Parameters
     ----------
     name : str
         The field of a specification.
     *values : object
-        One value, or those that it may have; a list of names is one value, and `...` one that is left open.
+        One value, or the possible values; a list of names is one value, and `...` is a placeholder.
 
     Returns
     -------

@@ -18,7 +18,7 @@ AHEAD = 4  # members that wait at most
 
 
 class ParallelGzip(Closed):
-    """A stream that packs what is written to it into another one; to be closed, which writes the last member."""
+    """A stream that compresses everything written to it into another stream; `close` writes the last member."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream, self._pending, self._waiting = stream, bytearray(), deque[Future[bytes]]()
@@ -35,7 +35,7 @@ class ParallelGzip(Closed):
         return len(view)
 
     def close(self) -> None:
-        """Writes what is left; a stream without a byte becomes one empty member."""
+        """Write the rest; a stream without a byte becomes one empty member."""
         if self._pending or not self._written:
             self._send(bytes(self._pending))
             self._pending.clear()

@@ -12,7 +12,7 @@ class TooLargeError(ValueError):
 
     @classmethod
     def of(cls, packed: int, most: int | None = None) -> "TooLargeError":
-        """The error of so many packed bytes, which hold more than `most`, by default what a file may."""
+        """Return the error for packed bytes that contain more than `most`, by default the limit of a file."""
         return cls(
             f"its {packed:,} bytes hold more than {most or most_unpacked(packed):,}, which no text does; unpack it, if "
             "it is meant"

@@ -62,8 +62,7 @@ def render_line(text: str, **facts: object) -> str:
 
 
 def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
-    """Where templates are looked for: the user's folder, if there is one, then those that plug-ins bring, then that of
-    odtc.
+    """Return the folders of templates: the user's folder, if there is one, then those of plug-ins, then odtc's own.
 
     Raises ChoiceError if `templates` is not a folder.
     """

@@ -69,7 +69,8 @@ def dot_str(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text for a terminal: what is not printable is escaped as in Python, so a line stays a line."""
+    """Return the text for a terminal: characters that are not printable are escaped as in Python, so a line stays a
+    line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
@@ -310,7 +311,8 @@ LISTED = 10  # classes of a leaf that are named
 
 
 def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
-    """ "versicolor: 49, virginica: 5": the classes that are there at all, on one line; of many those of most rows."""
+    """Return "versicolor: 49, virginica: 5": the classes that occur, on one line; if there are many, those with most
+    rows."""
     pairs = [(name, n) for name, n in zip(classes, amounts) if n]
     most = sorted(range(len(pairs)), key=lambda k: -pairs[k][1])[:LISTED]  # of equal ones the first
     shown = [pairs[k] for k in sorted(most)]

@@ -1,15 +1,15 @@
-"""How many threads the searches of this package may use, and the threads.
+"""Number of threads for the searches of this package, and the threads.
 
     with at_most(threads):
         ...
 
-No function inside takes an argument for it. Kernels that numba compiles run side by side in threads, as they do without
-Python's lock. Without a wish the cores that this process may use count, and no more than OMP_NUM_THREADS: schedulers,
-joblib and the like say by it how many threads each of their processes is to have.
+No function inside needs an argument for it. Kernels that numba compiles run in parallel in threads, because they
+release Python's lock. Without a request, the cores that this process may use count, and at most OMP_NUM_THREADS,
+because schedulers and joblib set it to the threads of each of their processes.
 
-    apart(work)
+apart(work)
 
-does what Ctrl-C must not leave half done.
+does work that Ctrl-C must not leave half done.
 """
 
 import os
@@ -59,8 +59,8 @@ def pool(threads: int) -> "ThreadPoolExecutor":
 
 
 def results(waiting: "Sequence[Future[Any]]", check: Callable[[], None]) -> list[Any]:
-    """What threads or processes found, in the order of `waiting`; `check` is called again and again meanwhile, and may
-    raise to end the wait."""
+    """Return the results of threads or processes, in the order of `waiting`; `check` is called repeatedly meanwhile,
+    and may raise to end the wait."""
     from concurrent.futures import wait
 
     while wait(waiting, LOOK).not_done:
@@ -75,9 +75,12 @@ _left: "list[Future[Any]]" = []  # work that the main thread waits for no more
 
 
 def apart(work: Callable[..., Any], *arguments: Any, check: Callable[[], None] | None = None) -> Any:
-    """What `work(*arguments)` returns or raises. Ctrl-C and SIGTERM come to the main thread alone: it lets another one
-    work, and waits. KeyboardInterrupt is raised here at once, and what `check` raises, which is called again and again;
-    the work goes on to its end, before which no other work of this kind begins (`is_left`)."""
+    """Return the result of `work(*arguments)`, or raise its exception.
+
+    Ctrl-C and SIGTERM come only to the main thread: it lets another thread work, and waits. KeyboardInterrupt is
+    raised here at once, and so are exceptions of `check`, which is called repeatedly; the work continues to its end,
+    before which no other work of this kind begins (`is_left`).
+    """
     from concurrent.futures import Future
 
     done: Future[Any] = Future()
@@ -104,13 +107,13 @@ def apart(work: Callable[..., Any], *arguments: Any, check: Callable[[], None] |
 
 
 def is_left() -> bool:
-    """Whether work that its caller has left (`apart`) still goes on, so that other work of its kind would wait."""
+    """Return whether work that its caller has left (`apart`) still runs, so that other work of its kind would wait."""
     _left[:] = [work for work in _left if not work.done()]
     return bool(_left)
 
 
 def is_apart() -> bool:
-    """Whether work that Ctrl-C has left still goes on (`apart`), so that the end of the process would wait for it."""
+    """Return whether work that Ctrl-C has left still runs (`apart`), so the end of the process would wait."""
     return any(thread.name == APART for thread in threading.enumerate())
 
 

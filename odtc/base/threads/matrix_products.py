@@ -1,11 +1,11 @@
-"""How many threads products of matrices have.
+"""Number of threads of matrix products.
 
     with for_product(multiplications):
         ...
 
-multiplies small matrices in one thread: the libraries that do it begin others for each product, which wait for the next
-one in a loop, so that a search of many small products took several times its CPU seconds, and beside other programs
-up to fifty times. A command has one such thread from its start (`one_thread`), but for large products.
+multiplies small matrices in one thread. The libraries start further threads for each product, which wait for the next
+one in a loop, so a search of many small products took several times its CPU seconds, and next to other programs up to
+fifty times. A command has one such thread from its start (`one_thread`), except for large products.
 """
 
 import os
@@ -40,7 +40,7 @@ def one_thread() -> None:
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Inside, each product has one thread, but for large ones (`for_product`)."""
+    """Inside, each product has one thread, except for large ones (`for_product`)."""
     if _ours or not _is_main():
         yield
         return
@@ -68,8 +68,8 @@ def for_product(multiplications: float) -> Iterator[None]:
 
 @contextmanager
 def _threads(wanted: int | None) -> Iterator[None]:
-    """Inside, products have this number of threads; None leaves it. In the main thread alone, as the number is one of
-    the process."""
+    """Inside, products have this number of threads; None leaves it unchanged. Only in the main thread, because the
+    number belongs to the process."""
     told = [(library, int(library.get_num_threads())) for library in _libraries()] if wanted and _is_main() else []
     changed = [(library, number) for library, number in told if number != wanted]
     try:
