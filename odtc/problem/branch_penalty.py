@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import floor, log10
 
 from odtc.base.whole_numbers import MAX_DIGITS
-from odtc.data.task import leaf_cost
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -68,20 +67,6 @@ def branch_penalty(problem: Problem) -> float:
     float
     """
     return problem.params.lambda_ / (1 - problem.params.lambda_)
-
-
-def unit_of_costs(problem: Problem) -> float:
-    """What objectives are rounded in: 1, or what all rows can cost in one leaf if that is less.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    float
-    """
-    return min(1.0, (1 - getattr(problem.params, "lambda_", 0.0)) * leaf_cost(problem.encoded))
 
 
 def without_noise(cost: float) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from odtc.base.whole_numbers import MAX_EXACT, WholeLosses, as_written, whole_losses
 from odtc.base.whole_numbers.in_two_parts import ExactParts
-from odtc.data.task import TASKS, exact_costs
+from odtc.data.task import TASKS, exact_costs, leaf_cost
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Compiled
@@ -178,8 +178,48 @@ def settled_bound(problem: Problem, bound: float, paid: float) -> float:
         return exact.settled(bound, paid)
     if TASKS.get(problem.encoded.task).MOMENTS:  # their searches compare exact costs
         return min(bound, paid)
-    rounding = NEAR * max(branch_penalty.unit_of_costs(problem), abs(paid))
-    return paid if paid - rounding <= bound < inf else bound
+    return paid if paid - _rounding(problem, paid) <= bound < inf else bound
+
+
+def _rounding(problem: Problem, paid: float) -> float:
+    """Return the rounding of an objective that is not exact: a part of it, or of what one leaf costs if that is below
+    1."""
+    return NEAR * max(min(1.0, leaf_cost(problem.encoded)), abs(paid))
+
+
+def same_objective(problem: Problem, one: float, other: float) -> bool:
+    """Return whether two figures state one objective: exact ones may differ by a few units in the last place, because
+    a formulation may sum floats.
+
+    Parameters
+    ----------
+    problem : Problem
+    one, other : float
+
+    Returns
+    -------
+    bool
+    """
+    apart = abs(one - other)
+    if exact_objective(problem) is None and exact_costs(problem.encoded) is None:
+        return apart <= _rounding(problem, max(abs(one), abs(other)))
+    return apart <= ULPS / MAX_EXACT * max(abs(one), abs(other))
+
+
+def costs_no_more(problem: Problem, heap: HeapTree, than: HeapTree) -> bool:
+    """Return whether a tree costs no more than another one: exactly, or but for rounding if costs are not exact.
+
+    Parameters
+    ----------
+    problem : Problem
+    heap, than : HeapTree
+
+    Returns
+    -------
+    bool
+    """
+    costs, paid = comparable_cost(problem, heap), comparable_cost(problem, than)
+    return bool(costs <= paid or (isinstance(paid, float) and costs <= paid + _rounding(problem, paid)))
 
 
 def settled_solver_bound(problem: Problem, bound: float, paid: float) -> float:

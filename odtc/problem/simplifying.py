@@ -4,14 +4,11 @@ import numpy as np
 
 from odtc.errors import TreeError
 from odtc.model.feasibility import Check
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
-from odtc.problem.exact_objective import exact_cost
+from odtc.problem.exact_objective import costs_no_more
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_heap
-
-SLACK = 1e-9  # of an objective: sums of weights are rounded
 
 
 def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -37,20 +34,12 @@ def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
 
     def accepts(smaller: HeapTree) -> bool:
         try:
-            dear = not _accepted(problem, smaller, heap)
+            dear = not costs_no_more(problem, smaller, heap)
         except TreeError:
             return False
         return not dear and smaller.fewest_rows(problem.encoded) >= least and not (keeps and broken(problem, smaller))
 
     return simplify_heap(heap, problem.encoded, accepts)
-
-
-def _accepted(problem: Problem, smaller: HeapTree, heap: HeapTree) -> bool:
-    """Whether a tree costs no more than another: exactly, or if its costs are rounded but for their rounding."""
-    if (paid := exact_cost(problem, heap)) is not None:
-        return exact_cost(problem, smaller) <= paid
-    paid = problem.module.objective(problem, heap)
-    return problem.module.objective(problem, smaller) <= paid + SLACK * max(unit_of_costs(problem), abs(paid))
 
 
 def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Check:
@@ -61,7 +50,7 @@ def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Che
     paid, costs = (problem.module.objective(problem, heap) for heap in (before, after))
     return Check(
         "simplified",
-        bool(np.array_equal(was, now)) and _accepted(problem, after, before),
+        bool(np.array_equal(was, now)) and costs_no_more(problem, after, before),
         f"{before.n_branch_nodes - after.n_branch_nodes} of {before.n_branch_nodes} branch nodes were needless; "
         f"{other} rows are predicted otherwise without them, and the tree costs {costs:.10g}, with them {paid:.10g}",
     )

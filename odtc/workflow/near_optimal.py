@@ -11,7 +11,7 @@ from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, r
 from odtc.base.staging import remove
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
-from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, NearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Branch, Tree
@@ -139,7 +139,7 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
     expect_pool(problem, most, within)
     from odtc.algorithms.dp.k_best import OutOfMemory  # loaded here, as few runs want a pool
 
-    trees, values, least, stopped, unit, limit = [], [], 0, "", unit_of_costs(problem), None
+    trees, values, least, stopped, limit = [], [], 0, "", None
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
@@ -149,7 +149,7 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
                 if within is not None and not trees:
                     within = Within.of(within).above(value)
                     limit = value + within
-                if trees and is_beyond(value, limit, values[0], unit):
+                if trees and is_beyond(problem, value, limit):
                     break
                 least = max(least, len(trees) + 1)
                 if not trees:
@@ -171,9 +171,9 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
     return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped, limit)
 
 
-def is_beyond(value: float, limit: float | None, best: float, unit: float) -> bool:
-    """Whether a tree costs more than a limit above the best one, if there is a limit, by more than rounding."""
-    return limit is not None and value > limit + 1e-9 * max(unit, abs(best))
+def is_beyond(problem: Problem, value: float, limit: float | None) -> bool:
+    """Return whether a tree costs more than a limit above the best one, if there is a limit, by more than rounding."""
+    return limit is not None and value > limit and not same_objective(problem, value, limit)
 
 
 def tested_features(tree: Tree) -> list[str]:

@@ -109,7 +109,7 @@ def searched(
     elif certified.accepted is False:
         ended, bound = certified.ended, certified.bound
     elif ended == Termination.OPTIMAL and certified.accepted is None:
-        if not _tells_apart(problem, found.off, heap, paid) and not proves(problem, paid):
+        if not tells_apart(problem, found.off, heap, paid) and not proves(problem, paid):
             ended, bound = Termination.UNKNOWN, paid - 2 * found.off
             rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
     history.add(seconds, paid, bound, last=True)
@@ -183,7 +183,7 @@ def _ended(problem: Problem, found, paid: float | None, limit_came: bool) -> tup
     return Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN, bound
 
 
-def _tells_apart(problem: Problem, off: float, heap: HeapTree, paid: float) -> bool:
+def tells_apart(problem: Problem, off: float, heap: HeapTree, paid: float) -> bool:
     """Return whether a search by costs that are off by this much proves its tree: if no tree can have an objective that
     is less and so near; roughly, if the problem has no exact objectives."""
     exact = exact_objective(problem)

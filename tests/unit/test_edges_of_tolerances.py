@@ -18,7 +18,6 @@ from odtc.problem.constraints.kind import CONSTRAINTS, SHARES
 from odtc.problem.constraints.on_predictions import lines, predicted
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import pipeline
-from odtc.workflow.near_optimal import is_beyond
 from tests.unit.test_each_constraint import TABLES, table, trees
 
 SIZES = [0.0, 1e-3, 1.0, 7.0, 1e6]
@@ -32,9 +31,6 @@ def test_figures_are_close_within_a_share_of_the_larger_one_or_of_the_unit(size,
             off = part * TOLERANCE * max(unit, size)
             assert is_close(sign * size, sign * (size - off), unit=unit) == close
             assert is_close(sign * (size - off), sign * size, unit=unit) == close
-            beyond = size + part * 1e-9 * max(unit, size)
-            assert is_beyond(beyond, size, sign * size, unit) == (not close)
-    assert not is_beyond(size, None, size, unit)
     assert is_proved(size, size) and is_proved(size, np.nextafter(size, np.inf))
     assert not is_proved(size, np.nextafter(size, -np.inf))
     assert not is_proved(None, size) and not is_proved(size, None) and not is_proved(size, np.inf)

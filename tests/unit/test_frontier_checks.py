@@ -101,7 +101,7 @@ def test_each_figure_of_each_point_is_held_against_its_tree(curve, key):
             assert points == [] and wrong.startswith(f"of {curve.given[at]} it states the {key} "), wrong
         if isinstance(one[key], float):
             forged = copy.deepcopy(curve.stated)
-            forged[at][key] = one[key] + 1e-12
+            forged[at][key] = one[key] * (1 + 2**-51)
             assert _points(curve.problem, curve.given, forged)[1] == ""
 
 
@@ -226,7 +226,8 @@ def test_a_search_again_has_the_loosest_first_and_none_without_time(curve):
 @pytest.mark.parametrize(
     ("here", "told", "same"),
     [
-        (1.0, 1.0 + 1e-12, True),
+        (1.0, 1.0 + 2**-51, True),
+        (1.0, 1.0 + 1e-12, False),
         (1.0, 1, True),
         (1.0, 1.01, False),
         (0.0, 1e-4, False),
@@ -238,11 +239,11 @@ def test_a_search_again_has_the_loosest_first_and_none_without_time(curve):
         ("open", "open", True),
         ("open", "optimal", False),
         ("1", 1, False),
-        (True, 1 + 1e-12, False),
+        (True, 1 + 2**-51, False),
     ],
 )
-def test_figures_are_the_same_up_to_rounding_and_words_as_they_are(here, told, same):
-    assert _same(here, told, 1.0) == same
+def test_figures_are_the_same_up_to_rounding_and_words_as_they_are(curve, here, told, same):
+    assert _same(curve.problem, here, told) == same
     assert [_shown(one) for one in (None, 0.1 + 0.2, "open", True, 3)] == ["none", "0.3", "open", "True", "3"]
 
 

@@ -11,7 +11,6 @@ import pytest
 
 import odtc
 from odtc.errors import TreeError
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken, parse
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.workflow import pipeline
@@ -106,8 +105,8 @@ def test_a_best_tree_is_held_against_the_run(done):
 
 
 def test_a_set_with_one_false_sum_is_false(done):
-    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
-    assert _wrong_set(done, near, 5) == ("", "") and _wrong_sums(near, unit) == ""
+    near = near_optimal_set(done.problem, 3.0)
+    assert _wrong_set(done, near, 5) == ("", "") and _wrong_sums(near, done.problem) == ""
     assert _wrong_set(done, near, 0)[1] == "how many trees there are is the word of the run, not derived again"
 
     def forged(**words):
@@ -128,15 +127,15 @@ def test_a_set_with_one_false_sum_is_false(done):
         (forged(objectives=lambda pairs: [[pairs[0][0] + 1, pairs[0][1]], *pairs[1:]]), "it lists a tree of"),
         (forged(count=lambda n: n + 1, leaves=more, objectives=more), "its graph has"),
     ):
-        assert _wrong_sums(other, unit).startswith(words), words
-    assert _wrong_sums(forged(graph=lambda graph: None), unit) == ""
+        assert _wrong_sums(other, done.problem).startswith(words), words
+    assert _wrong_sums(forged(graph=lambda graph: None), done.problem) == ""
     best = near.facts["best"]
     for kept in ([one > best for one in near.objectives], [False] * len(near.objectives)):  # a sample of some trees
         some = [at for at, there in enumerate(kept) if there]
         sample = replace(
             near, trees=tuple(near.trees[i] for i in some), objectives=tuple(near.objectives[i] for i in some)
         )
-        assert _wrong_sums(sample, unit) == ""
+        assert _wrong_sums(sample, done.problem) == ""
     assert _wrong_set(done, forged(depth=lambda depth: depth + 1), 5)[0].startswith("counted again, depth differ")
     assert _wrong_set(done, forged(graph=lambda graph: None), 5) == ("", "")  # whether there is one is a matter of time
     assert _wrong_set(done, forged(complete=lambda told: False), 5)[1].startswith("that there are at least so many")
@@ -291,21 +290,23 @@ def test_what_is_false_without_a_search_is_false_of_a_set(done):
 
 
 def test_a_set_of_no_trees_has_no_false_sum(done):
-    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    near = near_optimal_set(done.problem, 3.0)
     facts = near.facts | {"objectives": [], "leaves": [], "count": 0, "graph": None}
     none = replace(near, facts=facts, trees=(), objectives=())
-    assert none.graph is None and _wrong_sums(none, unit) == ""
-    assert _wrong_sums(replace(none, facts=facts | {"count": 1}), unit).startswith("it states 1 trees, and lists 0 by")
+    assert none.graph is None and _wrong_sums(none, done.problem) == ""
+    assert _wrong_sums(replace(none, facts=facts | {"count": 1}), done.problem).startswith(
+        "it states 1 trees, and lists 0 by"
+    )
 
 
 def test_a_list_of_costs_that_is_cut_short_need_not_hold_all_trees(done, monkeypatch):
-    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    near = near_optimal_set(done.problem, 3.0)
     listed = near.facts["objectives"]
     short = replace(near, facts=near.facts | {"objectives": listed[:2]})
     assert len(listed) > 2
     for most, wrong in ((1, False), (2, False), (3, True)):
         monkeypatch.setattr(near_best, "LISTED", most)
-        assert bool(_wrong_sums(short, unit)) == wrong
+        assert bool(_wrong_sums(short, done.problem)) == wrong
 
 
 def test_a_tree_of_a_list_that_breaks_a_constraint_is_named(done, pool):
@@ -332,14 +333,14 @@ def test_a_file_of_another_name_and_schema_holds_no_trees(done, tmp_path):
 def test_figures_that_differ_by_rounding_contradict_nothing(done, pool):
     at = next(at for at in range(6) if pool.objectives[at] == pool.objectives[at + 1])
     costs = list(pool.objectives)
-    costs[at] += 1e-12
+    costs[at] = np.nextafter(costs[at], np.inf)
     assert costs[at] > costs[at + 1] and _wrong_pool(done, replace(pool, objectives=tuple(costs)), 5) == ("", "")
-    near, unit = near_optimal_set(done.problem, 3.0), unit_of_costs(done.problem)
+    near = near_optimal_set(done.problem, 3.0)
     least, most = min(near.objectives), max(near.objectives)
-    for words in ({"best": least + 1e-12}, {"limit": most - 1e-12}):
-        assert _wrong_sums(replace(near, facts=near.facts | words), unit) == ""
-    for words in ({"best": least + 1}, {"limit": most - 1}):
-        assert _wrong_sums(replace(near, facts=near.facts | words), unit).startswith("it holds a tree of ")
+    for words in ({"best": np.nextafter(least, np.inf)}, {"limit": np.nextafter(most, 0)}):
+        assert _wrong_sums(replace(near, facts=near.facts | words), done.problem) == ""
+    for words in ({"best": least + 1e-9}, {"limit": most - 1e-9}):
+        assert _wrong_sums(replace(near, facts=near.facts | words), done.problem).startswith("it holds a tree of ")
 
 
 def test_less_than_a_second_is_enough_to_search(done, pool):
@@ -397,3 +398,14 @@ def test_trees_of_a_manifest_are_compared_without_the_curves_that_need_each_row(
         assert _wrong_trees(posed, [tree], [paid]) == ""
     bent = tree.with_curves([((1.0, 0.5),)] * tree.n_leaves)
     assert _wrong_trees(problem, [bent], [paid]) == "its tree 1 holds other counts than those of the data"
+
+
+def test_trees_that_cost_a_little_more_are_not_among_the_best():
+    """A tree that costs 1e-10 more counted as equally good, in the set and in the pool."""
+    table = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 1, 0], "y": [0, 0, 1, 1], "w": [2, 1.0000000001, 2, 1.0]})
+    table.loc[1, "y"] = 1  # a is wrong on the second row, b on the last one
+    run = odtc.fit(table, "dpflow", depth=1, target="y", weights="w")
+    assert run.proof.objective == 1.0
+    for within, count in ((0.0, 1), (9e-11, 1), (1e-10, 2), (1.1e-10, 2)):
+        assert near_optimal_set(run.problem, within).count == count
+        assert len(near_optimal(run.problem, 9, within).trees) == count

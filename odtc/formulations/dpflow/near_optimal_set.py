@@ -4,6 +4,7 @@ The trees are those of odtc.algorithms.near_optimal.tree_set: different as their
 class that costs least, no twin leaves, no split without rows on both sides. A branch node need not pay for its price.
 """
 
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from math import floor
@@ -16,48 +17,19 @@ from odtc.algorithms.near_optimal.tree_table import TreeTable
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
+from odtc.base.whole_numbers import as_written
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.shared.ranked_tests import columns_asked
-from odtc.problem.branch_penalty import branch_penalty, objective, unit_of_costs, without_noise
 from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.exact_objective import comparable_cost, plain_costs, same_objective
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 MOST_CELLS = 20_000_000  # of the table of the trees by branch nodes and cost
-ROUNDING = 1e-9  # of a weight, that sums and quotients of decimals may be off
+ROUNDING = 1e-9  # of what all rows can cost, that sums are off if they are not whole numbers
 PROOF = 0.5  # of the time, for the proof of the best tree
 COUNT = 0.7  # of the time that is left then, for the count
-
-
-def in_common_units(loss: np.ndarray, price: float) -> tuple[np.ndarray, float, float]:
-    """Losses and the price of a branch node as whole multiples of one unit, if they are that but for rounding.
-
-    Weights such as 0.1, 1.3 or those of balanced classes have a common unit, but as binary fractions they have none.
-    The unit is found as Euclid finds a common divisor, where a rest that is a rounding error is none.
-
-    Parameters
-    ----------
-    loss : float64 (rows, labels)
-    price : float
-
-    Returns
-    -------
-    (losses, price, unit) : whole numbers and what one of them is; as they are, with unit 1, if there is no such unit
-    """
-    values = np.unique(np.append(loss, price))
-    values = values[values > 0]
-    most, unit = values.max(initial=0.0), 0.0
-    for value in values.tolist():
-        rest = value
-        while rest > ROUNDING * most:
-            unit, rest = rest, abs(unit - rest * round(unit / rest))
-    if not unit:
-        return loss, price, 1.0
-    unit = most / round(most / unit)
-    if (np.abs(values - unit * np.rint(values / unit)) > ROUNDING * values).any():
-        return loss, price, 1.0
-    return np.rint(loss / unit), float(round(price / unit)), unit
 
 
 class DpflowNearOptimalTrees:
@@ -79,19 +51,18 @@ class DpflowNearOptimalTrees:
     def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
         self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
         self._scales = Scales.of(encoded)
-        loss, price, unit = in_common_units(encoded.loss, branch_penalty(problem))
+        costs = plain_costs(problem)
         apart = columns_asked(encoded, self._scales) if encoded.by_column else None
-        self._ranked = rank_rows(self._scales.rank, loss, encoded.copies, price, least_rows(problem), True, apart)
-        self._share = (1 - problem.params.lambda_) * unit
+        terms = costs.loss.astype(float), encoded.copies, float(costs.price), least_rows(problem), True, apart
+        self._ranked, self._step = rank_rows(self._scales.rank, *terms), costs.step
         search = RankSearch(self._ranked, deadline.check)
         self.proved = self._prove(search, depth)
-        best = self._objective(search.known(depth).upper)
+        best = self._exact(search.known(depth).upper)
         if known is not None:
-            best = min(best, objective(problem, known))
-        self.best = best
-        self.limit = best + (within * abs(best) if relative else within)
-        near = self.limit + 1e-9 * max(unit_of_costs(problem), abs(best))
-        budget = floor((near / self._share - self._ranked.floor) / self._ranked.unit)
+            best = min(best, Fraction(comparable_cost(problem, known)))
+        limit = best + as_written(within) * (abs(best) if relative else 1)
+        self.best, self.limit = float(best), float(limit)
+        budget = floor((limit / self._step - Fraction(self._ranked.floor)) / Fraction(self._ranked.unit))
         rows = TreeRows(self._ranked)
         cells = 2**depth * (budget - search.known(depth).lower) / rows.units.unit
         if cells > MOST_CELLS:
@@ -108,7 +79,7 @@ class DpflowNearOptimalTrees:
             self.trees.count()
         if self.stopped == "an interruption":
             deadline.end_soon()
-        self._in_hand = [] if self.complete else self._uncounted(search, known, near)
+        self._in_hand = [] if self.complete else self._uncounted(search, known, limit)
 
     @property
     def count(self) -> int:
@@ -157,7 +128,7 @@ class DpflowNearOptimalTrees:
             found.extend((self._objective(cost), self._heap(tree)) for cost, tree in drawn)
         return found
 
-    def _uncounted(self, search: RankSearch, known: HeapTree | None, near: float) -> list[tuple[float, HeapTree]]:
+    def _uncounted(self, search: RankSearch, known: HeapTree | None, limit: Fraction) -> list[tuple[float, HeapTree]]:
         """Of the tree that is known and the best that the search has met, as trees of the set, those that cannot have
         been counted: no tree of their objective and number of leaves was."""
         heaps = [] if known is None or known.beyond is not None else [known]
@@ -166,9 +137,9 @@ class DpflowNearOptimalTrees:
         counted = self._cells(self.trees.table)
         found: list[tuple[float, HeapTree]] = []
         for heap in (_without_twins(heap, self.problem) for heap in heaps):
-            cost = without_noise(objective(self.problem, heap))
-            equal = near - self.limit
-            if cost > near or any(abs(c - cost) <= equal and n == heap.n_branch_nodes + 1 for c, n, _ in counted):
+            exact = comparable_cost(self.problem, heap)
+            cost, leaves = float(exact), heap.n_branch_nodes + 1
+            if exact > limit or any(n == leaves and same_objective(self.problem, c, cost) for c, n, _ in counted):
                 continue
             if not any(np.array_equal(heap.test, other.test) for _, other in found):
                 found.append((cost, heap))
@@ -182,7 +153,7 @@ class DpflowNearOptimalTrees:
             return None
         if found is None:
             return None
-        to_objective = [self._share * self._ranked.floor, self._share * self._ranked.unit]
+        to_objective = [float(self._step * Fraction(part)) for part in (self._ranked.floor, self._ranked.unit)]
         return {"unit": found.unit, "penalty": found.price, "objective": to_objective, "states": found.states}
 
     @cached_property
@@ -190,7 +161,10 @@ class DpflowNearOptimalTrees:
         return store(self.trees, self._column_of)
 
     def _objective(self, cost: int) -> float:
-        return without_noise(self._share * self._ranked.cost(cost))
+        return float(self._exact(cost))
+
+    def _exact(self, cost: float) -> Fraction:
+        return (Fraction(self._ranked.floor) + Fraction(self._ranked.unit) * Fraction(cost)) * self._step
 
     def _prove(self, search, depth) -> bool:
         """Whether the best tree is proved in a part of the time."""
@@ -227,13 +201,13 @@ class DpflowNearOptimalTrees:
 def _without_twins(heap: HeapTree, problem: Problem) -> HeapTree:
     """A tree with the labels that cost least, without splits of no use: of two leaves that as one leaf cost the same,
     or without rows on a side."""
-    encoded, heap = problem.encoded, settle(heap.test, problem.encoded)
+    encoded, heap, costs = problem.encoded, settle(heap.test, problem.encoded), plain_costs(problem)
     test = heap.test.copy()
-    loss = np.zeros((len(test), encoded.loss.shape[1]))
-    np.add.at(loss, heap.reach(encoded.X), encoded.loss)
+    loss = np.zeros((len(test), costs.loss.shape[1]))
+    np.add.at(loss, heap.reach(encoded.X), costs.loss)
     for t in range(len(test) - 1, 1, -1):
         loss[t // 2] += loss[t]
-    least, rounding = loss.min(axis=1), ROUNDING * float(loss[1].max())
+    least, rounding = loss.min(axis=1), 0.0 if costs.exact else ROUNDING * float(loss[1].max())
     for t in np.flatnonzero(test >= 0)[::-1].tolist():
         sides = [2 * t, 2 * t + 1]
         if (test[sides] < 0).all() and least[sides].sum() >= least[t] - rounding:

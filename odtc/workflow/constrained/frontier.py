@@ -24,7 +24,7 @@ from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.exact_objective import settled_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow.searching import ROUGHLY
+from odtc.workflow.searching import tells_apart
 
 MOST_POINTS = 200
 FREE = 0.5  # of the time limit, for the best tree whatever the number
@@ -216,8 +216,9 @@ class _Halving:
             found = posed.module.search(posed, start, lambda *told: None, max(floor, self.free.bound))
         self.is_stopped |= found.interrupted
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
-        off = found.off if found.off > ROUGHLY * abs(paid or 0.0) else 0.0  # of rounded sums
-        lower = None if found.infeasible else found.bound - off
+        lower = None if found.infeasible else found.bound
+        if lower is not None and (paid is None or not tells_apart(posed, found.off, found.heap, paid)):
+            lower -= 2 * found.off  # sums are rounded
         if lower is not None and paid is not None:
             lower = settled_bound(problem, lower, paid)
         self.points[place] = Point(given, found.heap, paid, lower, True)
@@ -275,7 +276,7 @@ class _Without:
             return cls(problem, None, 0.0)
         with deadline.within(FREE * max(0.0, until - time.monotonic())):
             found = problem.module.search(problem, None, lambda *told: None)
-        off = found.off if found.heap is not None else 0.0  # of rounded sums
+        off = 2 * found.off if found.heap is not None else 0.0  # of rounded sums
         return cls(problem, found.heap, 0.0 if found.infeasible else max(0.0, found.bound - off))
 
     def point(self, given: Constraint) -> Point | None:

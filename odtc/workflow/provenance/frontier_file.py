@@ -17,9 +17,9 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached, TreeError
-from odtc.model.feasibility import Check, is_close
-from odtc.problem.branch_penalty import unit_of_costs
+from odtc.model.feasibility import Check
 from odtc.problem.constraints.constraint import Constraint, broken, parse
+from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import FORMULATIONS, SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -228,7 +228,7 @@ def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
 
 def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tuple[list[Point], str]:
     """(the points, the loosest first, with their trees counted again; what is false in them, in words)."""
-    encoded, unit, points = problem.encoded, unit_of_costs(problem), []
+    encoded, points = problem.encoded, []
     for one, told in zip(given, stated):
         heap, paid = None, None
         if told["tree"] is not None:
@@ -248,7 +248,7 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
         points.append(Point(one, heap, paid, told["bound"], told["searched"]))
     for one, told, here in zip(given, stated, frontier_facts(problem, tightening(points, given[0].op))):
         for key, value in here.items():
-            if not _same(value, told[key], unit):
+            if not _same(problem, value, told[key]):
                 return [], f"of {one} it states the {key} {_shown(told[key])}, and it is {_shown(value)}"
     for loose, tight in zip(points, points[1:]):
         if tight.heap is not None and loose.heap is None:
@@ -258,9 +258,9 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
     return points, ""
 
 
-def _same(here, told, unit: float) -> bool:
+def _same(problem: Problem, here, told) -> bool:
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (here, told))
-    return is_close(here, told, unit=unit) if numbers else here == told
+    return same_objective(problem, here, told) if numbers else here == told
 
 
 def _shown(value) -> str:

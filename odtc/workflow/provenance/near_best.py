@@ -14,9 +14,9 @@ from pathlib import Path
 
 from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
-from odtc.model.feasibility import Check, is_close
-from odtc.problem.branch_penalty import unit_of_costs
+from odtc.model.feasibility import Check
 from odtc.problem.constraints.constraint import broken
+from odtc.problem.exact_objective import same_objective
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Leaf, Node, Tree
@@ -82,12 +82,11 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     told = {json.dumps(tree.to_json(), sort_keys=True) for tree in pool.trees}
     if len(told) < len(pool.trees):
         return "it holds a tree twice", ""
-    if any(a > b and not is_close(a, b, unit=unit_of_costs(problem)) for a, b in pairwise(pool.objectives)):
+    if any(is_beyond(problem, a, b) for a, b in pairwise(pool.objectives)):
         return "its trees do not stand in the order of what they cost", ""
     if pool.at_least < len(told) or (pool.complete and pool.at_least != len(told)):
         return f"it states {pool.at_least} trees, complete: {pool.complete}, and holds {len(told)}", ""
-    unit, best = unit_of_costs(problem), pool.objectives[0]
-    if is_beyond(pool.objectives[-1], pool.limit, best, unit):
+    if is_beyond(problem, pool.objectives[-1], pool.limit):
         return f"it holds a tree of {pool.objectives[-1]:.10g}, and its limit is {pool.limit:.10g}", ""
     try:
         again = near_optimal(problem, len(told) + 1, None, seconds) if seconds > 0 else None
@@ -98,7 +97,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
             return f"there are {len(again.trees)} such trees, and it holds {len(told)}", ""
         return "", "that no other tree is as good as one of these is the word of the run, not derived again"
     for at, (here, there) in enumerate(zip(pool.objectives, again.objectives), 1):  # again has one more
-        if not is_close(here, there, unit=unit_of_costs(problem)):
+        if not same_objective(problem, here, there):
             return f"its tree {at} costs {here:.10g}, and the {at}-th best costs {there:.10g}", ""
     if not pool.complete or again.complete:
         return "", ""
@@ -107,7 +106,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if len(again.trees) == len(told):
         return "", f"that no further tree costs at most {pool.limit:.10g} is the word of the run, not derived again"
     following = again.objectives[len(told)]
-    if not is_beyond(following, pool.limit, best, unit):
+    if not is_beyond(problem, following, pool.limit):
         return f"a further tree costs {following:.10g}, and its limit is {pool.limit:.10g}", ""
     return "", ""
 
@@ -120,7 +119,7 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
         return "", "its trees are the word of the run: the data that would tell their splits is not there"
     posed = replace(problem, encoded=each)
     wrong = _wrong_trees(posed, near.trees, near.objectives)
-    wrong = wrong or _wrong_best(done, facts["best"]) or _wrong_sums(near, unit_of_costs(problem))
+    wrong = wrong or _wrong_best(done, facts["best"]) or _wrong_sums(near, problem)
     if wrong:
         return wrong, ""
     if not facts["complete"]:
@@ -179,7 +178,7 @@ def _wrong_trees(problem: Problem, trees: Sequence[Tree], objectives: Sequence[f
         if against := broken(problem, heap):
             return f"its tree {at} does not satisfy {against[0][0]}"
         paid = problem.module.objective(problem, heap)
-        if not is_close(paid, said, unit=unit_of_costs(problem)):
+        if not same_objective(problem, paid, said):
             return f"its tree {at} costs {paid:.10g}, and {said:.10g} is stated"
         if problem.encoded.dataset is None:  # a manifest holds equal rows together, and a curve needs each row
             tree = tree.with_curves([()] * tree.n_leaves)
@@ -221,20 +220,20 @@ def _wrong_best(done: Fit, best: float) -> str:
     return ""
 
 
-def _wrong_sums(near: NearOptimalSet, unit: float) -> str:
+def _wrong_sums(near: NearOptimalSet, problem: Problem) -> str:
     """What in a set contradicts its graph, or another of its figures; "" for nothing."""
     facts = near.facts
     least, most = min(near.objectives, default=facts["best"]), max(near.objectives, default=facts["best"])
-    if least < facts["best"] and not is_close(least, facts["best"], unit=unit):
+    if is_beyond(problem, facts["best"], least):
         return f"it holds a tree of {least:.10g}, and its best is {facts['best']:.10g}"
-    if most > facts["limit"] and not is_close(most, facts["limit"], unit=unit):
+    if is_beyond(problem, most, facts["limit"]):
         return f"it holds a tree of {most:.10g}, and its limit is {facts['limit']:.10g}"
     sums = {name: sum(trees for _, trees in facts[name]) for name in ("leaves", "objectives")}
     short = len(facts["objectives"]) >= LISTED
     if sums["leaves"] != facts["count"] or (sums["objectives"] != facts["count"] and not short):
         listed = f"lists {sums['leaves']:,} by leaves and {sums['objectives']:,} by what they cost"
         return f"it states {facts['count']:,} trees, and {listed}"
-    if facts["objectives"] and not is_close(facts["objectives"][0][0], facts["best"], unit=unit):
+    if facts["objectives"] and not same_objective(problem, facts["objectives"][0][0], facts["best"]):
         return f"it lists a tree of {facts['objectives'][0][0]:.10g}, and its best is {facts['best']:.10g}"
     if near.graph is not None:
         by_leaves: dict[int, int] = {}

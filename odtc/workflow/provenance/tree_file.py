@@ -9,9 +9,10 @@ import numpy as np
 
 from odtc.base.text import some
 from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.task import TASKS
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
-from odtc.problem.branch_penalty import unit_of_costs
+from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import Certifies
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -29,6 +30,7 @@ from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 
 # What a certificate states that is not of its rows, or that is compared apart.
+INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
 APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 
 
@@ -177,17 +179,22 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     try:
         heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
     except OdtcError:  # it asks what is no test of this run: over more tests it proves no less
-        if str(facts["penalty"]) == "0" and is_close(
-            proved["objective"], own.loss(problem.encoded), unit=unit_of_costs(problem)
-        ):
+        if str(facts["penalty"]) == "0" and _same(problem, proved["objective"], own.loss(problem.encoded)):
             return ""
         return "has a tree over other splits than those of this run"
     there, here = problem.module.objective(problem, heap), problem.module.objective(problem, own)
-    if not is_close(there, here, unit=unit_of_costs(problem)):
+    if not same_objective(problem, there, here):
         return f"has a tree that costs {there:.10g}, and the one of this run costs {here:.10g}"
-    if problem.module.can(Certifies) and not is_close(proved["objective"], there, unit=unit_of_costs(problem)):
+    if problem.module.can(Certifies) and not _same(problem, proved["objective"], there):
         return f"states that its tree costs {proved['objective']:.10g}, and in this run it costs {there:.10g}"
     return ""
+
+
+def _same(problem: Problem, proved: float, paid: float) -> bool:
+    """Whether the objective of a certificate is what a tree costs; of leaves that cost sums it is an end of an
+    interval."""
+    of_sums = TASKS.get(problem.encoded.task).MOMENTS and is_close(proved, paid, INTERVAL, unit=0.0)
+    return of_sums or same_objective(problem, proved, paid)
 
 
 def _other_costs(facts: dict, problem: Problem) -> str:

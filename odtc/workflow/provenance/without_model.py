@@ -21,8 +21,8 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
-from odtc.problem.branch_penalty import unit_of_costs
 from odtc.problem.constraints.constraint import broken
+from odtc.problem.exact_objective import costs_no_more
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
@@ -227,7 +227,7 @@ def _again(
         fits = not contradiction and (bound <= paid or is_close(bound, paid, SAME, unit=0.0))
         checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}{others}"))
     if told["fewest_leaves"] or told["fewest_columns"]:
-        smaller = _smaller(problem, heap, paid, known, bool(told["fewest_columns"]))
+        smaller = _smaller(problem, heap, known, bool(told["fewest_columns"]))
         checks.append(Check("smallest", smaller is None, smaller or "no tree in hand of this objective is smaller"))
     done = replace(done, **told)
     # What the tree costs is compared above.
@@ -246,7 +246,7 @@ def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[s
     return found
 
 
-def _smaller(problem: Problem, heap: HeapTree, paid: float, known, columns: bool) -> str | None:
+def _smaller(problem: Problem, heap: HeapTree, known, columns: bool) -> str | None:
     """The first tree in hand that costs no more than this one and has fewer leaves, or with as many leaves fewer
     `columns`, in words; None if there is none."""
     own = simplify_tree(heap.to_tree(problem.encoded))
@@ -259,8 +259,8 @@ def _smaller(problem: Problem, heap: HeapTree, paid: float, known, columns: bool
     for name, other in known:
         less = tree_size(problem, other)
         if less[: 1 + columns] < size[: 1 + columns] and not broken(problem, other):
-            costs = problem.module.objective(problem, other)
-            if costs <= paid or is_close(costs, paid, unit=unit_of_costs(problem)):
+            if costs_no_more(problem, other, heap):
+                costs = problem.module.objective(problem, other)
                 told = f"{name} costs {costs:.10g}, leaves {less[0]}, columns {less[1]}"
                 return f"{told}; of this tree they are {size[0]} and {size[1]}"
     return None
