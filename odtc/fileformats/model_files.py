@@ -29,6 +29,7 @@ from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.system import return_freed_memory
 from odtc.base.text import show_number, visible
+from odtc.base.wording import option
 from odtc.errors import ModelError
 from odtc.fileformats.direct_file import DirectFile
 from odtc.model import vectors
@@ -340,6 +341,16 @@ def names_by_part(blocks: Sequence[Block | NamedBlock]) -> Callable[[int, int], 
     return names
 
 
+def expect_finite(values: np.ndarray) -> None:
+    """Raises ModelError for numbers of a model, float64, that no solver takes as finite."""
+    if not (np.abs(values) < LARGEST).all():
+        raise ModelError(
+            f"expected finite numbers below {LARGEST:g} in a model, because solvers take that and more for infinite, "
+            f"got {float(np.abs(values).max()):.4g}; divide the weights or costs by a power of ten, or leave out "
+            f"{option('solver')} and {option('format')}, so that odtc's own search finds the tree"
+        )
+
+
 def number_table(values: np.ndarray, show: Callable[[float], str] = show_number) -> tuple[np.ndarray, np.ndarray]:
     """(table, code): value i reads table[code[i]], by default the shortest text of that double.
 
@@ -351,8 +362,7 @@ def number_table(values: np.ndarray, show: Callable[[float], str] = show_number)
     rest = np.flatnonzero((values != 1) & (values != -1))
     code[values == -1] = 1
     if rest.size:
-        if not (np.abs(values[rest]) < LARGEST).all():
-            raise ModelError(f"expected finite numbers below {LARGEST:g} in a model, got {values[rest].max()!r}")
+        expect_finite(values[rest])
         others, places = np.unique(values[rest], return_inverse=True)
         code[rest] = places + 2
         known = np.concatenate([known, others])

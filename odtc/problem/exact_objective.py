@@ -241,7 +241,7 @@ def settled_solver_bound(problem: Problem, bound: float, paid: float) -> float:
     """
     exact, slack = exact_objective(problem), TOLERANCE * max(1.0, abs(bound))
     if exact is None and TASKS.get(problem.encoded.task).MOMENTS:  # two trees may differ by any small number
-        return min(bound, paid)
+        return min(bound, nextafter(paid, -inf))
     if exact is None:
         return paid if paid - NEAR * max(1.0, abs(paid)) <= bound < inf else bound
     if exact.least_difference > 4 * slack:

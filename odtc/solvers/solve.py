@@ -26,7 +26,8 @@ import numpy as np
 
 from odtc.base import system
 from odtc.base.contract import Member
-from odtc.errors import SolverError
+from odtc.errors import ModelError, SolverError
+from odtc.fileformats.model_files import expect_finite
 from odtc.model.feasibility import is_close, violations
 from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
@@ -62,7 +63,7 @@ def solve(
     pieces of the solver's log. For a solver that is a program, `path` is the model file if it is written already, and
     `program` names another executable. The objective is recomputed from the point, and the point is checked: if it
     violates the model there is none, and the termination is `error`. Raises SolverError if the solver cannot be run,
-    ChoiceError for an unknown one.
+    ChoiceError for an unknown one. Numbers that solvers take for infinite end as `error`, too.
     """
     return _solve(_Run(model, progress, log, start), solver, options or Options(), path, program)
 
@@ -135,6 +136,11 @@ def _solve(
     program: str | None = None,
     ends_in: Callable[[], float | None] | None = None,
 ) -> Solution:
+    try:
+        for numbers in (run.model.c, run.model.A.data):
+            expect_finite(numbers)
+    except ModelError as beyond:
+        return Solution(None, Termination.ERROR, None, None, 0.0, solver, message=str(beyond))
     solution = _solve_once(run, solver, options, path, program, ends_in)
     spent, limit = time.monotonic() - run.began, options.time_limit
     if not run.contradicted or run.start is None or run.stopped or (limit is not None and spent >= limit):

@@ -41,6 +41,7 @@ HALF = (
 
 SEVERAL = 4  # times what a solver may be off by: what two trees have to differ by for its proof to count
 UNSUPPORTED = "the solver's proof does not count"
+FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of the model
 
 
 def verify(
@@ -371,12 +372,12 @@ def supported(model: Model, solution: Solution) -> Solution:
     problem, claims = model.problem, (Termination.OPTIMAL, Termination.INFEASIBLE)
     if solution.scope or solution.scope_objective is not None or model.edited is not None:
         return solution
-    if (solution.termination not in claims and solution.bound is None) or UNSUPPORTED in solution.message:
+    failed = not solution.has_solution and solution.termination in FAILED
+    if not (solution.termination in claims or solution.bound is not None or failed):
         return solution
-    if solution.proved_by:  # by the compiler's own search
+    if UNSUPPORTED in solution.message or solution.proved_by:  # by the compiler's own search
         return solution
-    largest = float(np.abs(model.c).max(initial=0.0))
-    slack = TOLERANCE * max(1.0, largest, abs(solution.bound or 0.0))
+    slack = TOLERANCE * max(1.0, _largest_cost(model), abs(solution.bound or 0.0))
     if not (why := _too_near(problem, slack, solution.termination == Termination.INFEASIBLE)):
         return solution
     ended = Termination.UNKNOWN if solution.termination in claims else solution.termination
@@ -386,6 +387,16 @@ def supported(model: Model, solution: Solution) -> Solution:
         bound=None if solution.bound is None else max(objective_floor(problem), solution.bound - slack),
         message="; ".join(filter(None, [solution.message, f"{UNSUPPORTED}: {why}"])),
     )
+
+
+def _largest_cost(model: Model) -> float:
+    """Return the largest number of the model by which a violation of a tolerance changes the objective: of the
+    objective, or of a row that determines a cost which is a variable."""
+    c, A = np.abs(model.c), model.A.tocsc()
+    costs = np.flatnonzero((c > 0) & ~model.integrality.astype(bool))
+    rows = np.unique(A[:, costs].indices)
+    wide = float(np.abs(A.tocsr()[rows].data).max(initial=0.0)) if len(rows) else 0.0
+    return max(float(c.max(initial=0.0)), wide * float(c[costs].max(initial=0.0)))
 
 
 def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:

@@ -53,6 +53,7 @@ from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
 
+COSTS_OF_POINT = "objective", "tree in model", "tree objective"  # the checks that compare the costs of a point
 A_MOMENT = 1.0  # seconds for a search under constraints, where one without them takes a moment
 
 
@@ -133,8 +134,8 @@ def decode(
         known += quickly_searched(problem, solution.bound)
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
     checks = verify_point(problem, model, solution, of_point, known)
-    if is_withdrawn and (heap is not of_point or solution.proved_by):
-        checks = _without_point(checks)
+    if is_withdrawn:
+        checks = _without_costs_of_point(checks)
     paid = tree_cost(problem, smaller)
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
@@ -149,14 +150,13 @@ def decode(
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 
-def _without_point(checks: list[Check]) -> list[Check]:
-    """Return the checks of a point, without those that it fails by rounding, for a tree that does not need it."""
-    failed = [check for check in checks if not check.passed and check.name not in ("bound", "bound of all trees")]
+def _without_costs_of_point(checks: list[Check]) -> list[Check]:
+    """Return the checks of a point whose costs are rounded by more than trees differ, without those that fail
+    because of that: the cost of the tree is counted on the rows."""
+    failed = [check for check in checks if not check.passed and check.name in COSTS_OF_POINT]
     words = "; ".join(f"{check.name}: {check.text}" for check in failed)
-    return [check for check in checks if check not in failed] + [
-        Check("point", True, f"the tree does not need the solver's point, which is rounded: {words}")
-        for _ in failed[:1]
-    ]
+    told = f"its costs are rounded, and the cost of the tree is counted on the rows ({words})"
+    return [check for check in checks if check not in failed] + [Check("point", True, told)] * bool(failed)
 
 
 def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:

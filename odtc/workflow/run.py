@@ -22,7 +22,7 @@ from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReac
 from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
-from odtc.verification.verify import UNSUPPORTED
+from odtc.verification.verify import FAILED, UNSUPPORTED
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
@@ -37,7 +37,6 @@ from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
 
-FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of the model: a start is as good as before
 AFTER = 0.5  # seconds in which near-optimal trees are counted after an interruption
 
 
@@ -261,10 +260,10 @@ def _run_once(
         done = finish(last, solution, labelled, simplify=spec.simplify)
     elif solution.termination in STOPPED:
         done = unfinished(ready, labelled, solution, spec.simplify)
-    elif UNSUPPORTED in solution.message and solution.termination == Termination.UNKNOWN:
+    elif UNSUPPORTED in solution.message and solution.termination in FAILED:
         done = without_point(ready, last, solution, labelled, spec.simplify)
     else:
-        start = ready.best_known if solution.termination in FAILED else None
+        start = ready.best_known if solution.termination in FAILED else None  # as good as before
         raise no_solution(
             Unsolved(last.problem, last, solution), "" if start is None else sink.unsolved(problem, start)
         )

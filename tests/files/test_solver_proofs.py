@@ -99,3 +99,50 @@ def test_weights_of_any_size_are_proved_by_the_compiler(tmp_path, model):
     alone = odtc.fit(tmp_path / "data.csv", model="dpflow", **how)
     assert done.verified and done.proved and alone.proved, done.claim
     assert len({exact_cost(alone.problem, one.decoded.heap) for one in (done, alone)}) == 1
+
+
+FALSE = {  # table, options, the optimum by exhaustive search in fractions, whether the compiler proves it
+    "ties of costs beside a weight of 1e15": (
+        "x0,w,g,y\n0,3,b,c0\n1,1,a,c0\n0,1000000000000000,b,c1\n2,2,a,c1\n2,1,b,c0\n,2,a,c0\n",
+        {
+            "model": "dpflow",
+            "missing": "separate",
+            "auxiliary": "g",
+            "constraints": "equal_opportunity[group=g,positive=c1] <= 0",
+        },
+        4.0,
+        None,
+    ),
+    "a row of the model with a coefficient of 1e15": (
+        "x0,w,y\n2e-7,1,c1\n1e-7,1,c1\n1.0000000000000002e-7,0.5,c2\n1.0000000000000002e-7,1,c0\n"
+        "1.0000000000000002e-7,1000000000000000,c2\n1.0000000000000002e-7,3,c1\n",
+        {"model": "fair", "solver": "cbc"},
+        4.0,
+        None,
+    ),
+    "sums of logarithms beside a weight of 3e15": (
+        "x0,w,t,e\n1,40000000000000.0,7000.0,0\n1,3000000000000000.0,1000000000000.0,1\n2,3.0,6.0,1\n3,0.8,0.03,1\n"
+        "2,5000.0,70.0,0\n0,4000000000.0,10000000.0,0\n",
+        {"model": "dpflow", "task": "survival", "time": "t", "event": "e", "target": None},
+        2999999999999898.0,
+        None,
+    ),
+    "costs above the 1e20 of solvers": (
+        "x0,w,y\n0,10000000000,1000000000000\n1,10000000000,2000000000000\n2,10000000001,1000000000000\n",
+        {"model": "dpflow", "task": "median", "depth": 1},
+        1e22,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FALSE)
+def test_what_a_tolerance_hides_is_not_proved(tmp_path, case):
+    text, how, optimum, proved = FALSE[case]
+    expect_solver(how.get("solver", "highs"))
+    (tmp_path / "data.csv").write_text(text)
+    done = odtc.fit(tmp_path / "data.csv", **{"depth": 2, "weights": "w", "target": "y", "solver": "highs"} | how)
+    assert done.verified
+    assert not done.proved or done.proof.objective == optimum
+    assert done.proof.bound <= optimum * (1 + 1e-15)
+    assert proved is None or done.proved == proved

@@ -306,3 +306,9 @@ def test_a_bound_that_was_derived_again_is_not_called_the_word_of_a_solver(opene
     for derived, again in ((("bound",), True), ((), False)):
         told = rechecking.check_record(record, opened[1].objective, derived).text
         assert ("objective, bound and gap are derived again" in told) == again
+
+
+def test_an_objective_of_a_record_that_is_off_by_more_than_rounding_is_refused(opened, folder):
+    paid = opened[1].objective
+    assert rechecked(opened, folder / "m.sol", solution={"objective": paid * (1 + 1e-12)})[1] == ["run record"]
+    assert rechecked(opened, folder / "m.sol", solution={"objective": paid * (1 + 1e-15)})[1] == []

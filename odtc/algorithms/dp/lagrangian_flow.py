@@ -79,7 +79,8 @@ class Flow:
 def tie_tolerance(scale: np.ndarray) -> np.ndarray:
     """(1 + r,): vectors that differ by less than half of it are one; whole numbers stay apart, sums of fractions that
     are one number may not meet, which does no harm."""
-    return 2.0**-44 * np.maximum(scale, 1e-300)
+    scale = np.maximum(scale, 1e-300)
+    return np.clip(2.0**-44 * scale, None, np.maximum(0.5, 2.0**-60 * scale))  # quotients by it fit in int64
 
 
 def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:

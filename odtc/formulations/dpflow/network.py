@@ -36,7 +36,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
-ROUNDED = 1e-12  # of an objective: sums of doubles in another order
+ROUNDED = 1e-12  # of an objective: sums of doubles in another order; `share` rounds each cost by so much, too
 
 
 def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
@@ -130,7 +130,7 @@ def point_of(
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost, off, paid = *share(problem, np.array([cost, graph.rows.near])).tolist(), objective(problem, heap)
-    if abs(cost - paid) > max(off, ROUNDED * abs(paid)) and (
+    if abs(cost - paid) > max(off, ROUNDED * max(1.0, abs(paid)) * len(heap.test)) and (
         exact_objective(problem) is None or search_costs(problem).plain
     ):
         raise TreeError(

@@ -24,6 +24,7 @@ from odtc.workflow.results import Fit, tree_cost
 from odtc.workflow.row_selection.selection import rounds_of, select_rows
 from odtc.workflow.run_record import record_of
 
+ADDED = 1e-13  # relative: rounding of c·x, which the record and the check both add up of the same point
 LOGGED = 1e-4  # relative: what the digits of a log may hide
 
 
@@ -139,8 +140,9 @@ def check_record(
         Its bound, raised to the next number that a tree can cost.
     """
     wrong, bound = [], facts["bound"]
-    if None not in (facts["objective"], objective) and not is_close(facts["objective"], objective):
-        wrong.append(f"its objective is {facts['objective']:.10g}, the point costs {objective:.10g}")
+    stated, apart = facts["objective"], f"its objective is {facts['objective']!r}, the point costs {objective!r}"
+    if None not in (stated, objective) and not is_close(stated, objective, ADDED, unit=0.0):
+        wrong.append(apart)
     if facts["termination"] in NO_POINT:
         wrong.append(f"it ended as {facts['termination']}, and there is a point")
     stated, again = facts.get("gap"), gap(facts["objective"], bound)
