@@ -7,6 +7,7 @@ where no signal comes, and which a time limit does not wait for.
 
 import functools
 import hashlib
+import importlib
 import importlib.util
 import os
 import sys
@@ -152,6 +153,7 @@ def for_numba(function: types.FunctionType, called: bool, written_out: bool = Fa
         raise ImportError(f"numba would take its settings, such as a folder of compiled code, from {CONFIG} here")
     import numba
 
+    _load_array_functions()
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called}
     options |= {"inline": "always"} if written_out else {}
     made = numba.njit(**options)(function)
@@ -181,6 +183,25 @@ def compiling_for() -> float:
     """The seconds for which this process has been compiling kernels; 0 if it compiles none."""
     begun = list(_begun)  # another thread may ask
     return time.monotonic() - begun[0] if begun else 0.0
+
+
+def _load_array_functions() -> None:
+    """Imports numba's functions on arrays without scipy.linalg, which takes a third of the time in which kernels are
+    loaded. numba only looks whether it is there, and it is, because odtc requires scipy; functions that need it import
+    it by themselves."""
+    if "numba.np.arraymath" in sys.modules:
+        return
+    try:
+        from numba.np import linalg
+
+        look = linalg.ensure_blas
+    except (ImportError, AttributeError):  # another numba looks elsewhere
+        return
+    linalg.ensure_blas = lambda: None
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look
 
 
 def limit_of_wait() -> Callable[[], None] | None:

@@ -58,6 +58,8 @@ PARTS = 16
 COARSE = 0.5  # of the time, for this tree
 LOADED = 2.0  # seconds that must be left, for kernels to be loaded after it
 RATE = 5e5  # rows times columns in which numpy seeks a tree of depth 2 in a second, at most
+LOOKS_AT_TWO = 3  # trees of depth 2 over all rows that a run of depth 2 seeks: the best one, and those of fewest leaves
+ROOTS_OF_COLUMN = 16  # roots of a column below which a deeper search seeks two such trees, in few searches fewer
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 
 
@@ -167,7 +169,7 @@ class ThresholdSearch:
         self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
-        self.search.chosen.expect(min(SOON, self._expected()))
+        self.search.chosen.expect(min(SOON, self._expected() or self._expected_in_numpy()))
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
@@ -336,6 +338,15 @@ class ThresholdSearch:
             if self.ranked.by_tests and depth > 2
             else 0.0
         )
+
+    def _expected_in_numpy(self) -> float:
+        """Return the CPU seconds that numpy needs over ordered columns, about: kernels that are on disk are loaded at
+        once if these are more, because loading them later would only add the time until then."""
+        if self.ranked.by_tests or self.problem.topology.depth < 2 or _by_program(self.problem):
+            return 0.0
+        deep = self.problem.topology.depth > 2
+        looks = ROOTS_OF_COLUMN * self.ranked.rank.shape[1] if deep else LOOKS_AT_TWO
+        return looks * self.ranked.rank.size / RATE
 
     def _begin_coarsely(self, depth):
         """A tree over few cuts of each column, as over all of them even a greedy one takes long on a large table; then

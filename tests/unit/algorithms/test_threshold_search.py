@@ -1128,3 +1128,20 @@ def test_what_compiles_goes_on_a_while_after_the_process_that_has_started_it(alo
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(0.7)
         assert process.wait(60) == 1 and not list(tmp_path.rglob("*depth_two.depth_two*.nbi"))
+
+
+@pytest.mark.parametrize(("rows", "depth", "at_once"), [(600, 3, True), (30, 3, False), (600, 2, False)])
+def test_kernels_on_disk_are_loaded_at_once_if_numpy_would_take_longer(rows, depth, at_once, monkeypatch):
+    """900 rows x 7 columns spent 0.6 CPU seconds in numpy, and then loaded the kernels."""
+    rng = np.random.default_rng(rows)
+    X, y = rng.normal(size=(rows, 8)), rng.integers(0, 2, rows).astype(np.int32)
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(8))
+    data = Dataset("drawn", X, y, features, ("n", "p"), np.ones(rows))
+    monkeypatch.setenv(compiled.VARIABLE, "")
+    monkeypatch.setattr(compiled, "available", lambda: True)
+    monkeypatch.setattr(compiled, "_loaded", [])
+    monkeypatch.setattr(compiled, "on_disk", lambda *of: True)
+    loaded = types.SimpleNamespace(**vars(compiled.plain()) | {"compiled": True})
+    monkeypatch.setattr(compiled, "compiled", lambda: loaded)
+    problem = pipeline.pose(data, "dpflow", depth)
+    assert threshold_search.ThresholdSearch(problem).search.kernels.compiled == at_once
