@@ -82,18 +82,6 @@ def test_a_table_of_what_is_there_needs_no_data(study, tmp_path, monkeypatch):
     module.main()
 
 
-def test_a_table_of_column_generation_has_the_complete_cells_only():
-    from benchmarks.cg import SEEDS, page
-
-    line = {"set": "iris", "limit": 20, "train": 96.0, "cart": 96.0, "proved": True, "proved_over_splits": True}
-    runs = [line | {"depth": 2, "seed": seed, "seconds": 1.0} for seed in (*SEEDS, None)]
-    text = page([*runs, *(one | {"depth": 3} for one in runs[1:])])
-    assert (
-        "| iris | 2 | 96.0 | 96.0 | 96.0 | 96.0 | 96.0–96.0 | 96.0 | 5 | 1.0 |" in text and "| iris | 3 |" not in text
-    )
-    assert "1 of the 39 cells" in text and "above it: 1 of 1 cells" in text
-
-
 def test_files_of_the_user_take_the_place_of_the_sets_of_the_papers(tmp_path, monkeypatch, capsys):
     """benchmarks.oblique and benchmarks.fair_outside knew the sets of the papers alone."""
     from benchmarks import fair_outside, oblique
