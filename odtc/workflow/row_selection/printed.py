@@ -18,7 +18,10 @@ import scipy.sparse as sp
 
 from odtc.algorithms.convex_hull import hull
 from odtc.base import deadline
+from odtc.base.system import STDOUT
 from odtc.errors import ChoiceError, NoSolutionError
+from odtc.model.in_packages import scipy_keywords
+from odtc.model.milp import Model
 from odtc.model.solution import Options, Termination
 from odtc.workflow.row_selection.programs import SEVEN, by_algorithm, heavy_points, program
 from odtc.workflow.row_selection.selection import Cluster, KeptRows
@@ -29,11 +32,12 @@ OPTIONS = {
     "beta1": (float, "keep all extreme points if they are at most this share of the cluster (default 0.1)"),
     "beta2": (float, "else keep the points that weigh in mixtures, filled up to this share (default 0.1)"),
     "eps": (float, "ε′: how far a mixture may be off, for columns scaled to [0, 1] over all rows (default 0)"),
-    "solver": (str, "solver of LP (7), for eps above 0 HiGHS; by default the extreme points are found without one"),
+    "solver": (str, "solver of LP (7); by default the embedded HiGHS for eps above 0, and no solver for eps = 0"),
 }
 BETA = 0.1
 SURE = 1e-7  # how far a solver's b may be from 1, and λ from 0
-BLOCK_COLUMNS = 50_000  # of a model of several targets
+# Variables of a model of several targets: a solver's process takes longer to start than to solve many targets.
+BLOCK_COLUMNS, BLOCK_COLUMNS_EMBEDDED = 50_000, 4_000
 
 
 def expect(dimensions: int, beta1: float = BETA, beta2: float = BETA, eps: float = 0.0, solver: str = "") -> None:
@@ -52,7 +56,7 @@ def select(cluster: Cluster, beta1: float = BETA, beta2: float = BETA, eps: floa
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     extreme = np.zeros(len(cluster.Z), bool)
     if eps or solver:
-        b, mix = solved(points, eps, solver or "highs")
+        b, mix = solved(points, eps, solver)
         inside = b >= 1 - SURE
         extreme[first[~inside]] = True
         J = first[heavy(mix[inside] if eps else transformed(mix, inside), points.shape[1])]
@@ -66,27 +70,42 @@ def select(cluster: Cluster, beta1: float = BETA, beta2: float = BETA, eps: floa
 
 def solved(points: np.ndarray, eps: float, solver: str) -> tuple[np.ndarray, sp.csr_array]:
     """(b, λ), float64 (points,) and sparse (points, points), of an optimal solution of (7) for distinct points: blocks
-    of targets, each a model. Raises NoSolutionError without an optimal solution, and what a solver raises."""
-    from odtc.solvers.solve import solve
-
+    of targets, each a model, by a solver, or by the embedded HiGHS if it is "". Raises NoSolutionError without an
+    optimal solution, and what a solver raises."""
     n = len(points)
     if n == 1:
         return np.zeros(1), sp.csr_array((1, 1))
-    step, b, parts = max(1, BLOCK_COLUMNS // n), [], []
+    step, b, parts = max(1, (BLOCK_COLUMNS if solver else BLOCK_COLUMNS_EMBEDDED) // n), [], []
     for first in range(0, n, step):
         deadline.check()
         model = program(points, SEVEN, eps, targets=(first, min(n, first + step)))
-        found = solve(model, solver, Options(time_limit=deadline.seconds_left(), threads=1))
-        if found.termination != Termination.OPTIMAL or found.x is None:
-            raise NoSolutionError(f"{solver} ended with {found.termination} on LP (7) of {n:,} points")
+        x = _optimum(model, solver)
+        x = np.where(np.abs(x) > SURE, x, 0.0)
         of_b, of_mix = model.columns
-        x = np.where(np.abs(found.x) > SURE, found.x, 0.0)
         b.append(x[of_b.start : of_b.stop])
         j, i = np.divmod(of_mix.grid_places(), n)
-        parts.append(sp.csr_array((x[of_mix.start : of_mix.stop], (j, i)), shape=(model.columns[0].size, n)))
+        parts.append(sp.csr_array((x[of_mix.start : of_mix.stop], (j, i)), shape=(of_b.size, n)))
     mix = sp.csr_array(sp.vstack(parts))
     mix.eliminate_zeros()
     return np.concatenate(b), mix
+
+
+def _optimum(model: Model, solver: str) -> np.ndarray:
+    """An optimal point of a linear program by a solver, by the embedded HiGHS if it is ""."""
+    if not solver:
+        from scipy.optimize import milp
+
+        with STDOUT.away():  # HiGHS prints lines of its own
+            found = milp(**scipy_keywords(model))
+        if found.status == 0:
+            return found.x
+        raise NoSolutionError(f"HiGHS found no optimum of LP (7): {found.message}")
+    from odtc.solvers.solve import solve
+
+    ended = solve(model, solver, Options(time_limit=deadline.seconds_left(), threads=1))
+    if ended.termination == Termination.OPTIMAL and ended.x is not None:
+        return ended.x
+    raise NoSolutionError(f"{solver} ended with {ended.termination} on LP (7)")
 
 
 def transformed(mix: sp.csr_array, inside: np.ndarray) -> sp.csr_array:
