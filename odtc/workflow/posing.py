@@ -24,7 +24,7 @@ from odtc.problem.problem import Choice, Problem
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
-from odtc.workflow.specification import ModelSpec, RunSpec
+from odtc.workflow.specification import LEAF_ONLY, ModelSpec, RunSpec
 
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
@@ -64,6 +64,8 @@ def pose_run(
     TimeLimitReached
         If the limit comes before a large file is read.
     """
+    if spec.model.depth == 0 and not isinstance(spec.model.depth, bool | float):
+        spec = spec.with_model(depth=1, constraints=(*spec.model.constraints, LEAF_ONLY))
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
     settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work

@@ -31,6 +31,9 @@ def short_constraint(name: str, number: int | str) -> str:
     return f"{SHORT_CONSTRAINTS[name][0]} {number}"
 
 
+LEAF_ONLY = "branch_nodes <= 0"  # the constraint by which a problem of depth 1 is one of depth 0
+
+
 @dataclass(frozen=True)
 class ModelSpec:
     """What is compiled."""
@@ -43,7 +46,7 @@ class ModelSpec:
         completes="models",
     )
     depth: int = spec_field(
-        2, "Largest number of splits from the root to a leaf.", metavar="N", group="Tree", short="-d"
+        2, "Largest number of splits from the root to a leaf; 0 for a leaf only.", metavar="N", group="Tree", short="-d"
     )
     params: dict = spec_field(
         {},
