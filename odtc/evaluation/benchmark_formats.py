@@ -12,13 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.templates.filters import tex
+from odtc.base.text import did_you_mean
 from odtc.data.frames import write_parquet
 from odtc.errors import ChoiceError
 from odtc.evaluation.benchmark_table import (
     LEAST_SECONDS,
+    NOT_KNOWN,
     conditions,
     in_order,
     is_proved,
+    kept_columns,
     markdown,
     number_text,
     problem_of,
@@ -105,9 +108,7 @@ def to_latex(results: list[dict]) -> str:
     quickest: dict[tuple, float] = {}
     for result in filter(is_proved, results):
         quickest[problem_of(result)] = min(quickest.get(problem_of(result), np.inf), _seconds(result))
-    lines = [f"% {line}" for line in conditions(results)]
-    lines += ["% \\usepackage{booktabs}", "\\begin{tabular}{lrl" + "r" * (len(LATEX_HEAD) - 3) + "}", "\\toprule"]
-    lines += [" & ".join(LATEX_HEAD) + " \\\\", "\\midrule"]
+    rows = []
     for result in results:
         proved, seconds = is_proved(result), number_text(result["cpu_seconds"], 3)
         if proved and _seconds(result) <= quickest[problem_of(result)]:
@@ -123,8 +124,13 @@ def to_latex(results: list[dict]) -> str:
             whole_text(result["nodes"]),
             seconds,
         ]
-        lines.append(" & ".join(cell.replace("–", "--") for cell in cells) + " \\\\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+        rows.append(cells)
+    kept = kept_columns(rows)
+    lines = [" & ".join(cells[at].replace(NOT_KNOWN, "--") for at in kept) + " \\\\" for cells in (LATEX_HEAD, *rows)]
+    shape = "".join("l" if LATEX_HEAD[at] in ("data", "formulation") else "r" for at in kept)
+    head = [f"% {line}" for line in conditions(results)]
+    head += ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{shape}}}", "\\toprule", lines[0], "\\midrule"]
+    return "\n".join([*head, *lines[1:], "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 
 WRITERS: dict[str, Callable[[list[dict]], str | bytes]] = {
@@ -135,10 +141,13 @@ WRITERS: dict[str, Callable[[list[dict]], str | bytes]] = {
 }
 
 
-def profiles(results: list[dict]) -> dict[str, np.ndarray]:
+METRICS = {"cpu": "CPU seconds", "wall": "seconds", "nodes": "nodes"}  # of a solve, and their words
+
+
+def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
     """Performance profiles (Dolan & Moré 2002) of the formulations of a study.
 
-    With t_pf the CPU seconds of the proof of problem p by formulation f, ∞ without one:
+    With t_pf the CPU seconds, or another metric, of the proof of problem p by formulation f, ∞ without one:
 
         r_pf = t_pf / min_g t_pg,      ρ_f(τ) = |{p : r_pf ≤ τ}| / |{p}|
 
@@ -146,6 +155,8 @@ def profiles(results: list[dict]) -> dict[str, np.ndarray]:
     ----------
     results : list of dict
         Cells of `odtc bench models`.
+    metric : str
+        A key of METRICS. A proof without branching has 1 node, and one without a count of nodes is left out.
 
     Returns
     -------
@@ -156,11 +167,14 @@ def profiles(results: list[dict]) -> dict[str, np.ndarray]:
     Raises
     ------
     ChoiceError
-        If there are fewer than two formulations, or no problem that all have.
+        If there are fewer than two formulations, or no problem that all have; or for another metric.
     """
+    if metric not in METRICS:
+        known = ", ".join(METRICS)
+        raise ChoiceError(f"--metric: expected one of {known}, got {metric!r}{did_you_mean(metric, METRICS)}")
     times: dict[str, dict[tuple, float]] = {}
     for result in in_order(results):
-        proved = _seconds(result) if is_proved(result) else np.inf
+        proved = _measured(result, metric) if is_proved(result) else np.inf
         times.setdefault(result["formulation"], {})[problem_of(result)] = proved
     if len(times) < 2:
         raise ChoiceError("expected cells of two formulations or more to compare, got those of one; see --formulations")
@@ -174,8 +188,15 @@ def profiles(results: list[dict]) -> dict[str, np.ndarray]:
     return {form: np.sort(line) for form, line in zip(times, ratio)}
 
 
-def draw_profiles(found: dict[str, np.ndarray], ax) -> None:
-    """The profiles as steps: how many of the problems are proved within τ times the quickest."""
+def _measured(result: dict, metric: str) -> float:
+    """What a proof took; infinite if it is not known."""
+    if metric == "nodes":
+        return np.inf if result["nodes"] is None else max(float(result["nodes"]), 1.0)
+    return _seconds(result if metric == "cpu" else result | {"cpu_seconds": None})
+
+
+def draw_profiles(found: dict[str, np.ndarray], ax, metric: str = "cpu") -> None:
+    """The profiles as steps: how many of the problems are proved within τ times the least of a metric."""
     finite = np.concatenate([line[np.isfinite(line)] for line in found.values()])
     last = 1.2 * max(2.0, finite.max(initial=1.0))
     for place, (form, ratios) in enumerate(found.items()):
@@ -183,8 +204,9 @@ def draw_profiles(found: dict[str, np.ndarray], ax) -> None:
         x = np.concatenate([[1.0], known, [last]])
         share = np.concatenate([[(known <= 1).sum()], np.arange(1, len(known) + 1), [len(known)]]) / len(ratios)
         style = ("-", "--", ":", "-.")[place // len(PALETTE) % 4]
-        ax.step(x, share, where="post", label=form, color=PALETTE[place % len(PALETTE)], linestyle=style)
-    ax.set(xscale="log", xlabel="τ: CPU seconds over those of the quickest", ylabel="share of problems proved within τ")
+        label = f"{form} (proved {len(known)} of {len(ratios)})"
+        ax.step(x, share, where="post", label=label, color=PALETTE[place % len(PALETTE)], linestyle=style)
+    ax.set(xscale="log", xlabel=f"τ: {METRICS[metric]} over the fewest", ylabel="share of problems proved within τ")
     ax.set(ylim=(0, 1.03), xlim=(1, last))
     ax.legend(frameon=False, loc="lower right", fontsize=8)
     ax.grid(alpha=0.25)

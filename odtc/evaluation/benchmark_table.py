@@ -1,6 +1,7 @@
 """The results of `odtc bench models` as Markdown: a line a cell, the peers beside it, and a summary by form."""
 
 import math
+from collections.abc import Sequence
 
 HEAD = (
     "data",
@@ -24,6 +25,7 @@ HEAD = (
 )
 # A solve of less is as quick as can be told, and no ratio is made of less.
 LEAST_SECONDS = 0.01
+NOT_KNOWN = "–"
 # A solver that had less of a core when its limit came says little of the formulation.
 BUSY = 0.8
 
@@ -33,8 +35,7 @@ def markdown(results: list[dict]) -> str:
     results = latest(results)
     pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*conditions(results), ""]
-    parts += [_line(HEAD), _line(["---"] * len(HEAD))]
-    parts += [_line(_cells(result, pairs.get(id(result)))) for result in sorted(results, key=_order)]
+    parts += _table(HEAD, [_cells(result, pairs.get(id(result))) for result in sorted(results, key=_order)])
     return "\n".join([*parts, "", *_summary(results), *_notes(results)]) + "\n"
 
 
@@ -136,7 +137,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
     )
     start = f" (start: {key['start']})" if key.get("start") not in (None, "auto") else ""
     kept = "".join(f" ({text})" for text in key.get("constraints", ())).replace("|", "\\|")
-    ratios = ["–", "–"]
+    ratios = [NOT_KNOWN, NOT_KNOWN]
     if peer and result["nonzeros"] and peer["nonzeros"]:
         ratios[0] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
         if is_proved(result) and is_proved(peer):
@@ -151,11 +152,11 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
         result["termination"] + _starved(result),
         number_text(result["objective"]),
         number_text(result["bound"]),
-        "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %",
+        NOT_KNOWN if result["gap"] is None else f"{100 * result['gap']:.1f} %",
         whole_text(result["nodes"]),
         number_text(result["cpu_seconds"], 3),
         number_text(result["seconds"], 3),
-        {True: "yes", False: "NO", None: "–"}[result["verified"]],
+        {True: "yes", False: "NO", None: NOT_KNOWN}[result["verified"]],
         *ratios,
     ]
 
@@ -174,7 +175,7 @@ def _summary(results: list[dict]) -> list[str]:
         "nonzeros peer/this",
         "CPU peer/this where both solve",
     )
-    lines = [_line(head), _line(["---"] * len(head))]
+    lines = []
     pairs = pair_results(results)
     depths = sorted({result["depth"] for result in results})
     for depth in [*depths, None] if len(depths) > 1 else depths:
@@ -184,23 +185,19 @@ def _summary(results: list[dict]) -> list[str]:
             beside = [(a, b) for a, b in pairs if a["formulation"] == form and depth in (None, a["depth"])]
             both = [(a, b) for a, b in beside if is_proved(a) and is_proved(b)]
             sizes = [b["nonzeros"] / a["nonzeros"] for a, b in beside if a["nonzeros"] and b["nonzeros"]]
+            solved = [sum(is_proved(a) for a, _ in beside), sum(is_proved(b) for _, b in beside), len(both)]
             lines.append(
-                _line(
-                    [
-                        form,
-                        "all" if depth is None else str(depth),
-                        str(len(own)),
-                        str(sum(map(is_proved, own))),
-                        str(len(beside)),
-                        str(sum(is_proved(a) for a, _ in beside)),
-                        str(sum(is_proved(b) for _, b in beside)),
-                        str(len(both)),
-                        _mean(sizes),
-                        _mean([_faster(a, b) for a, b in both]),
-                    ]
-                )
+                [
+                    form,
+                    "all" if depth is None else str(depth),
+                    str(len(own)),
+                    str(sum(map(is_proved, own))),
+                    *(str(many) if pairs else NOT_KNOWN for many in (len(beside), *solved)),
+                    _mean(sizes),
+                    _mean([_faster(a, b) for a, b in both]),
+                ]
             )
-    return lines
+    return _table(head, lines)
 
 
 def _notes(results: list[dict]) -> list[str]:
@@ -224,7 +221,18 @@ def _faster(result: dict, peer: dict) -> float:
 
 
 def _mean(ratios: list[float]) -> str:
-    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "–"
+    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else NOT_KNOWN
+
+
+def _table(head: Sequence[str], lines: list[list[str]]) -> list[str]:
+    """The lines of a table, without the columns in which no cell is known."""
+    kept = kept_columns(lines)
+    return [_line([cells[at] for at in kept]) for cells in (head, ["---"] * len(head), *lines)]
+
+
+def kept_columns(lines: list[list[str]]) -> list[int]:
+    """Return the places of the columns in which some cell is known."""
+    return [at for at, cells in enumerate(zip(*lines)) if any(cell != NOT_KNOWN for cell in cells)]
 
 
 def _line(cells) -> str:
@@ -234,10 +242,10 @@ def _line(cells) -> str:
 def number_text(value, digits: int = 6) -> str:
     """A figure of a cell as tables show it."""
     if value is None:
-        return "–"
+        return NOT_KNOWN
     return f"{0.0 if abs(value) < 1e-9 else value:.{digits}g}"
 
 
 def whole_text(value) -> str:
     """A count of a cell as tables show it."""
-    return "–" if value is None else f"{value:,}"
+    return NOT_KNOWN if value is None else f"{value:,}"

@@ -17,6 +17,7 @@ from odtc.trees.exporting import need
 from odtc.trees.tree import Branch, Tree
 
 FORMATS = ("png", "svg", "pdf")
+INCHES = (6.4, 4.2)  # width and height of a picture
 UNKNOWN = "#999999"  # of points
 STEPS = 300  # of a picture's side, if its regions are asked for
 
@@ -30,13 +31,13 @@ def expect_format(format: str) -> None:
     need("matplotlib", "plot", "a picture")
 
 
-def save(draw: Callable, format: str = "png") -> bytes:
-    """The picture that `draw(ax)` makes, as a file; raises ChoiceError as `expect_format`."""
+def save(draw: Callable, format: str = "png", inches: tuple[float, float] = INCHES) -> bytes:
+    """The picture that `draw(ax)` makes, as a file of this size; raises ChoiceError as `expect_format`."""
     expect_format(format)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=inches, layout="constrained")
     FigureCanvasAgg(figure)
     draw(figure.add_subplot())
     return figure_bytes(figure, format, dpi=150)

@@ -17,8 +17,9 @@ import pytest
 
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import benchmark
-from odtc.evaluation.benchmark_formats import profiles, to_latex
+from odtc.evaluation.benchmark_formats import draw_profiles, profiles, to_latex
 from odtc.evaluation.benchmark_table import markdown, optima_agree, pair_results
+from odtc.evaluation.plots import save
 from odtc.fileformats.model_files import write_model
 from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline
@@ -291,10 +292,28 @@ def test_a_profile_counts_the_problems_within_a_factor_of_the_quickest():
     assert found["f"].tolist() == [1, 1, 3] and found["g"].tolist() == [1, 4, math.inf]
     unknown = results[-1] | {"termination": "optimal", "cpu_seconds": None, "seconds": None}
     assert profiles([*results[:-1], unknown])["g"].tolist() == [1, 4, math.inf]
+    nodes = [result | {"nodes": many} for result, many in zip(results, (0, 4, None, 8, 2, 1, 9))]
+    found = profiles(nodes, "nodes")
+    assert found["f"].tolist() == [1, 2, math.inf] and found["g"].tolist() == [1, 8, math.inf]
+    pytest.importorskip("matplotlib")
+    axes = []
+    save(lambda ax: axes.append(ax) or draw_profiles(found, ax, "nodes"), "svg")
+    told = [text.get_text() for text in axes[0].get_legend().get_texts()]
+    assert told == ["f (proved 2 of 3)", "g (proved 2 of 3)"] and axes[0].get_xlabel() == "τ: nodes over the fewest"
     with pytest.raises(ChoiceError, match="two formulations"):
         profiles(results[:3])
     with pytest.raises(ChoiceError, match="that all of"):
         profiles([results[0], results[4]])
+
+
+def test_columns_in_which_nothing_is_known_are_left_out():
+    results = [cell("f", "a", 1.0) | {"nodes": None}, cell("g", "a", 2.0) | {"nodes": None}]
+    heads = [line for line in markdown(results).splitlines() if line.startswith(("| data", "| form"))]
+    assert not any("peer" in head or "nodes" in head.split(" | ") for head in heads) and len(heads) == 2
+    assert "nodes" not in to_latex(results) and " -- " not in to_latex(results)
+    with_peer = markdown([*results, cell("peer p", "a", 2.0)])
+    assert "CPU peer/this" in with_peer and "pairs with a peer" in with_peer
+    assert "nodes" in to_latex([results[0], cell("g", "a", 2.0) | {"nodes": 5}])
 
 
 def test_the_quickest_proof_is_bold_in_latex_and_hostile_names_are_text():
@@ -346,7 +365,12 @@ def test_the_command_line_goes_on_where_it_was(small):
     assert "t.xls" in refused(odtc("bench", "table", "r.jsonl", "-o", "t.xls", folder=small))
     assert "no file" in refused(odtc("bench", "table", folder=small))
     pytest.importorskip("matplotlib")
-    assert odtc("plot", "profile", "r.jsonl", "-o", "p.svg", folder=small).out == "p.svg\n"
+    words = ("plot", "profile", "r.jsonl", "-o", "p.svg")
+    assert odtc(*words, "--size", "5x3", "--metric", "nodes", folder=small).out == "p.svg\n"
+    drawn = (small / "p.svg").read_text()
+    assert 'width="360pt" height="216pt"' in drawn
+    for option, text in (("--size", "5"), ("--size", "0x3"), ("--metric", "cpus")):
+        assert option in refused(odtc(*words, option, text, folder=small))
 
 
 @pytest.mark.slow

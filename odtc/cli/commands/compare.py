@@ -1,5 +1,6 @@
 """`odtc compare` and `odtc plot`: trees and runs beside each other, and pictures of them."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,10 @@ plot = typer.Typer(
     help="Draw runs and trees with matplotlib: FILE.png, .svg or .pdf.",
 )
 Picture = Annotated[Path, typer.Option("-o", metavar="FILE", help="Output file: .png, .svg or .pdf.")]
+MAX_INCHES = 50  # a picture of 7,500 points a side
+Inches = Annotated[
+    str | None, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the picture in inches (6.4x4.2).")
+]
 Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of runs, or files of trees.")]
 
 
@@ -147,7 +152,7 @@ def compare(
 
 
 @plot.command()
-def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture) -> None:
+def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture, inches: Inches = None) -> None:
     """Draw incumbent and bound over time."""
     from odtc.evaluation import plots as pictures
     from odtc.evaluation.html_report import open_run
@@ -158,13 +163,14 @@ def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture) ->
         raise ChoiceError(
             f"expected a run with its solution, got a tree alone in {run!r}; give the stem that `odtc fit -o` had"
         )
-    print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name)))
+    print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name), inches))
 
 
 @plot.command()
 def size(
     runs: Runs,
     o: Picture,
+    inches: Inches = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows (default: the training rows).")
     ] = None,
@@ -173,11 +179,11 @@ def size(
     from odtc.evaluation.compare import compare as compared
 
     _expect_picture(o)
-    print(_picture(o, _sized(compared(runs, data))))
+    print(_picture(o, _sized(compared(runs, data)), inches))
 
 
 @plot.command()
-def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
+def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture, inches: Inches = None) -> None:
     """Draw score against the number of leaves for the settings of `odtc tune`, with the Pareto front."""
     from odtc.data.task import TASKS
     from odtc.evaluation import plots as pictures
@@ -187,21 +193,25 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
     facts, points = read_tuned(file if file.suffix == ".json" or file.is_file() else Path(f"{file}.tune.json"))
     title, figure = f"{facts['data']}, {facts['folds']} folds", facts["score"]
     of = next((one for one in map(TASKS.get, TASKS.names()) if figure and one.HEADLINE == figure), None)
-    print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title, of)))
+    print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title, of), inches))
 
 
 @plot.command()
 def profile(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Results of `odtc bench models`.")],
     o: Picture,
+    metric: Annotated[
+        str, typer.Option("--metric", metavar="cpu|wall|nodes", help="CPU seconds, seconds or nodes of a proof.")
+    ] = "cpu",
+    inches: Inches = None,
 ) -> None:
-    """Draw performance profiles: how many problems each formulation proves within a factor of the fastest."""
+    """Draw performance profiles: how many problems each formulation proves within a factor of the best one."""
     from odtc.evaluation.benchmark import expect_results
     from odtc.evaluation.benchmark_formats import draw_profiles, profiles
 
     _expect_picture(o)
-    found = profiles(expect_results(results))
-    print(_picture(o, lambda ax: draw_profiles(found, ax)))
+    found = profiles(expect_results(results), metric)
+    print(_picture(o, lambda ax: draw_profiles(found, ax, metric), inches))
 
 
 @plot.command()
@@ -213,6 +223,7 @@ def regions(
     o: Picture,
     x: Annotated[str, typer.Option("--x", metavar="COL", help="Numeric column of the horizontal axis.")],
     y: Annotated[str, typer.Option("--y", metavar="COL", help="Numeric column of the vertical axis.")],
+    inches: Inches = None,
 ) -> None:
     """Draw the predictions over two numeric columns, with the rows as points."""
     from odtc.data.reading import read_numbers, read_rows
@@ -225,7 +236,7 @@ def regions(
     shown = {j for j, feature in enumerate(loaded.features) if feature.name in (x, y)}
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, used=shown | set(loaded.used))
     values = read_numbers(data, loaded.target, loaded.features) if TASKS.get(loaded.task).NUMBERS else None
-    print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax, values)))
+    print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax, values), inches))
 
 
 def _sized(found):
@@ -262,12 +273,23 @@ def _sized_by_figure(found, task):
     return lambda ax: pictures.pareto(points, ax, title=title, task=task, brings=brings)
 
 
-def _picture(path: Path, draw) -> str:
+def _picture(path: Path, draw, inches: str | None = None) -> str:
     from odtc.base.atomic_write import write_bytes
-    from odtc.evaluation.plots import save
+    from odtc.evaluation.plots import INCHES, save
 
-    write_bytes(path, save(draw, path.suffix.lstrip(".").lower()))
+    size = INCHES if inches is None else _inches(inches)
+    write_bytes(path, save(draw, path.suffix.lstrip(".").lower(), size))
     return str(path)
+
+
+def _inches(text: str) -> tuple[float, float]:
+    """The width and the height that --size names."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*[xX×*,]\s*(\d+(?:\.\d+)?)\s*", text)
+    if found is None or not all(1 <= float(side) <= MAX_INCHES for side in found.groups()):
+        raise ChoiceError(
+            f"--size: expected a width and a height from 1 to {MAX_INCHES} inches, such as 6.4x4.2, got {text!r}"
+        )
+    return float(found[1]), float(found[2])
 
 
 def _expect_picture(path: Path) -> None:
