@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from odtc.base.text import did_you_mean, show_number, some
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
-from odtc.data.file_text.data_files import load
 from odtc.errors import DataError
 
 HEADER = ("column", "value", "text")
@@ -54,6 +53,8 @@ def read_codebook(path: str | Path) -> Codebook:
     DataError
         If the columns are others, or two lines give one thing different names.
     """
+    from odtc.data.file_text.data_files import load  # it loads polars, and a tree is imported without
+
     table = load(Path(path), layout={"only_missing": ""})
     names = {name.strip().lower(): name for name in table.columns}
     if not set(HEADER) <= set(names):
