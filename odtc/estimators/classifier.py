@@ -323,7 +323,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     def predict_proba(self, X):
         """The share of each class in the training weight of each row's leaf.
 
-        Weights of samples and classes are included, as in scikit-learn. `leaf_rows_[self.apply(X)]` counts rows.
+        Weights of samples and classes are included, as in scikit-learn. `leaf_rows_` counts rows.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         -------
         float64 (rows, classes)
         """
-        leaves = self.apply(X)
+        leaves = self._leaves(X)
         held = self.leaf_weights_.copy()
         empty = held.sum(axis=1) == 0
         held[empty] = np.eye(self.n_classes_)[[leaf.label for leaf in self.tree_.leaves()]][empty]

@@ -145,10 +145,11 @@ TEXTS = {
     "leaves of other trees lose (squared or absolute error, cost). It is given to the formulation as lambda_, of which "
     "lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
     "`bound_` are on the scale of the formulation. Models without lambda_ refuse it.",
-    "monotonic_cst": "For two classes: 1 if the second of `classes_` is to become more likely as the column grows, -1 "
-    "if less, 0 for no constraint. It is the constraint monotone_everywhere[COLUMN,positive=CLASS]: the tree keeps the "
-    "order for all inputs. A model that is solved, and weights that are no small fractions, know it of training rows "
-    "alone (monotone[COLUMN,positive=CLASS]); then a UserWarning says if the tree breaks the order for other inputs.",
+    "monotonic_cst": "1 if the prediction is to rise as the column grows, -1 if to fall, 0 for no constraint, for all "
+    "inputs. For two classes it is the second of `classes_` that becomes more likely: the constraint "
+    "monotone_everywhere[COLUMN,positive=CLASS]. A model that is solved, and weights that are no small fractions, know "
+    "it of training rows only (monotone[COLUMN,positive=CLASS]); then a UserWarning says if the tree breaks the order "
+    "for other inputs. For numbers, trees are ranked until one rises, and a ConvergenceWarning says if none is proved.",
     "robust": "How far the numbers of rows may be moved: a row is lost if it is misclassified anywhere in its box. One "
     'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
     "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",

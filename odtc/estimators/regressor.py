@@ -2,15 +2,20 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import median, regression
 from odtc.estimators import parameters
+from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.leaf_sums import LeafSumsEstimator
-from odtc.model.solution import Solution, Termination
+from odtc.estimators.monotone import best_rising, directions, rises
+from odtc.estimators.units import ONE, Units
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Branch, Leaf, Node, Tree
+from odtc.workflow.specification import RunSpec
 
 CRITERIA = {"squared_error": regression, "absolute_error": median}
 
@@ -55,6 +60,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         constraints=(),
         verbose=0,
         progress=None,
+        monotonic_cst=None,
     ):
         super().__init__(
             max_depth,
@@ -76,6 +82,24 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
             progress=progress,
         )
         self.criterion = criterion
+        self.monotonic_cst = monotonic_cst
+
+    def _run(self, spec: RunSpec, dataset: Dataset, units: Units = ONE):
+        """As of TreeEstimator; with `monotonic_cst` the best tree whose numbers rise, as far as it can be proved."""
+        orders = directions(self.monotonic_cst, self._names())
+        problem, tree, solution, smallest = super()._run(spec, dataset, units)
+        if not orders or rises(tree, orders):
+            return problem, tree, solution, smallest
+        self._certified = False  # of the tree without orders
+        tree, solution = best_rising(problem, tree, solution, orders, self.time_limit)
+        if not is_proved(solution.objective, solution.bound):
+            warn_caller(
+                "monotonic_cst is satisfied for all inputs, but the tree is not proved to be the best of such trees, "
+                "whose error is at least bound_; fewer thresholds (encoding='auto:bins=8') or a lower max_depth may "
+                "prove it",
+                ConvergenceWarning,
+            )
+        return problem, tree, solution, (False, False)
 
     @property
     def TASK(self):

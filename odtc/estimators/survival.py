@@ -174,7 +174,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
             yield np.append(1.0, left)[place], np.append(0.0, np.cumsum(lost))[place]
 
     def _functions(self, X, return_array: bool, curves: list[np.ndarray], before: float) -> np.ndarray:
-        leaf = self.apply(X)
+        leaf = self._leaves(X)
         if return_array:
             return np.stack(curves)[leaf]
         functions = np.empty(len(curves), dtype=object)

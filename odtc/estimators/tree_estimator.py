@@ -69,7 +69,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return tags
 
     def apply(self, X):
-        """The leaf of each row.
+        """Return the leaf of each row, by the number that its node has in `decision_path`.
 
         Parameters
         ----------
@@ -78,13 +78,13 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         Returns
         -------
         int64 (rows,)
-            Leaves are counted from the left, from 0.
+            Nodes are numbered in the order of `tree_.walk()`, as in scikit-learn: the root is 0, and the left child
+            follows its parent. `leaf_nodes_` has the numbers of the leaves, left to right.
         """
-        X = self._coded(X)
-        return self.tree_.apply(X)
+        return self.leaf_nodes_[self._leaves(X)]
 
     def decision_path(self, X):
-        """The nodes on each row's path from the root to its leaf.
+        """Return the nodes on each row's path from the root to its leaf.
 
         Parameters
         ----------
@@ -93,11 +93,11 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         Returns
         -------
         sparse bool (rows, nodes)
-            Nodes in the order of `tree_.walk()`.
+            Nodes are numbered as by `apply`.
         """
         from scipy.sparse import csr_array
 
-        leaves, paths, above = self.apply(X), [], []
+        leaves, paths, above = self._leaves(X), [], []
         for number, (node, depth) in enumerate(self.tree_.walk()):
             above = [*above[:depth], number]
             if isinstance(node, Leaf):
@@ -105,6 +105,17 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         ends = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in leaves])])
         nodes = np.concatenate([paths[leaf] for leaf in leaves])
         return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(leaves), number + 1))
+
+    @property
+    def leaf_nodes_(self) -> np.ndarray:
+        """int64 (leaves,): the number of the node of each leaf, left to right."""
+        check_is_fitted(self)
+        return np.array([at for at, (node, _) in enumerate(self.tree_.walk()) if isinstance(node, Leaf)], np.int64)
+
+    def _leaves(self, X) -> np.ndarray:
+        """int64 (rows,): the leaf of each row, counted from the left from 0, as in arrays by leaf."""
+        X = self._coded(X)
+        return self.tree_.apply(X)
 
     def get_depth(self) -> int:
         """The depth of the tree; 0 for a leaf alone.

@@ -22,7 +22,7 @@ class CompleteTree:
         whole = isinstance(self.depth, (int, np.integer))
         if not whole or not 1 <= self.depth <= DEEPEST:
             raise ChoiceError(
-                f"expected a depth{'' if whole else ', a whole number,'} from 0 to {DEEPEST}, got {self.depth!r}; "
+                f"expected a depth{'' if whole else ', a whole number,'} from 1 to {DEEPEST}, got {self.depth!r}; "
                 "depths of 2 to 5 are what exact models solve"
             )
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,7 +113,13 @@ def write_pool(
     return [path], note
 
 
-def near_optimal(problem: Problem, most: int, within: float | str | None = None, seconds: float | None = None) -> Pool:
+def near_optimal(
+    problem: Problem,
+    most: int,
+    within: float | str | None = None,
+    seconds: float | None = None,
+    until: Callable[[Tree], bool] | None = None,
+) -> Pool:
     """The best trees of a problem, as its formulation ranks them.
 
     Parameters
@@ -125,6 +132,8 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
         Only trees whose objective is at most so much above the best; "5%" is that share of the best.
     seconds : float or None
         How long the search may take; half of the free memory and Ctrl-C end it, too.
+    until : callable or None
+        The search ends with the first tree of which it is true.
 
     Returns
     -------
@@ -160,6 +169,9 @@ def near_optimal(problem: Problem, most: int, within: float | str | None = None,
                 tree = heap.to_tree(problem.encoded)
                 trees.append(tree if chosen is None else fill_leaves(tree, problem, chosen.whole))
                 values.append(value)
+                if until is not None and until(trees[-1]):
+                    stopped = "the tree that was looked for"
+                    break
     except TimeLimitReached:
         stopped = "the time limit"
     except (OutOfMemory, MemoryError):

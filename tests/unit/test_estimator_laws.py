@@ -71,7 +71,7 @@ def agrees(model, cells, y, weight):
     assert path.shape == (len(cells), 2 * model.get_n_leaves() - 1) and model.get_depth() == model.get_n_leaves() - 1
     assert np.array_equal(path.sum(axis=1), np.full(len(cells), model.get_depth() + 1))
     assert [explained.prediction is not None for explained in model.explain(cells)] == [True] * len(cells)
-    return [end == leaf for leaf in range(model.get_n_leaves())]
+    return [end == leaf for leaf in model.leaf_nodes_]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -278,13 +278,14 @@ def test_paths_and_leaves_of_rows():
     nodes = [node for node, _ in model.tree_.walk()]
     for row, leaf in zip(path, leaves):
         told = [at for at in np.flatnonzero(row) if isinstance(nodes[at], Leaf)]
-        assert row[0] and len(told) == 1 and sum(isinstance(n, Leaf) for n in nodes[: told[0]]) == leaf
+        assert row[0] and told == [leaf] == np.flatnonzero(row)[-1:].tolist()
+    assert model.leaf_nodes_.tolist() == [at for at, node in enumerate(nodes) if isinstance(node, Leaf)]
     for most, leaves_ in ((2, 2), (3, 3), (4, 4), (5, 4)):
         assert (
             odtc.OptimalTreeClassifier(2, max_leaf_nodes=most).fit(X, [0, 0, 1, 1, 0, 0, 1, 1]).get_n_leaves()
             == leaves_
         )
-    assert path.shape == (8, len(nodes)) and model.get_depth() == 2 and model.get_n_leaves() == leaves.max() + 1
+    assert path.shape == (8, len(nodes)) and model.get_depth() == 2 and model.get_n_leaves() == len(set(leaves))
 
 
 def test_shares_of_a_leaf_count_weights():
@@ -343,7 +344,7 @@ def test_rows_without_weight_are_none_in_a_leaf_of_a_policy():
     cells, costs = rng.integers(0, 4, (24, 3)).astype(float), rng.integers(0, 20, (24, 3)).astype(float)
     weight = np.where(np.arange(24) % 3 == 0, 0.0, 1.0)
     model = odtc.OptimalPolicyTree(3, min_samples_leaf=3).fit(cells, costs, sample_weight=weight)
-    held = np.bincount(model.apply(cells)[weight > 0], minlength=model.tree_.n_leaves)
+    held = np.bincount(model.apply(cells)[weight > 0], minlength=len(list(model.tree_.walk())))[model.leaf_nodes_]
     assert len(held) > 1 and held.min() >= 3
     alone = odtc.OptimalPolicyTree(3, min_samples_leaf=3).fit(cells[weight > 0], costs[weight > 0])
     assert model.cost_ == alone.cost_ and model.objective_ == alone.objective_
