@@ -4,6 +4,7 @@ Results go to stdout, words and progress to stderr. Heavy imports are in the com
 """
 
 import atexit
+import difflib
 import errno
 import gc
 import os
@@ -40,6 +41,24 @@ Start here:
   odtc COMMAND -h                the options that you need first (--help: all)
 """
 NO_MEMORY = "not enough memory; use a smaller --depth, or fewer splits with --encoding thresholds:bins=8"
+# Options of other programs, by those of ours; one that the command lacks is passed over.
+MEANT_OPTIONS = {
+    **dict.fromkeys(("--sep", "--delimiter", "--delim"), "--separator"),
+    **dict.fromkeys(("--out", "--output", "--output-file", "--outfile"), "-o"),
+    **dict.fromkeys(("--timeout", "--timelimit", "--time-out", "--max-time", "--seconds"), "--time-limit"),
+    **dict.fromkeys(("--min-samples-leaf", "--min-leaf", "--min-leaf-size", "--leaf-rows"), "--min-leaf-rows"),
+    **dict.fromkeys(("--max-leaves", "--max-leaf-nodes", "--leaves"), "--constraint 'leaves <= N'"),
+    **dict.fromkeys(("--test-size", "--validation", "--split", "--holdout"), "--hold-out"),
+    **dict.fromkeys(("--random-state", "--random-seed"), "--seed"),
+    **dict.fromkeys(("--n-jobs", "--cores", "--cpus"), "--threads"),
+    **dict.fromkeys(("--label", "--y", "--class", "--response", "--outcome-column"), "--target"),
+    **dict.fromkeys(("--na-values", "--na", "--null"), "--missing-mark"),
+    **dict.fromkeys(("--sample-weight", "--weight"), "--weights"),
+    **dict.fromkeys(("--alpha", "--ccp-alpha", "--lambda", "--regularization"), "-p lambda=NUMBER"),
+    "--charset": "--text-encoding",
+    "--skip-rows": "--skip-lines",
+    "--cv": "--folds",
+}
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
@@ -284,9 +303,23 @@ def _shown(otherwise):
     return show
 
 
+def _option_meant(name: str, params) -> str:
+    """Return the option of a command that was meant, as the end of a sentence; "" if none is near."""
+    known = [one for param in params for one in (*param.opts, *param.secondary_opts) if one.startswith("-")]
+    plain = name.replace("_", "-").casefold()
+    meant = MEANT_OPTIONS.get(plain, "")
+    if meant.partition(" ")[0] not in known:
+        begun = [one for one in known if one.startswith(f"{plain}-") or (len(plain) > 4 and one.startswith(plain))]
+        near = difflib.get_close_matches(plain, [one for one in known if len(one) > 2], n=1, cutoff=0.75)
+        meant = next(iter([one for one in known if one.casefold() == plain] or near or begun[:1]), "")
+    return f" (did you mean {meant}?)" if meant else ""
+
+
 def _usage(problem) -> str:
     """The words of a usage error; of a number that is none, with what was expected and what came, which
     newer versions of typer leave out."""
+    if type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
+        return f"No such option: {problem.option_name}{_option_meant(problem.option_name, problem.ctx.command.params)}"
     wrong = problem.__cause__.errors()[0] if hasattr(problem.__cause__, "errors") else {}
     wanted = {"int_parsing": "a whole number", "float_parsing": "a number"}.get(wrong.get("type"))
     if wanted is None or problem.param is None:

@@ -5,6 +5,7 @@ odtc.problem.constraints.kind defines the protocols of the kinds.
 
 import contextlib
 import csv
+import difflib
 import math
 import re
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from odtc.base.wording import command, option, params
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
-from odtc.errors import ChoiceError, SaysNothingError, SearchOnlyError, TreeError
+from odtc.errors import ChoiceError, OdtcError, SaysNothingError, SearchOnlyError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -42,6 +43,27 @@ OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
 # Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
 GRAMMAR = re.compile(r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+)\s*+)?", re.DOTALL)
 EXAMPLES = {"N": "3", "R": "0.6", "D": "0.05", "C": "100"}  # numbers of an example, by their letter in the summary
+# Signs that people write for <= and >=; == is the one that a kind takes.
+SIGN = re.compile(r"[<>=≤≥⩽⩾]+")
+MEANT_SIGNS = dict.fromkeys((">", "=>", "≥", "⩾", ">=="), ">=") | dict.fromkeys(("<", "=<", "≤", "⩽", "<=="), "<=")
+# Names that other packages have, by the kind that is meant.
+MEANT = {
+    **dict.fromkeys(
+        ("min_leaf", "min_leaf_rows", "min_samples_leaf", "min_leaf_size", "leaf_size", "minbucket", "leaf_samples"),
+        "leaf_rows",
+    ),
+    **dict.fromkeys(("max_leaves", "n_leaves", "max_leaf_nodes", "leaf_nodes", "num_leaves"), "leaves"),
+    **dict.fromkeys(("max_branch_nodes", "nodes", "n_nodes", "size"), "branch_nodes"),
+    **dict.fromkeys(("max_features", "n_features", "columns"), "features"),
+    **dict.fromkeys(("sensitivity", "tpr", "true_positive_rate", "hit_rate"), "recall"),
+    **dict.fromkeys(("fpr", "fallout", "specificity", "tnr", "true_negative_rate"), "false_positive_rate"),
+    **dict.fromkeys(("fnr", "miss_rate"), "false_negative_rate"),
+    **dict.fromkeys(("ppv", "positive_predictive_value"), "precision"),
+    **dict.fromkeys(("error", "errors", "error_rate"), "accuracy"),
+    "demographic_parity": "statistical_parity",
+}
+OPPOSITE = ("specificity", "tnr", "true_negative_rate", "error", "errors", "error_rate")  # of these 1 minus the number
+SHORT = {"leaf_rows": "min_leaf_rows", "branch_nodes": "max_branch_nodes", "features": "max_features"}  # options
 OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
 DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?"
 NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>%))?", re.ASCII)
@@ -113,9 +135,11 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if not found:
         raise ChoiceError(
             f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}"
-            f"{_meant(text, encoded)}"
+            f"{_with_sign(text, encoded) or _meant(text, encoded)}"
         )
     name, args, op = found["name"], found["args"] or "", found["op"] or ""
+    if name not in CONSTRAINTS.names():
+        raise ChoiceError(_unknown(text, name, encoded))
     module = CONSTRAINTS.get(name)
     if module.SUBJECT in OF_CLASSES:
         expect_classes(encoded.task, f"the constraint {text!r}")
@@ -179,6 +203,54 @@ def _float(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def _with_sign(text: str, encoded: Encoded) -> str:
+    """Return the constraint of a text with another sign, such as > for >=, as the end of a sentence; "" for another."""
+    head, bracket, tail = text.rpartition("]")
+    sign = SIGN.search(tail)
+    name = re.match(r"\s*(\w+)", text)
+    if sign is None or name is None or name[1] not in CONSTRAINTS.names():
+        return ""
+    module, number = CONSTRAINTS.get(name[1]), tail[sign.end() :].strip()
+    meant = module.OPS[0] if set(sign[0]) == {"="} and module.OPS else MEANT_SIGNS.get(sign[0], "")
+    if not meant:
+        return ""
+    counts = GRAMMAR.fullmatch(module.SUMMARY.split(": ")[0])
+    if sign[0] in "<>" and number.isdecimal() and counts and counts["bound"] == "N":
+        number = str(int(number) + (1 if meant == ">=" else -1))
+    said = f"{head}{bracket}{tail[: sign.start()].rstrip()} {meant} {number}"
+    if GRAMMAR.fullmatch(said) is None:
+        return ""
+    return f"; use {meant}{f': {said.strip()!r}' if _reads(said, encoded) else f'; {example_text(name[1], encoded)}'}"
+
+
+def _reads(text: str, encoded: Encoded) -> bool:
+    """Whether a text is a constraint of this data."""
+    try:
+        parse(text, encoded)
+    except OdtcError:
+        return False
+    return True
+
+
+def _unknown(text: str, name: str, encoded: Encoded) -> str:
+    """Return the sentence on a text with a name of no kind, with the kind that is meant, or all there are."""
+    if name.casefold() in ("depth", "max_depth"):
+        return f"unknown constraint {name!r}: the depth of a tree is {option('depth')}; 'deepest' limits one column"
+    meant = MEANT.get(name.casefold(), "")
+    if meant not in CONSTRAINTS.names():
+        near = difflib.get_close_matches(name.casefold(), CONSTRAINTS.names(), n=1, cutoff=0.6)
+        if not near:
+            return f"unknown constraint {name!r}; known: {', '.join(CONSTRAINTS.names())}"
+        (meant,) = near
+    short = f", or {option(SHORT[meant])}" if meant in SHORT else ""
+    usable, said = TASKS.get(encoded.task).CLASSES or CONSTRAINTS.get(meant).SUBJECT not in OF_CLASSES, ""
+    if usable:
+        same = text.replace(name, meant, 1).strip()
+        kept = name.casefold() not in OPPOSITE and _reads(same, encoded)
+        said = f"; write {same!r}" if kept else f"; {example_text(meant, encoded)}"
+    return f"unknown constraint {name!r} (did you mean {meant!r}{short}?){said}"
 
 
 def _meant(text: str, encoded: Encoded) -> str:
