@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -238,8 +238,8 @@ def by_files(case: Case, path: Path) -> Outcome:
     return Outcome(claim, facts["objective"], facts["bound"], tree, done.stderr)
 
 
-def near(claimed: float | None, exact: Fraction, of: float = LAST_PLACES) -> bool:
-    return claimed is not None and abs(Fraction(claimed) - exact) <= Fraction(of) * abs(exact)
+def near(claimed: float | None, exact: Fraction) -> bool:
+    return claimed is not None and abs(Fraction(claimed) - exact) <= Fraction(LAST_PLACES) * abs(exact)
 
 
 def faults(case: Case, outcome: Outcome) -> list[str]:
@@ -248,7 +248,6 @@ def faults(case: Case, outcome: Outcome) -> list[str]:
         return []
     reference, found = Reference(case), []
     optimum = reference.optimum()
-    of = {"regression": 1e-15, "policy": 1e-13}.get(case.task, LAST_PLACES)
     if outcome.claim == "infeasible":
         found += ["infeasible, but there is a tree"] if optimum is not None else nearest_faults(reference, outcome.text)
         return found
@@ -256,13 +255,10 @@ def faults(case: Case, outcome: Outcome) -> list[str]:
         return []
     if optimum is None:
         return [f"a tree of objective {outcome.objective}, but none keeps the constraints"]
-    if case.task == "policy" and reference.forbids():
-        cost = optimum if outcome.tree is None else reference.objective(reference.routed(outcome.tree["root"]))
-        outcome = replace(outcome, objective=float(cost), bound=float(optimum))  # high costs are lowered
     if outcome.claim == "optimal":
         for name, value in (("objective", outcome.objective), ("bound", outcome.bound)):
-            found += [f"{name} {value!r}, right is {float(optimum)!r}"] if not near(value, optimum, of) else []
-    elif outcome.bound is not None and outcome.bound > optimum and not near(outcome.bound, optimum, of):
+            found += [f"{name} {value!r}, right is {float(optimum)!r}"] if not near(value, optimum) else []
+    elif outcome.bound is not None and outcome.bound > optimum and not near(outcome.bound, optimum):
         found.append(f"bound {outcome.bound!r} above the optimum {float(optimum)!r}")
     if outcome.tree is None:
         return found
@@ -270,7 +266,7 @@ def faults(case: Case, outcome: Outcome) -> list[str]:
     if not reference.keeps(tree, reference.constraints):
         found.append("the tree breaks a constraint")
     cost = reference.objective(tree)
-    if not near(outcome.objective, cost, of):
+    if not near(outcome.objective, cost):
         found.append(f"objective {outcome.objective!r}, but the tree costs {float(cost)!r}")
     if outcome.claim == "optimal" and cost - optimum > (
         LOGARITHM * sum(reference.weight) if case.task == "survival" else 0

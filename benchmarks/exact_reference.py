@@ -102,8 +102,9 @@ class Reference:
         read, how, task = self.case.reading, self.case.how, self.case.task
         if task == "policy":
             costs = [[Fraction(row[name]) for name in read["actions"]] for row in self.rows]
-            votes = [[weight * (max(row) - cost) for cost in row] for weight, row in zip(self.weight, costs)]
-            self.labels = list(read["actions"])
+            above = [[weight * (cost - min(row)) for cost in row] for weight, row in zip(self.weight, costs)]
+            most, self.labels = self._forbidding(above), list(read["actions"])
+            votes = [[min(most, max(row)) - min(most, cost) for cost in row] for row in above]
             return [[sum(row) - vote for vote in row] for row in votes]
         if task == "median":
             y = [Fraction(row["y"]) for row in self.rows]
@@ -142,11 +143,15 @@ class Reference:
         rate = events / sum(w * self.hazard(Fraction(self.rows[i]["t"])) for w, i in zip(weight, rows))
         return events - events * Fraction((Decimal(rate.numerator) / Decimal(rate.denominator)).ln())
 
-    def forbids(self) -> bool:
-        """Whether a policy has costs so high that odtc counts them as lower ones, which are as bad."""
-        above = [[loss - min(row) for loss in row] for row in self.losses]
-        single, most = min(sum(column) for column in zip(*above)), max(map(max, above))
-        return 10**6 * (single or min((loss for row in above for loss in row if loss), default=most)) < most
+    @staticmethod
+    def _forbidding(above: list[list[Fraction]]) -> Fraction:
+        """What a cost counts as at most above the least one of its row (docs/how-to/policy.md)."""
+        most = max(map(max, above))
+        single = min(sum(column) for column in zip(*above))
+        single = single or min((cost for row in above for cost in row if cost), default=most)
+        if most <= 10**6 * single:
+            return most
+        return next(power for at in range(-400, 400) if (power := Fraction(10) ** at) >= 4 * single)
 
     def hazard(self, time: Fraction) -> Fraction:
         """The Nelson-Aalen estimate of the hazard of all rows until a time."""

@@ -192,3 +192,18 @@ def test_medians_of_numbers_of_seventeen_digits_have_the_nearest_objective(seed)
     done = fit({"y": y}, target="y", task="median")
     absolute = lambda rows: min(sum(abs(exact[i] - exact[k]) for i in rows) for k in rows)  # noqa: E731
     assert done.proof.objective == done.proof.bound == least(absolute)
+
+
+@pytest.mark.parametrize("forbidding", [50.0, 1e9, 3e15])
+def test_three_actions_have_the_objective_of_the_documentation(forbidding):
+    """docs/how-to/policy.md: the votes that are lost, where a forbidding cost counts as a power of ten."""
+    costs = np.array([[1, 2.5, 7], [0, 3, 1], [4, 0.5, 9], [2, 2, 5], [6, 1, 0], [3, 8, 1], [1, 1, 2], [0.25, 5, 3]])
+    costs[2, 2] = costs[5, 0] = forbidding
+    above = [[Fraction(cost) - Fraction(min(row)) for cost in row] for row in costs.tolist()]
+    single = min(map(sum, zip(*above)))
+    if (most := max(map(max, above))) > 10**6 * single:
+        most = next(Fraction(10**power) for power in range(30) if 10**power >= 4 * single)
+    votes = [[min(most, max(row)) - min(most, cost) for cost in row] for row in above]
+    lost = lambda rows: min(sum(sum(votes[i]) - votes[i][k] for i in rows) for k in range(3))  # noqa: E731
+    done = fit({name: column for name, column in zip("uvw", costs.T)}, task="policy", actions=("u", "v", "w"))
+    assert done.proof.objective == done.proof.bound == least(lost)
