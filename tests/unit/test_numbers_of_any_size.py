@@ -205,5 +205,5 @@ def test_three_actions_have_the_objective_of_the_documentation(forbidding):
         most = next(Fraction(10**power) for power in range(30) if 10**power >= 4 * single)
     votes = [[min(most, max(row)) - min(most, cost) for cost in row] for row in above]
     lost = lambda rows: min(sum(sum(votes[i]) - votes[i][k] for i in rows) for k in range(3))  # noqa: E731
-    done = fit({name: column for name, column in zip("uvw", costs.T)}, task="policy", actions=("u", "v", "w"))
+    done = fit(dict(zip("uvw", costs.T)), task="policy", actions=("u", "v", "w"))
     assert done.proof.objective == done.proof.bound == least(lost)

@@ -8,14 +8,14 @@ that may be the best are counted again. Trees of two levels are found by interva
 
 import numpy as np
 
-from odtc.algorithms.moments import laws, medians_numpy
+from odtc.algorithms.moments import medians_numpy
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians
-from odtc.algorithms.moments.search import NO_LIMITS, Known, MomentSearch
+from odtc.algorithms.moments.search import NO_LIMITS, Known, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.weighted_quantiles import ROUNDING, weighted_median
 
 
-class CarefulSearch(MomentSearch):
+class CarefulSearch(SearchByIntervals):
     """The search on some rows, whose numbers are held in two parts.
 
     Parameters
@@ -27,31 +27,16 @@ class CarefulSearch(MomentSearch):
         As of MomentSearch.
     """
 
-    _by_sums = False
-
     def __init__(self, rank, costs: ExactCosts, count, price=0.0, least=1, check=lambda: None, limits=NO_LIMITS):
         self.costs, self.n_rows = costs, len(rank)
         self.high, self.low = costs.means()
         self.weight = costs.moments[0]
-        moments = np.stack([self.weight, 0 * self.weight, 0 * self.weight, count])
-        super().__init__(rank, moments, laws.SQUARE, price, least, check, limits=limits)
+        super().__init__(rank, self.weight, count, price, least, check, limits=limits)
         self.near = 0.0
         self.relative = ROUND * 16 * (len(rank) + 16) + 8 * ROUNDING
 
     def _of_any_rows(self, rank, moments, limits) -> "CarefulSearch":
         return CarefulSearch(rank, self.costs, moments[3], self.price, 1, self.check, limits)
-
-    def _by_leaves(self, most: int) -> float:
-        return 0.0
-
-    def _all_at_once(self, rows: np.ndarray) -> bool:
-        return False
-
-    def _pairs(self, n_rows: int) -> float:
-        return np.inf  # two levels are found by intervals
-
-    def _by_columns(self, place: Place) -> bool:
-        return False
 
     def _apart(self, rows: np.ndarray) -> np.ndarray:
         """Return float64 (rows,): the numbers less their median."""
@@ -121,6 +106,3 @@ class CarefulSearch(MomentSearch):
                 if cost < found.upper:
                     found = Known(cost, cost, (column, cut, None, None))
         return found
-
-    def depth_two(self, rows: np.ndarray, place: Place):
-        raise NotImplementedError("two levels are found by intervals")

@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.moments import laws, medians_numpy
-from odtc.algorithms.moments.search import NO_LIMITS, MomentSearch
+from odtc.algorithms.moments import medians_numpy
+from odtc.algorithms.moments.search import NO_LIMITS, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
 from odtc.base import compile_apart
@@ -132,7 +132,7 @@ def compile_now() -> None:
     MedianSearch(rank, np.stack([numbers, numbers**0, numbers**0])).solve(1)
 
 
-class MedianSearch(MomentSearch):
+class MedianSearch(SearchByIntervals):
     """The search on some rows, whose numbers do not fall from one row to the next.
 
     Parameters
@@ -143,28 +143,13 @@ class MedianSearch(MomentSearch):
         As of MomentSearch.
     """
 
-    _by_sums = False
-
     def __init__(self, rank, numbers, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
         self.y, self.weight, self.count = np.ascontiguousarray(numbers, float)
-        moments = np.stack([self.weight, 0 * self.weight, 0 * self.weight, self.count])
-        super().__init__(rank, moments, laws.SQUARE, price, least, check, told or (lambda *_: None), limits)
+        super().__init__(rank, self.weight, self.count, price, least, check, told or (lambda *_: None), limits)
 
     def _of_any_rows(self, rank, moments, limits) -> "MedianSearch":
         numbers = np.stack([self.y, self.weight, self.count])
         return MedianSearch(rank, numbers, self.price, 1, self.check, limits=limits)
-
-    def _by_leaves(self, most: int) -> float:
-        return 0.0
-
-    def _all_at_once(self, rows: np.ndarray) -> bool:
-        return False
-
-    def _pairs(self, n_rows: int) -> float:
-        return np.inf  # two levels are found by intervals
-
-    def _by_columns(self, place: Place) -> bool:
-        return False
 
     def _gain(self, rows: np.ndarray) -> float:
         y, weight = self.y[rows], self.weight[rows]
@@ -189,6 +174,3 @@ class MedianSearch(MomentSearch):
             for at in np.flatnonzero(-gains <= reach).tolist():
                 found.append((int(columns[first + line[at]]), int(ranks[at]), -float(gains[at])))
         return found
-
-    def depth_two(self, rows: np.ndarray, place: Place):
-        raise NotImplementedError("two levels are found by intervals")

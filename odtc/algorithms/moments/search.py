@@ -623,3 +623,24 @@ class MomentSearch:
         self._better(entry.upper, entry.tree)
         self.root.lower = max(self.root.lower, min(lower, self.root.upper))
         self.told(self.bound, self.cost)
+
+
+class SearchByIntervals(MomentSearch):
+    """The search for trees whose leaves cost no function of sums: two levels are found by intervals of cuts, too."""
+
+    _by_sums = False
+
+    def __init__(self, rank: np.ndarray, weight: np.ndarray, count: np.ndarray, *terms, **more):
+        super().__init__(rank, np.stack([weight, 0 * weight, 0 * weight, count]), laws.SQUARE, *terms, **more)
+
+    def _by_leaves(self, most: int) -> float:
+        return 0.0
+
+    def _all_at_once(self, rows: np.ndarray) -> bool:
+        return False
+
+    def _pairs(self, n_rows: int) -> float:
+        return np.inf
+
+    def _by_columns(self, place: Place) -> bool:
+        return False
