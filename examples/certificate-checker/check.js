@@ -24,13 +24,13 @@ function check(facts, data) {
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = constrained ? null : whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
   expect(facts.classes.length === K && facts.classes.every((name, k) => data.classKey(name) === data.classes[k]), "its classes, or their order, are not those of the data");
-  expect(facts.loss.length === K && facts.loss.every((line, k) => line.length === K && line.every((v, c) => whole(v, "a loss") >= 0 && (k !== c || v === 0))), "its losses are no square table with zeros where the label is correct");
+  expect(facts.loss.length === K && facts.loss.every((line, k) => line.length === K && line.every((v, c) => whole(v, "a loss") >= 0 && (k !== c || v === 0))), "its losses are not a square table with zeros where the label is correct");
   expect(K === 1 || facts.loss.some((line) => line.some((v) => v > 0)), "its losses are all 0");
   const unit = (scale - price) / W, near = (found, told) => Math.abs(found - told) <= 1e-9 * told;
   expect(!data.price || facts.loss.every((line, k) => line.every((v, c) => near(v / unit, data.price(k, c)))), "its losses are not those of its task");
   const weight = data.weight.map((w) => {
     const value = w * W, near = Math.round(value);
-    expect(w >= 0 && Math.abs(value - near) <= 1e-6 && (near > 0 || w === 0), "the weights of the data are no whole numbers at its scale");
+    expect(w >= 0 && Math.abs(value - near) <= 1e-6 && (near > 0 || w === 0), "the weights of the data are not whole numbers at its scale");
     return near;
   });
   const loss = data.y.map((k, i) => facts.loss[k].map((v) => weight[i] * v));
@@ -430,7 +430,7 @@ function termsOf(facts, data) {
     ...read("categorical", "a category"), ...read("numeric", "numbers"),
     ...((facts.data.ignore || []).length ? [`not read are ${facts.data.ignore.map((name) => name || "column 1 (no name)").join(", ")}`] : []),
     ...(facts.data.decimal ? [`numbers are as people write them, with '${facts.data.decimal}' before decimals`] : []),
-    ...((facts.data.missing_mark || []).length ? [`missing is also what is written ${facts.data.missing_mark.join(", ")}`] : []),
+    ...((facts.data.missing_mark || []).length ? [`also missing: ${facts.data.missing_mark.join(", ")}`] : []),
     ...(data.auxiliary.length ? [`no split uses ${data.auxiliary.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
     ...(data.missing === "separate" ? ["missing cells are tested for"] : []),

@@ -5,10 +5,10 @@ const { expect } = require("./values.js");
 function leftOf(test, data) {
   // For each row whether it goes left; a missing cell does so only where that is asked.
   const feature = data.features.find((f) => f.name === test.feature);
-  expect(feature, `the certificate splits on the column ${test.feature}, which is no column of the data`);
+  expect(feature, `the certificate splits on the column ${test.feature}, which is not a column of the data`);
   if (test.kind === "missing") return feature.cells.map((v) => Number.isNaN(v));
   if (test.kind === "threshold") {
-    expect(Number.isFinite(test.threshold), "a threshold is no finite number");
+    expect(Number.isFinite(test.threshold), "a threshold is not a finite number");
     return feature.cells.map((v) => v <= test.threshold);
   }
   expect(test.kind === "subset" && Array.isArray(test.values), "a split is of no known kind");
@@ -54,7 +54,7 @@ function rankColumns(columns, data) {
     if (column.kind === "nested") return nested(column);
     if (column.kind !== "threshold") { tests += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
     const feature = data.features.find((f) => f.name === column.feature);
-    expect(feature, `the certificate splits on the column ${column.feature}, which is no column of the data`);
+    expect(feature, `the certificate splits on the column ${column.feature}, which is not a column of the data`);
     let cuts = column.thresholds;
     if (cuts == null) {
       cuts = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b).slice(0, -1);

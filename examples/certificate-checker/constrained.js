@@ -50,7 +50,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
 
   function parsed(text) {
     const found = /^([A-Za-z0-9_]+)(?:\[([^]*)\])?(?: (<=|>=) (\S+))?$/.exec(text);
-    expect(found, `it states ${text}, which is no constraint NAME OP NUMBER`);
+    expect(found, `it states ${text}, which is not a constraint NAME OP NUMBER`);
     const [, name, args, op = "", bound] = found;
     return { name, op, text, args: args ? fields(args) : [], bound: fraction(bound === undefined ? "0" : bound) };
   }
@@ -65,7 +65,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const columns = new Map([...data.features, ...data.auxiliaryFeatures].map((feature) => [feature.name, feature]));
     const names = data.features.map((feature) => feature.name);
     const one = (given) => { expect(given.args.length === 1, `it states ${given.text}, which names one class`); return given.args[0]; };
-    const classOf = (name) => { const k = data.classes.indexOf(name); expect(k >= 0, `it states a constraint on the class ${name}, which the data has not`); return k; };
+    const classOf = (name) => { const k = data.classes.indexOf(name); expect(k >= 0, `it states a constraint on the class ${name}, which the data does not have`); return k; };
     const bare = (given) => expect(!given.args.length, `it states ${given.text}, which takes no arguments`);
     const count = (given) => { expect(given.bound.q === 1n && given.bound.p >= 0n, `it states ${given.text}, which counts no whole number`); return Number(given.bound.p); };
     const inside = (k) => data.y.map((c) => c === k);
@@ -100,7 +100,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
         const chosen = cells.map((v) => !Number.isNaN(v) && wanted.includes(shown(v)));
         return [chosen, chosen.map((c, j) => !c && !Number.isNaN(cells[j])), lacking(cells)];
       }
-      return refuse(`it states groups by ${text}, which is no column of the data`);
+      return refuse(`it states groups by ${text}, which is not a column of the data`);
     };
     const gaps = (...among) => (given) => {
       const [text, positive] = keyed(given, "group", "positive"), k = classOf(positive), of = inside(k), parts = groups(text);
@@ -116,11 +116,11 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const least = (k, number) => data.classes.map((_, c) => (c === k ? number : -Infinity));
     const place = (change) => (given) => {
       const named = [...new Set(given.args)];
-      expect(named.length && named.every((name) => names.includes(name)), `it states ${given.text}, which names what is no column of the data`);
+      expect(named.length && named.every((name) => names.includes(name)), `it states ${given.text}, which does not name a column of the data`);
       change(given, named);
     };
     const spans = (of, first, last) => { for (const name of of) { const [a, b] = places.span.get(name) || [0, Infinity]; places.span.set(name, [Math.max(a, first), Math.min(b, last)]); } };
-    const level = (given) => { expect(given.args.length === 1 && given.bound.q === 1n && given.bound.p >= 0n, `it states ${given.text}, which is no depth of one column`); return Number(given.bound.p); };
+    const level = (given) => { expect(given.args.length === 1 && given.bound.q === 1n && given.bound.p >= 0n, `it states ${given.text}, which is not a depth of one column`); return Number(given.bound.p); };
     const several = (given, named) => { expect(named.length > 1, `it states ${given.text}, which names two columns or more`); return new Set(named); };
     const smaller = (a, b) => (a === null ? b : Math.min(a, b));
     const kinds = {
@@ -176,8 +176,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       "shallowest>=": place((given, named) => spans(named, level(given), Infinity)),
       "monotone": (given) => {
         const [key, ...rest] = (given.args[1] || "").split("=");
-        expect(given.args.length === 2 && key.trim() === "positive", `it states ${given.text}, which is no monotone[COLUMN,positive=CLASS]`);
-        expect(names.includes(given.args[0]), `it states ${given.text}, which names what is no column of the data`);
+        expect(given.args.length === 2 && key.trim() === "positive", `it states ${given.text}, which is not monotone[COLUMN,positive=CLASS]`);
+        expect(names.includes(given.args[0]), `it states ${given.text}, which does not name a column of the data`);
         orders.push({ column: given.args[0], klass: classOf(rest.join("=").trim()) });
       },
     };
@@ -513,7 +513,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
           cases.push({ root, columns, multipliers, set, s });
           continue;
         }
-        expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, which are no trees over nested splits of one column`);
+        expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, which are not trees over nested splits of one column`);
         if (settled[s]) continue;
         none(oneColumn.holdsOne(problem, walked[s], D, multipliers, weigh(problem, D, multipliers).limit(claim), claim, expect), columns);
         settled[s] = true;

@@ -18,14 +18,14 @@ function scaled(value, scale) {
 }
 
 function wholeOf(number, what) {
-  expect(number.below === 1n, `${what} of the data are no whole numbers at the scale of the certificate`);
+  expect(number.below === 1n, `${what} of the data are not whole numbers at the scale of the certificate`);
   return number.above;
 }
 
 function weightsOf(data, scale) {
-  expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of weights is no whole number above 0");
+  expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of weights is not a whole number above 0");
   const found = data.weight.map((w) => wholeOf(scaled(w, BigInt(scale)), "the weights"));
-  expect(found.every((w) => w > 0n), "the weights of the data are no whole numbers at the scale of the certificate");
+  expect(found.every((w) => w > 0n), "the weights of the data are not whole numbers at the scale of the certificate");
   return found;
 }
 
@@ -37,7 +37,7 @@ const sum = (rows, line) => rows.reduce((total, i) => total + line[i], 0n);
 function squares(facts, data) {
   const binary = "number_bits" in facts, scale = binary ? 2 ** facts.number_bits : facts.number_scale;
   if (binary) expect(Number.isSafeInteger(facts.number_bits) && facts.number_bits >= 0 && facts.number_bits <= MOST_BITS && !("number_scale" in facts), "its numbers are counted in no power of two");
-  else expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of numbers is no whole number above 0");
+  else expect(Number.isSafeInteger(scale) && scale > 0 && scale < LARGEST, "its scale of numbers is not a whole number above 0");
   const w = weightsOf(data, facts.weight_scale), numbers = data.numbers.map((v) => scaled(v, BigInt(scale)));
   const y = numbers.map((v) => (binary ? v.floor(1n) : wholeOf(v, "the numbers")));
   const rounded = numbers.some((v) => v.below !== 1n), all = new Fraction(sum(y.map((_, i) => i), w));
@@ -98,7 +98,7 @@ function likelihood(facts, data) {
   }
   const cost = (events, hazard) => {
     if (!events) return ZERO;
-    expect(hazard > 0n, "the hazard of a leaf with an event is too small to be told from 0");
+    expect(hazard > 0n, "the hazard of a leaf with an event is too small to differ from 0");
     const log = logarithm(events << bits, hazard);
     return new Fraction(events * (log.below - log.above), log.below);
   };

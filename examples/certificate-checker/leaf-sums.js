@@ -36,7 +36,7 @@ function treeCost(facts, data, measure, price, limit) {
   let [low, high, leaves] = [ZERO, ZERO, 0];
   const walk = (node, rows, levelsLeft) => {
     if (!("split" in node)) {
-      expect(data.classes.includes(node.label) && !node.curve, "a leaf of the tree tells a label or a curve that no check is of");
+      expect(data.classes.includes(node.label) && !node.curve, "a leaf of the tree states a label or a curve that cannot be checked");
       const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
       const told = [...node.counts, ...node.rows, ...node.sums], [found, off] = [held, most].map((line) => [line[1], line[0], ...line]);
       expect(told.length === found.length && told.every((v, k) => near(v, found[k], off[k])), "a leaf of the tree tells other sums than its rows have");

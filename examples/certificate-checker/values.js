@@ -8,7 +8,7 @@ const EXACT = 2 ** 53;
 const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 const PADDED = /^[+-]?0[0-9]/; // a code such as 00123, which is not the number 123
 
-const whole = (value, what) => { expect(Number.isSafeInteger(value) && value >= 0, `${what} is no whole number`); return value; };
+const whole = (value, what) => { expect(Number.isSafeInteger(value) && value >= 0, `${what} is not a whole number`); return value; };
 // Whether two JSON values say the same; keys of objects have no order.
 const alike = (a, b) => a === b || (a && b && typeof a === "object" && typeof b === "object" && Array.isArray(a) === Array.isArray(b) &&
   Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((key) => key in b && alike(a[key], b[key])));

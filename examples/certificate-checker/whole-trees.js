@@ -34,7 +34,7 @@ function expectKept({ tests, together, words }, root) {
 // What no tree costs less than; `some` is {measure, price, ranks, off}, and `at`, `shares`, `ofSides` tell limits on leaves.
 function least(limits, some, columns, depth, limit, leaves) {
   if (limits.tests !== null) return setsOfTests(limits.tests, some, depth, limit, leaves);
-  expect(columns.every((column) => "feature" in column), "a column of it holds splits of several columns of the data, which `together` tells apart");
+  expect(columns.every((column) => "feature" in column), "a column of it holds splits of several columns of the data, which `together` distinguishes");
   expect(depth <= LEVELS && !limit.leaves, `it is of \`together\` and of more than ${LEVELS} levels, or of a number of leaves`);
   expect(new Set(limits.together.flat()).size <= MOST_NEEDED, `it is of \`together\` of more than ${MOST_NEEDED} columns`);
   return allOrNone(limits.together, some, columns.map(({ feature }) => feature), depth, limit);

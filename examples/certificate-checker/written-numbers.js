@@ -6,7 +6,7 @@ const CODES = "USD EUR GBP CHF JPY CNY AUD CAD NZD SEK NOK DKK ISK PLN CZK HUF R
 const BESIDE = `(?:\\p{Sc}|%|‰|${CODES.split(" ").join("|")}|kr\\.?|zł|Kč|Ft|Fr\\.)`;
 
 function plainBy(decimal) {
-  // The function that makes "1234.50" of "1.234,50 €", and of what is no number "".
+  // The function that makes "1234.50" of "1.234,50 €", and of texts that are not numbers "".
   const grouped = MARKS.filter((m) => m !== decimal).map((m) => `\\d{1,3}(?:[${m}]\\d{3})+`).join("|");
   const sign = "([-+\u2212])?", gap = `[${BLANKS}]?`;
   const digits = `(?:(${grouped}|\\d+)(?:[${decimal}](\\d*))?|[${decimal}](\\d+))`;

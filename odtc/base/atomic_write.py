@@ -82,7 +82,7 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
     settle(path)
     if not path.parent.is_dir():
         raise OutputError(
-            f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "
+            f"cannot write {str(path)!r}: {'it is not a folder' if path.parent.exists() else 'there is no folder'} "
             f"{str(path.parent)!r}; make it, or choose another place with -o"
         )
     if path.is_dir():
@@ -102,7 +102,7 @@ def require_beside(path: str | PathLike[str]) -> None:
     _expect_no_dash(path)
     if not path.name or path.is_char_device() or path.is_block_device() or system.is_among_devices(path):
         told = "it is a device" if path.name else "it has no name"
-        raise OutputError(f"cannot write files beside {str(path)!r}: {told}; name a file with -o")
+        raise OutputError(f"cannot write files next to {str(path)!r}: {told}; name a file with -o")
 
 
 def _expect_no_dash(path: Path) -> None:

@@ -99,8 +99,8 @@ class Contract:
             return f"is not complete: it lacks {', '.join(_told(hook, near) for hook in missing)}"
         for name, hook in near.items():
             return (
-                f"defines {name!r}, which odtc does not ask for; did you mean {hook.name!r}? "
-                f"(else begin its name with an underscore)"
+                f"defines {name!r}, which odtc does not use; did you mean {hook.name!r}? (else begin its name with an "
+                "underscore)"
             )
         if self.one_of and not set(self.one_of) & set(self.abilities(module)):
             ways = [", ".join(hook.words for hook in self.required(ability)) for ability in self.one_of]
@@ -150,7 +150,7 @@ class Member:
     def __getattr__(self, word: str) -> Any:
         hook = self._hooks.get(word)
         if hook is None:
-            raise AttributeError(f"{word!r} is no name of the contract of a {self._registry.kind} ({self.name!r})")
+            raise AttributeError(f"{word!r} is not a name of the contract of a {self._registry.kind} ({self.name!r})")
         value = getattr(self.module, word, MISSING)
         if value is not MISSING:
             return value

@@ -57,8 +57,7 @@ def read_object(path: str | PathLike[str], what: str, error: type[Exception], na
         ) from None
     except UnicodeDecodeError as problem:
         raise error(
-            f"expected a {what} in JSON in {str(path)!r}, got bytes that are no text in UTF-8 (byte "
-            f"{problem.start + 1})"
+            f"expected a {what} in JSON in {str(path)!r}, got bytes that are not UTF-8 text (byte {problem.start + 1})"
         ) from None
     try:
         facts = json.loads(text)

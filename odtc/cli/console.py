@@ -434,7 +434,7 @@ def priced(done, time_limit: float | None) -> list:
 
     proof = done.proof.to_json()
     if proof["termination"] != "optimal":
-        say("note: no price is told beside a tree that is not proved")
+        say("note: no prices, because the tree is not proved optimal")
         return []
     try:
         found = prices(done.problem, done.decoded.heap, proof["objective"], time_limit)

@@ -46,6 +46,6 @@ def show_pool(pool, number: int | None) -> str | None:
     lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
         lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
-    lines += ["", "feature: trees that ask it"]
+    lines += ["", "feature: trees that split on it"]
     lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
     return "\n".join(lines) + "\n"

@@ -31,7 +31,7 @@ class WordsNeeded(OdtcError):
     """A column is held as numbers, but has a cell that is none, or one beyond 2^53."""
 
     def __init__(self, name: str):
-        super().__init__(f"expected numbers that doubles tell apart in column {name!r}")
+        super().__init__(f"expected numbers that differ as doubles in column {name!r}")
         self.name = name
 
 
@@ -116,7 +116,7 @@ class Column:
         numbers in several currencies."""
         if len(self.beside) > 1:
             raise DataError(
-                f"expected one currency or sign beside the numbers in column {self.name!r} of {self.place}, got "
+                f"expected one currency or unit in column {self.name!r} of {self.place}, got "
                 f"{' and '.join(map(repr, sorted(self.beside)))}; write them in one, or leave the column out"
             )
         if self.values is not None:

@@ -247,7 +247,7 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
         exact = cell if isinstance(cell, int) else _whole(cell)
         if abs(value) >= EXACT and exact is not None and first.setdefault(value, exact) != exact:
             raise DataError(
-                f"expected numbers that a double tells apart in {where}, got {first[value]} and, in row {row + 1}, "
+                f"expected numbers that differ as doubles in {where}, got {first[value]} and, in row {row + 1}, "
                 f"{exact}, beyond 2^53 = 9007199254740992; {advice}"
             )
 

@@ -154,7 +154,7 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
             deadline.check()
         if len(line) != len(lines[0]):
             raise ChoiceError(
-                f"expected {len(lines[0])} cells in each line of {where}, got {len(line)} in that of {classes[k]!r}"
+                f"expected {len(lines[0])} cells in each line of {where}, got {len(line)} in the line of {classes[k]!r}"
             )
         matrix[k] = _prices(line[1:], k, predicted, classes, where)
     return _checked(matrix, classes)

@@ -424,7 +424,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
     scheme, by_column, radius, merge = how
     if not len(kept):
         raise DataError(
-            f"expected a split that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
+            f"expected a split that separates two rows of {dataset.name!r}, got none from the encoding {scheme!r}: "
             "every feature column is constant; give another file or encoding"
         )
     if not merge:

@@ -231,7 +231,7 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
         whole = read_as(data, replace(reading, missing="separate"))
         text = (
             f"the target {whole.target!r} has {problem.numbers:,} different numbers in {problem.rows:,} rows, which "
-            f"are no classes; predict the number ({option('task', 'regression')}), as here, name another column with "
+            f"are not classes; predict the number ({option('task', 'regression')}), as here, name another column with "
             f"{option('target')}, or make classes of it"
         )
         return whole, reading, [Note(whole.target, "numbers as classes", text)]

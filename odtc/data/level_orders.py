@@ -93,8 +93,8 @@ def _levels(text: str, whole: str) -> tuple[str, ...]:
     levels = tuple(cell.strip() for cell in cells)
     if len(levels) < 2 or len(set(levels)) < len(levels) or not all(levels):
         raise ChoiceError(
-            f"expected {option('ordered')} COLUMN=LOW<MIDDLE<HIGH, two different levels or more, got {whole!r}; a "
-            "level that holds < stands in double quotes"
+            f"expected {option('ordered')} COLUMN=LOW<MIDDLE<HIGH, two different levels or more, got {whole!r}; put a "
+            "level that contains < in double quotes"
         )
     return levels
 

@@ -71,8 +71,8 @@ class LinearTerms:
             raise ChoiceError(
                 f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their rows "
                 f"({option('missing', 'drop')}) or the columns ({option('auxiliary', missed)}), or take "
-                f"{option('model', 'dpflow')} with {option('encoding', 'oblique')}, which asks such columns by "
-                f"themselves, or {option('model', 'oblique_search')}, whose hyperplanes send rows without a number "
+                f"{option('model', 'dpflow')} with {option('encoding', 'oblique')}, which splits on such columns "
+                f"separately, or {option('model', 'oblique_search')}, whose hyperplanes send rows without a number "
                 "right"
             )
         raw = np.array(columns).T if columns else np.zeros((len(values), 0))

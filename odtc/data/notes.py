@@ -32,11 +32,11 @@ FEW = 3  # rows of a class from which on there is no remark on it
 OF_WORDS = {
     "identifier": "holds a level of its own for nearly each row, and no rule learned from it holds for new rows; leave "
     "it out",
-    "date": "looks like dates, times or durations, and each is a category of its own; turn it into numbers (a year, a "
+    "date": "looks like dates, times or durations, and each is a separate category; turn it into numbers (a year, a "
     "month, days since a day), or leave it out",
-    "number": "looks like numbers with a unit, a sign or words among them, and each is a category of its own; write "
+    "number": "looks like numbers with a unit, a sign or words among them, and each is a separate category; write "
     "plain numbers",
-    "levels": "has so many levels that few rows speak for each; put them into groups, or leave it out",
+    "levels": "has so many levels that there are few rows for each; group the levels, or leave it out",
 }
 OF_NUMBERS = {
     "identifier": "holds whole numbers that differ in nearly each row, as identifiers do, and no rule learned from one "
@@ -44,7 +44,7 @@ OF_NUMBERS = {
     "missing mark": "holds a number of nines far from all its others, as marks of missing cells are; replace it by NaN "
     "if it is one",
 }
-LEAK = "alone determines the class; leave it out if it is known only after the class"
+LEAK = "determines the class by itself; leave it out if it is known only after the class"
 MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 999, …
 MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
@@ -169,7 +169,7 @@ def notes_on_classes(dataset: Dataset) -> list[Note]:
     name = dataset.classes[int(np.bincount(dataset.y, minlength=2).argmin())]
     text = (
         f"class {name!r} has less than {100 * IMBALANCE:g} % of the rows, so that a tree is correct on nearly all "
-        f'without it; class_weight="balanced" or constraints="recall[{name}] >= 0.8" asks for it'
+        f'without it; class_weight="balanced" or constraints="recall[{name}] >= 0.8" requires it'
     )
     return [*leaks, replace(rare[0], text=text)]
 
@@ -244,14 +244,14 @@ def _counts(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 feature.name,
                 "counts",
-                f"column {feature.name!r} has the name and the numbers of counts; if each row stands for so many, "
+                f"column {feature.name!r} has the name and the numbers of counts; if each row represents that many, "
                 f"{option('weights', feature.name)} counts them",
             )
     if dataset.target.lower() == "freq":
         yield Note(
             dataset.target,
             "counts",
-            f"the target {dataset.target!r} has the name of counts; if each row stands for so many, "
+            f"the target {dataset.target!r} has the name of counts; if each row represents that many, "
             f"{option('weights', dataset.target)} counts them, and {option('target')} names the column to predict",
         )
 
@@ -267,8 +267,8 @@ def _times(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 dataset.target,
                 "survival",
-                f"the target {dataset.target!r} has the name of an event, and {feature.name!r} that of a time; if "
-                f"rows were observed so long, {option('task', 'survival')} {option('time', time)} "
+                f"the target {dataset.target!r} has the name of an event, and {feature.name!r} the name of a time; if "
+                f"it is the time of observation, {option('task', 'survival')} {option('time', time)} "
                 f"{option('event', event)} predicts their risk, and as a feature the time is known only after the "
                 "event",
             )
@@ -289,14 +289,14 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 feature.name,
                 "date",
-                f"column {feature.name!r} looks like times ({shown}), and each time is a category of its own; turn it "
+                f"column {feature.name!r} looks like times ({shown}), and each time is a separate category; turn it "
                 f"into a number of hours or minutes, or leave it out with {option('ignore')}",
             )
         elif _most(others, DURATION.fullmatch):
             yield Note(
                 feature.name,
                 "date",
-                f"column {feature.name!r} looks like durations ({shown}), and each is a category of its own; turn it "
+                f"column {feature.name!r} looks like durations ({shown}), and each is a separate category; turn it "
                 f"into a number of days or seconds, or leave it out with {option('ignore')}",
             )
         elif _are_measures(others) and not are_numbers(others, feature.decimal):
@@ -306,7 +306,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 feature.name,
                 "number",
                 f"column {feature.name!r} looks like numbers with a decimal comma, a unit, a currency or marks of "
-                f"thousands ({example!r}), and each is a category of its own; {advice}",
+                f"thousands ({example!r}), and each is a separate category; {advice}",
                 of_many="look like numbers with a decimal comma, a unit, a currency or marks of thousands, and each "
                 f"number is a category of its own; {of_many}",
             )
@@ -317,8 +317,8 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 feature.name,
                 "number",
-                f"column {feature.name!r} would be numbers but for {', '.join(map(repr, marks[:3]))}, so that each "
-                f"number is a category of its own; {_marked(marks, feature.name)} takes {_them(marks)} for missing",
+                f"column {feature.name!r} would be numeric except for {', '.join(map(repr, marks[:3]))}, so each "
+                f"number is a separate category; {_marked(marks, feature.name)} takes {_them(marks)} for missing",
             )
             continue
         elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
@@ -327,26 +327,25 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 feature.name,
                 "number",
-                f"column {feature.name!r} would be numbers but for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
-                "so that each number is a category of its own; write numbers there, or "
-                f"{_marked(words, feature.name)} takes {_them(words)} for missing",
+                f"column {feature.name!r} would be numeric except for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
+                f"so each number is a separate category; write numbers there, or {_marked(words, feature.name)} takes "
+                f"{_them(words)} for missing",
             )
             continue
         elif _left_numbers(dataset, feature):
             yield Note(
                 feature.name,
                 "number",
-                f"column {feature.name!r} has only numbers in the rows that are kept, and each is a category of its "
-                "own; if a row that is left out has a word there, as a line of totals or of units, remove it from the "
-                "file",
+                f"column {feature.name!r} has only numbers in the rows that are kept, and each is a separate category; "
+                "if a row that is left out has a word there, as a line of totals or of units, remove it from the file",
             )
             continue
         elif dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows:
             yield Note(
                 feature.name,
                 "levels",
-                f"column {feature.name!r} has {len(levels):,} levels in {dataset.n_rows:,} rows, so that few rows "
-                f"speak for each; put them into groups, or leave it out with {option('ignore')}",
+                f"column {feature.name!r} has {len(levels):,} levels in {dataset.n_rows:,} rows, so there are few rows "
+                f"for each; group the levels, or leave it out with {option('ignore')}",
             )
         if marks:
             also = " beside cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
@@ -386,10 +385,10 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             feature.name,
             "scale",
-            f"column {feature.name!r} has levels in an order{beside}, and each is a category of its own; splits divide "
+            f"column {feature.name!r} has levels in an order{beside}, and each is a separate category; splits divide "
             f"it in two with {option('ordered', [told])}",
-            of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a category of "
-            f"its own; {option('ordered', ['COLUMN=…'])} lets splits divide them in two",
+            of_many=f"have the levels {told.removeprefix(f'{feature.name}=')} in this order, and each is a separate "
+            f"category; {option('ordered', ['COLUMN=…'])} lets splits divide them in two",
         )
 
 
@@ -398,10 +397,9 @@ def _of_other_manner(feature: Feature) -> Note:
     return Note(
         feature.name,
         "number",
-        f"column {feature.name!r} holds numbers, of which some are not written with {feature.decimal!r} before the "
-        f"decimals, as {option('decimal')} says, or stand beside words in rows that are left out, so that each is a "
-        "category of its own; write all numbers of the file in one manner, or leave the column out with "
-        f"{option('ignore')}",
+        f"column {feature.name!r} holds numbers, but some have another decimal sign than {feature.decimal!r} "
+        f"({option('decimal')}), or rows that are left out contain words, so each number is a separate category; write "
+        f"all numbers of the file in one manner, or leave the column out with {option('ignore')}",
     )
 
 
@@ -431,7 +429,8 @@ def _of_marks_among(words: list[str]) -> tuple[str, str]:
     told = f"read the file with {option('decimal', sign)}, and with {_marked(few)} if {listed} {means}"
     return (
         told,
-        f"read the file with {option('decimal', sign)}, and name what is no number with {option('missing_mark')}",
+        f"read the file with {option('decimal', sign)}, and name texts that are not numbers with "
+        f"{option('missing_mark')}",
     )
 
 
@@ -540,8 +539,8 @@ def _merged(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             name,
             "digits",
-            f"column {name!r} has numbers that a double does not tell apart ({cell} and {other}), so no split does; "
-            "subtract a number that they have in common, or round them",
+            f"column {name!r} has numbers that are equal as doubles ({cell} and {other}), so no split separates them; "
+            "subtract a number from all of them, or round them",
         )
 
 
@@ -629,7 +628,7 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             feature.name,
             "leak",
-            f"column {feature.name!r} alone determines the class {dataset.target!r}; if it is known only after the "
+            f"column {feature.name!r} determines the class {dataset.target!r} by itself; if it is known only after the "
             f"class, leave it out with {option('ignore')}",
         )
 
@@ -687,7 +686,7 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             "imbalance",
             f"class {name!r} has {count:,} of {dataset.n_rows:,} rows ({100 * count / dataset.n_rows:.2g} %), so that "
             f"a tree is correct on nearly all without it; {option('class_weight', 'balanced')} or "
-            f"{option('constraints', recall)} asks for it",
+            f"{option('constraints', recall)} requires it",
         )
     marks = [name for name in dataset.classes if name.lower() in MARKS]
     if marks:

@@ -199,7 +199,7 @@ def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tup
         many = "s" if len(numbers) > 1 else ""
         told = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
         have, are = ("have", "are") if many else ("has", "is")
-        found.append(("", "empty", f"column{many} {told} {have} neither a name nor a cell, and {are} left out"))
+        found.append(("", "empty", f"column{many} {told} {have} no name and no cells, and {are} left out"))
     return len(bad), found
 
 
@@ -374,7 +374,8 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
             signs = "commas, semicolons, tabs, | or white space"
             advice = f"add one, or separate the columns by {signs}, or name the sign ({option('separator')})"
         raise DataError(
-            f"expected at least one feature column beside the target {some(targets)} in {place}, got none; {advice}"
+            f"expected at least one feature column in addition to the target {some(targets)} in {place}, got none; "
+            f"{advice}"
         )
     return targets
 
@@ -759,7 +760,7 @@ def check_names(names, place: str) -> None:
             )
         if name.startswith("^") and name.endswith("$"):  # its functions on a series match this with the series' name
             raise DataError(
-                f"expected column names in {place} that are no patterns between ^ and $, got {name!r} for column "
+                f"expected column names in {place} that are not patterns between ^ and $, got {name!r} for column "
                 f"{number + 1}; rename it"
             )
 

@@ -198,7 +198,7 @@ class Oblique:
             place = _place(fact["feature"], features)
             level, feature = fact.get("level"), features[place]
             if level is None and feature.kind != NUMERIC:
-                raise ValueError(f"{feature.name!r} is no number, so it needs a level")
+                raise ValueError(f"{feature.name!r} is not a number, so it needs a level")
             if level is not None:
                 level = float(level) if feature.kind == NUMERIC else float(feature.levels.index(level))
             return Term(place, float(fact["weight"]), level)

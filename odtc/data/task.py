@@ -125,7 +125,7 @@ class Task(Protocol):
         float64 (rows, sums); of a task with MOMENTS. Raises TreeError for a task that cannot."""
         raise TreeError(
             f"expected a tree of another task to import, got one of {option('task', self.NAME)}, whose leaves keep no "
-            "answers of other trees; fit it anew"
+            "answers of other trees; fit it again"
         )
 
     def curve(self, sums: np.ndarray) -> tuple[tuple[float, float], ...]:
@@ -289,8 +289,7 @@ def lost_weights(weight: np.ndarray) -> str:
         return ""
     return (
         f"rounding loses {len(lost):,} of {len(some):,} weights, the least {lost.min():g}, beside the sum of all, "
-        f"{total:g}: trees that differ by them alone are taken for equal; give more alike weights if these rows are to "
-        "count"
+        f"{total:g}: trees that differ only by them count as equal; use weights of similar size if these rows matter"
     )
 
 

@@ -51,8 +51,8 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
         if not kept:
             together = "" if len(texts) == 1 else f" together with {'; '.join(texts)}"
             raise NoSolutionError(
-                f"proved: no tree without a branch node keeps {given}{together}, and there is no other, as the "
-                "depth is 0 or no split tells rows apart; relax it, or allow more depth or other columns"
+                f"proved: no tree without a branch node satisfies {given}{together}, and there is no other tree, "
+                "because the depth is 0 or no split separates rows; relax it, or allow more depth or other columns"
             )
         labels = kept
     return labels
@@ -80,7 +80,7 @@ def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None,
     answers = said.answer(one), found.answer(two)
     apart = "and there is no other tree" if only else "but the depth or a split allows other trees"
     return [
-        Check("only tree", only, f"a leaf alone, {apart}"),
+        Check("only tree", only, f"a single leaf, {apart}"),
         Check(
             "leaf counts", all(map(near, ("counts", "rows", "sums"))), f"the leaf holds weight {sum(one.counts):.10g}"
         ),

@@ -317,7 +317,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         if not price < 1:
             raise ValueError(
                 f"expected ccp_alpha times the weight of all rows below 1e16, got {self.ccp_alpha:g} times {weight:g}: "
-                "with such a penalty no error counts; divide sample_weight, or ask for a leaf alone by max_depth=0"
+                "with such a penalty no error counts; divide sample_weight, or use max_depth=0 for a single leaf"
             )
         return {**(self.params or {}), "lambda_": price}
 

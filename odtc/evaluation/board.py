@@ -68,8 +68,8 @@ def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None
         shared = shared_rows(training, test)
         if shared >= SAME_ROWS * test.n_rows:
             said.append(
-                f"{shared:,} of the {test.n_rows:,} test rows are equal to training rows: the test figures are no "
-                "estimate for new rows."
+                f"{shared:,} of the {test.n_rows:,} test rows are equal to training rows: the test figures are not "
+                "estimates for new rows."
             )
     return said
 

@@ -65,7 +65,10 @@ class Predicted:
         words = []
         if self.n_missing:
             went = "are left blank" if self.policy == "blank" else "follow the side of most training rows"
-            words.append(f"{self.n_missing:,} of {self.n_rows:,} rows lack a number that the tree asks for and {went}")
+            words.append(
+                f"{self.n_missing:,} of {self.n_rows:,} rows have no value in a numeric column that the tree uses, "
+                f"and {went}"
+            )
         if self.unknown:
             words.append(f"{self.unknown:,} cells of columns of numbers hold no number and count as missing")
         for name, rows in self.unseen.items():
@@ -198,7 +201,7 @@ def judge_file(given, data) -> dict:
     run = open_run(given)
     if run.fit is None or run.fit.dataset is None:
         raise ChoiceError(
-            f"--score of {option('task', run.tree.task)} needs the record of the run and its data file beside "
+            f"--score of {option('task', run.tree.task)} needs the record of the run and its data file next to "
             f"{str(given)!r}; fit the tree with {option('test')} FILE, or let `odtc import TREE --data FILE` judge its "
             "answers on a file"
         )

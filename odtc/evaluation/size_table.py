@@ -87,8 +87,8 @@ class SizeTable:
         if self.auto:
             lines.append(f"* {option('model', 'auto')}: {self.why}")
         lines.append(
-            "exact, but for ≤ (at most) and ~ (about); memory beside the data, to build and write; a solver takes "
-            "more; CPU s as a small model took on this machine just now"
+            "exact, except ≤ (at most) and ~ (about). Memory is in addition to the data, for building and writing; a "
+            "solver needs more. CPU seconds are estimated from a small model on this machine"
         )
         over = [name for name, counts in self.counts.items() if self._too_large(counts)]
         if over and self.free is not None:

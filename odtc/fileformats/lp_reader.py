@@ -201,7 +201,7 @@ class _Reader:
         begun = left - 1 - signed
         bad = begun != body[row[left]]
         if bad.any():
-            raise self._error(found, left[bad.argmax()] - 1, "expected no constant beside the columns of a row")
+            raise self._error(found, left[bad.argmax()] - 1, "expected no constant next to the columns of a row")
         self._refuse(
             found,
             (kinds == COLON) & ~mask(n, heads[labelled] + 1),

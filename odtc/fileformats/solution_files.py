@@ -174,7 +174,7 @@ def read_point(path: str | Path) -> RawPoint:
             expect_finite(point, path)
             return point
     raise SolutionError(
-        f"cannot tell which format {str(path)!r} is in; known: {', '.join(POINTS.names())}"
+        f"cannot detect the format of {str(path)!r}; known: {', '.join(POINTS.names())}"
         + (kind_by_name(path, ".sol", ".mst", ".start.sol") or "; is it a solution file?")
     )
 

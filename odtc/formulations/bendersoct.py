@@ -93,7 +93,7 @@ class Params:
     )
     cuts: str = parameter(
         "path",
-        "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds what it needs)",
+        "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds them as needed)",
         choices=("path", "none"),
     )
     literal: bool = parameter(False, "the printed master (8.1)-(8.7) and separation: w at every node, integer points")

@@ -199,13 +199,16 @@ def _gaps_note(problem: Problem, heap: HeapTree) -> str:
 
 def _alone() -> str:
     way = param("choice", TRAINING)
-    return f"this is the majority alone; {way} fits the training rows as closely as the depth lets it"
+    return f"this is only the most frequent class; {way} fits the training rows as closely as the depth allows"
 
 
 def _said(problem: Problem, choice: Choice) -> str:
     alone = _alone()
     if not choice.folds:
-        return "WARNING: there are too few rows to tell by held-out ones whether a tree beats the majority, so " + alone
+        return (
+            "WARNING: there are too few rows for held-out rows to show whether a tree is better than the most "
+            "frequent class, so " + alone
+        )
     cost = problem.encoded.cost
     unit = bool((cost == (cost != 0)).all())
     shown = lambda loss: _shown(loss, unit)
@@ -215,10 +218,13 @@ def _said(problem: Problem, choice: Choice) -> str:
         beside += f", a linear model without a tree {shown(choice.linear)}"
     folds = f"{choice.folds} folds" if choice.folds == ALL_FOLDS else f"{choice.folds} of {ALL_FOLDS} folds"
     if choice.over:
-        folds += ", time over: single columns alone" if choice.alone else ", time over"
+        folds += ", time limit reached: only single columns" if choice.alone else ", time over"
         folds += f" ({param('seconds', ...)})"
     if not choice.better:
-        return f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}; {folds}), so {alone}"
+        return (
+            "WARNING: no tree is surely better than the most frequent class on held-out rows "
+            f"({measure}: {beside}; {folds}), so {alone}"
+        )
     error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
     return (
         f"chosen by {folds}: {choice.tree.leaves} leaves, {_kind(choice.penalty)}; {measure} on held-out rows "

@@ -58,7 +58,7 @@ VARIANTS = (
 class Params:
     alpha: float = parameter(
         0.0,
-        "penalty for each branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone",
+        "penalty for each branch node: min loss + α L̂ branch nodes, L̂ = the loss of always predicting the best class",
         least=0,
         below=float("inf"),
     )

@@ -76,7 +76,7 @@ class Params:
     mu: float = parameter(0.005, "gap μ between the sides of a node", least=1e-5, below=1)
     alpha: float = parameter(
         0.0,
-        "penalty for each feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone",
+        "penalty for each feature in a node: min loss + α L̂ features, L̂ = the loss of always predicting the best class",
         least=0,
         below=float("inf"),
     )
@@ -276,9 +276,8 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
     if found is None:
         words = split.words(problem.encoded.features)[0]
         raise TreeError(
-            f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} parts these "
-            f"rows so; "
-            f"lower {param('mu')}, or give another tree"
+            f"the tree splits on {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} separates "
+            f"these rows in the same way; lower {param('mu')}, or give another tree"
         )
     return found
 
@@ -310,7 +309,8 @@ def subjects(params) -> tuple[Subject, ...]:
 
 
 def unit_costs(problem: Problem) -> tuple[float, float]:
-    """(1, α L̂) for a tree whose hyperplanes weigh one feature each: L̂ are the errors of the class that costs least."""
+    """(1, α L̂) for a tree whose hyperplanes weigh one feature each: L̂ are the errors of the class that costs
+    least."""
     encoded, K = problem.encoded, range(len(problem.encoded.classes))
     counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
     return 1.0, problem.params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K)

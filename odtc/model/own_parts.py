@@ -253,7 +253,7 @@ def _names(given: Sequence[str] | None, stem: str, n: int, taken: list[str]) -> 
         ):
             raise ModelError(
                 "expected names of ASCII letters, digits and _ that begin with a letter, but neither with e nor with "
-                f"inf, and are no word of MPS or LP files (obj, nan, st, bounds, …), as some readers take these for "
+                "inf, and are not words of MPS or LP files (obj, nan, st, bounds, …), as some readers take these for "
                 f"numbers or sections, got {str(name)!r:.80}"
             )
         if name in known:

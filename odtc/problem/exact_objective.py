@@ -35,7 +35,7 @@ NEAR = 1e-9  # of an objective that is no sum over rows: what its rounding is
 ULPS = 8  # units in the last place of a bound that was rounded by a few operations
 TOO_FINE = (
     "the weights, costs and penalties together have more digits than whole numbers of 53 bits hold, so a search cannot "
-    "tell all trees apart; round them to fewer digits"
+    "distinguish all trees; round them to fewer digits"
 )
 
 

@@ -46,11 +46,11 @@ class Statement(StrEnum):
     PREDICTED = "row i is predicted k at node t"  # [row, node, class]
     PASSES = "row i is correct below node t"  # [row, node]: it comes through t, and is right where it ends
     USED = "a row ends at node t"  # [node]
-    ASKS = "node t asks f"  # [node, test]
-    ASKS_SCALE = "node t asks a threshold of scale s"  # [node, scale] (odtc.data.threshold_scales)
+    ASKS = "node t splits on f"  # [node, test]
+    ASKS_SCALE = "node t splits on a threshold of column s"  # [node, scale] (odtc.data.threshold_scales)
     BRANCHES = "node t branches"  # [node]
     PREDICTS = "node t predicts k"  # [node, class]: its label, if rows end there
-    STUMP = "node t asks f, and its child on side s predicts k"  # [node, test, side, class]
+    STUMP = "node t splits on f, and its child on side s predicts k"  # [node, test, side, class]
 
 
 # The role of a block that is a statement as it stands, and the names of the axes of the statement.

@@ -81,7 +81,7 @@ MEANT = {
     "ccp_alpha": "lambda, the penalty for a branch node",
     "random_state": "seed",
     "n_jobs": "threads",
-    "sample_weight": "weights, numbers beside X and y or a column of the data",
+    "sample_weight": "weights, as numbers or as a column of the data",
     "na_values": "missing_mark",
     "timeout": "time_limit",
 }

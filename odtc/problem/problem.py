@@ -83,6 +83,6 @@ def error_cost(problem: Problem) -> np.ndarray:
         raise ChoiceError(
             f"{problem.formulation} counts a row only as correct or misclassified, so it cannot take costs that depend "
             f"on {'the class predicted' if classes else 'the answer'}; use {option('model', *able)}"
-            + (f", or costs by true class alone ({option('class_weight')})" if classes else "")
+            + (f", or costs by true class only ({option('class_weight')})" if classes else "")
         )
     return price

@@ -72,7 +72,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
             return
         words = node.split.words(tree.features)[0]
         if depth == problem.topology.depth:
-            changes.append(Change(words, "", f"it lies below depth {depth}"))
+            changes.append(Change(words, "", f"it is below depth {depth}"))
             return
         split, why = translated(node.split, tree.features, encoded.features)
         left = None if split is None else split.left(X)

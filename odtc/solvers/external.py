@@ -166,10 +166,11 @@ def lay_out(
         linked = form in dialect.reads and (dialect.gzip or not file.packed) and (dialect.cuts or not file.cuts)
         linked = linked and (not stem or Path(path).name.lower().endswith(MODEL_NAMES))
         if not linked and stem:
-            note = f"{Path(path).name} is written anew for {module.NAME}, which does not read it as it is"
+            note = f"{Path(path).name} is written again for {module.NAME}, which cannot read it as it is"
         if file.astray:
             linked = False
-            note = f"{Path(path).name} is written anew for {module.NAME}, as all solvers read it alike: {file.astray}"
+            note = f"{Path(path).name} is written again for {module.NAME}, because solvers may misread it: "
+            f"{file.astray}"
     if linked:
         name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if file.packed else "")
         if stem:

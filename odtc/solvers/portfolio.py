@@ -217,7 +217,7 @@ def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
             )
     if crossed:
         raise ContradictionError(
-            f"{crossed}: one of them is wrong, so this race has no result; solve with each alone and compare"
+            f"{crossed}: one of them is wrong, so this race has no result; solve with each separately and compare"
         )
 
 

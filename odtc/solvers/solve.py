@@ -248,7 +248,7 @@ class _Run:
 
     def solution(self, name: str, seconds: float, limit: float | None) -> Solution:
         stopped = Termination(self.stopped) if self.stopped else None
-        words = "it did not answer when it was told to stop" if stopped else "the solver ended without a word"
+        words = "it did not react when it was asked to stop" if stopped else "the solver ended without a word"
         said = self.outcome or Outcome(None, stopped or Termination.ERROR, message=words)
         x, termination, message = said.x if said.x is not None else self.x, said.termination, said.message
         if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
@@ -269,9 +269,9 @@ class _Run:
             elif self.start is not None and not violations(self.model, self.start, 1e-9):
                 termination, message = Termination.ERROR, "it says infeasible, but its start is a solution of the model"
         if x is not None and (wrong := violations(self.model, x)):
-            x, termination, message = None, Termination.ERROR, f"its point is no solution of the model: {wrong}"
+            x, termination, message = None, Termination.ERROR, f"its point is not a solution of the model: {wrong}"
         if x is None and termination == Termination.OPTIMAL:
-            termination, message = Termination.ERROR, message or "it says optimal, but there is no point"
+            termination, message = Termination.ERROR, message or "it reports an optimum, but there is no solution"
         objective = self.model.objective(x) if x is not None else None
         if said.x is not None and None not in (objective, said.objective):
             # Six digits of a point are as many of its objective, of all terms together.

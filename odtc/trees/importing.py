@@ -92,15 +92,13 @@ def import_tree(source, data, y=None, **reading) -> Tree:
     elif y is None and not reading:
         dataset = data
     else:
-        raise ChoiceError(
-            "expected labels and keywords of reading beside rows, got them beside a Dataset, which has its own"
-        )
+        raise ChoiceError("labels and reading options cannot be given with a Dataset, which has its own")
     if isinstance(source, (str, Path)):
         source = read_foreign(source)
     if dataset.task not in tasks_of_source(source):
         raise TreeError(
             f"expected a tree for {option('task', dataset.task)}, as {dataset.name!r} was read for, got one for "
-            f"{option('task', task_of_source(source))}; read the data for that, or fit a tree anew"
+            f"{option('task', task_of_source(source))}; read the data for that, or fit a tree again"
         )
     try:
         every = np.arange(dataset.n_rows)
@@ -256,8 +254,8 @@ def _behind_choice(estimator) -> tuple:
     if len(steps) != 2 or not kinds or not all(plain):
         words = ", ".join(type(step).__name__ for step in steps)
         raise TreeError(
-            "expected a tree alone, or a Pipeline of a ColumnTransformer (passthrough and OneHotEncoder) and a tree, "
-            f"got a Pipeline of {words}; import its tree alone, fitted on the columns of the data"
+            "expected a tree, or a Pipeline of a ColumnTransformer (passthrough and OneHotEncoder) and a tree, got a "
+            f"Pipeline of {words}; import only its tree, fitted on the columns of the data"
         )
     columns = [str(name) for name in steps[0].get_feature_names_out()]
     if steps[0].verbose_feature_names_out:
@@ -331,7 +329,7 @@ def _leaf(answer: str | float, dataset: Dataset) -> Leaf:
     if isinstance(answer, float):
         if dataset.task == survival.NAME and not 0 < answer < np.inf:
             raise TreeError(
-                f"expected a number above 0 in each leaf, the risk of an event beside all rows, got "
+                "expected a number above 0 in each leaf, the risk of an event relative to all rows, got "
                 f"{show_number(answer)}; import a tree of risks, or fit one with odtc"
             )
         return Leaf(0, sums=(answer,))
@@ -461,9 +459,8 @@ def _place(column: str, dataset: Dataset) -> tuple[int, float | None]:
 def _no_column(column: str, dataset: Dataset) -> str:
     names = [feature.name for feature in dataset.features]
     return (
-        f"the tree asks for a column {column!r}, which {dataset.name!r} has not{did_you_mean(column, names)}; "
-        f"expected a column of the data, "
-        "or FEATURE=LEVEL with a level that occurs in it"
+        f"the tree needs a column {column!r}, which {dataset.name!r} does not have{did_you_mean(column, names)}; "
+        "expected a column of the data, or FEATURE=LEVEL with a level that occurs in it"
     )
 
 

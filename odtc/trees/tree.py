@@ -214,7 +214,7 @@ class Tree:
         if on_missing == "majority" and self.missing != "separate" and not all(leaf.rows for leaf in self.leaves()):
             raise TreeError(
                 "the tree does not say how many training rows took each side, so a missing cell cannot follow the "
-                "majority; fit it anew, or choose --on-missing blank"
+                "majority; fit it again, or choose --on-missing blank"
             )
         reached = np.zeros(len(X), dtype=np.int64)
         number = 0

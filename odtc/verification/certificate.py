@@ -202,7 +202,7 @@ def _scales(facts: dict) -> tuple[int, int, int, int, int]:
     depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "penalty", "claim", "scale"))
     weight_scale = _whole(facts["weight_scale"], "weight_scale")
     if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
-        raise ValueError("its depth, its scales or its penalty are no numbers that can be")
+        raise ValueError("its depth, its scales or its penalty are not valid")
     return depth, price, claim, scale, weight_scale
 
 
@@ -342,7 +342,7 @@ def _loss(facts, dataset) -> np.ndarray:
         )
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
     if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or (len(classes) > 1 and not prices.any()):
-        raise ValueError("its losses are no square table with zeros only where the label is correct")
+        raise ValueError("its losses are not a square table with zeros only where the label is correct")
     expect_losses(facts, dataset)
     loss = _whole_weights(dataset.weight, _whole(facts["weight_scale"], "the scale of weights"))[:, None]
     loss = loss * prices[dataset.y]
@@ -357,7 +357,8 @@ def _whole_weights(weight: np.ndarray, scale: int) -> np.ndarray:
     scaled = [as_written(value) * scale for value in distinct.tolist()]
     if any(value.denominator > 1 for value in scaled):
         raise CertificateError(
-            "the weights of the data are no whole numbers at the certificate's scale; it is of other weights"
+            "the weights of the data are not whole numbers at the scale of the certificate; it was made for other "
+            "weights"
         )
     return np.array([float(value) for value in scaled])[place]
 
@@ -366,11 +367,13 @@ def left_of(test, dataset) -> np.ndarray:
     """The rows that a test sends left, bool (rows,)."""
     names = [feature.name for feature in dataset.features]
     if test["feature"] not in names:
-        raise CertificateError(f"the certificate asks the column {test['feature']!r}, which the data has not")
+        raise CertificateError(
+            f"the certificate splits on the column {test['feature']!r}, which the data does not have"
+        )
     feature = dataset.features[at := names.index(test["feature"])]
     if test["kind"] == "threshold":
         if not math.isfinite(threshold := float(test["threshold"])):
-            raise ValueError("a threshold is no finite number")
+            raise ValueError("a threshold is not a finite number")
         return answered(dataset.X, at, lambda cells: cells <= threshold)
     if test["kind"] == "missing":
         return answered(dataset.X, at, np.isnan)

@@ -162,9 +162,7 @@ def expect(facts: dict, found: dict) -> None:
     """Raises CertificateError with the first term of a certificate that is stated otherwise than it was found."""
     stated, rows = facts["of"], found["n_rows"]
     if (told := facts.get("data", {}).get("n_rows", rows)) != rows:
-        raise CertificateError(
-            f"the certificate counts {_short(told)} rows that it is of, but of this data it is of {rows}"
-        )
+        raise CertificateError(f"the certificate covers {_short(told)} rows, but the data file has {rows}")
     for key in (*found, *sorted(stated.keys() - found.keys())):
         if stated.get(key) != (value := found.get(key)):
             raise CertificateError(
@@ -257,7 +255,7 @@ def words(terms: dict) -> str:
     if layout := [option(key, terms[key]) for key in LAYOUT if key in terms]:
         said.append(f"the file is read with {', '.join(layout)}")
     if terms.get("missing_mark"):
-        said.append(f"missing is also what is written {', '.join(terms['missing_mark'])}")
+        said.append(f"also missing: {', '.join(terms['missing_mark'])}")
     said += [f"the levels of a column have an order, {text}" for text in terms.get("ordered", ())]
     if terms["auxiliary"]:
         said.append(f"no split uses {', '.join(terms['auxiliary'])}")

@@ -66,8 +66,8 @@ class PairCheck:
             found = kernel(*arrays, inside, int(rows.price), int(target), STEPS, *place.arrays)
         if found < target:
             raise CertificateError(
-                f"a tree of two splits after each other costs {found} there, above what no tree can avoid, the target "
-                f"is {target:.0f}"
+                f"a tree of two splits after each other costs {found} there, above the cost that no tree can avoid, "
+                f"the target is {target:.0f}"
             )
 
 

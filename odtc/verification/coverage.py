@@ -174,15 +174,16 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     """What the tests of a proof are, in words."""
     if not lacking:
         return (
-            f"these are all: each of the {total:,} thresholds between neighbouring values and single levels of a "
-            "column parts the rows as one of these splits does"
+            f"these are all possible splits: each of the {total:,} thresholds between neighbouring values and single "
+            "levels divides the rows in the same way as one of them"
         )
     missing = sum(absent for absent, _ in lacking.values())
     most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]
     named = ", ".join(f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most) + (
         ", …" if len(lacking) > 3 else ""
     )
+    was, them = ("was", "it") if missing == 1 else ("were", "them")
     return (
-        f"not among them are {missing:,} of the {total:,} thresholds between neighbouring values and single levels of "
-        f"a column ({named}), so a tree that asks these may cost less"
+        f"{missing:,} of the {total:,} possible splits {was} not considered ({named}); a tree that uses {them} might "
+        "cost less"
     )

@@ -20,7 +20,7 @@ PARTS = {
     "missing": "the policy for missing cells",
     "tests": "the splits",
     "ones_left": "the sides of the splits",
-    "stands_for": "the splits that others stand for",
+    "stands_for": "the splits that represent others",
     "X": "the answers of the rows",
     "y": "the classes of the rows",
     "weight": "the weights of the rows",

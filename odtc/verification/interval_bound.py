@@ -98,7 +98,7 @@ class IntervalBound:
         alone = float(rows.loss[members].sum(axis=0).min())
         if alone < target:
             raise CertificateError(
-                f"one label alone costs {alone:.0f}, above what no tree can avoid, the target is {target:.0f}"
+                f"a single label costs {alone:.0f}, above the cost that no tree can avoid, the target is {target:.0f}"
             )
         if height <= 2:
             if len(state.points):
@@ -113,8 +113,8 @@ class IntervalBound:
         if height == 3 and not len(state.points) and rows.least == 1:
             if target > rows.price and (least := least_cost(rows, members, self.n_states)) < target:
                 raise CertificateError(
-                    f"a tree of three levels costs {least:.0f} there, above what no tree can avoid, the target is "
-                    f"{target:.0f}"
+                    f"a tree of three levels costs {least:.0f} there, above the cost that no tree can avoid, the "
+                    f"target is {target:.0f}"
                 )
             return
         cuts = NodeCuts(rows, members)
@@ -155,7 +155,7 @@ class IntervalBound:
         if len(short):
             raise CertificateError(
                 f"by its own numbers a split of column {int(cuts.column[short[0]])} of those that differ leaves "
-                f"{worth[short[0]]:.0f}, above what no tree can avoid, the target is {target:.0f}"
+                f"{worth[short[0]]:.0f}, above the cost that no tree can avoid, the target is {target:.0f}"
             )
 
     def _child(self, below, number, free):

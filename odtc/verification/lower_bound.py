@@ -102,8 +102,8 @@ class LowerBound:
         alone = float(self.loss[rows].sum(axis=0).min()) + floor
         if alone < target:
             raise CertificateError(
-                f"{self._place(literals)} the certificate claims a cost of at least {target}, "
-                f"but one label alone costs {alone:.0f}"
+                f"{self._place(literals)} the certificate claims a cost of at least {target}, but a single label costs "
+                f"{alone:.0f}"
             )
         loss = self.loss[rows]  # (rows, classes)
         blocks = Blocks(self.answers, rows, loss.dtype)

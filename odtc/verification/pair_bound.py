@@ -50,8 +50,8 @@ def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[
         if (open_ & evaluated).any():
             at = int(np.flatnonzero(open_ & evaluated)[0])
             raise CertificateError(
-                f"a tree of two splits after each other costs {left[at] + right[at] + rows.price:.0f} there, above "
-                f"what no tree can avoid, the target is {target:.0f}"
+                f"a tree of two splits after each other costs {left[at] + right[at] + rows.price:.0f} there, above the "
+                f"cost that no tree can avoid, the target is {target:.0f}"
             )
         places = _middles(open_, cuts.column)
         evaluated[places] = True

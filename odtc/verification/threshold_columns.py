@@ -71,7 +71,7 @@ def rank_columns(
             cuts = np.unique(cells[~np.isnan(cells)])[:-1]
             complete.add(column["feature"])
         elif not all(map(math.isfinite, cuts)) or any(a >= b for a, b in pairwise(cuts)):
-            raise ValueError("its thresholds are no finite numbers in rising order")
+            raise ValueError("its thresholds are not finite numbers in rising order")
         ranks.append(np.searchsorted(np.asarray(cuts, float), cells, side="left"))  # a missing number comes last
         sizes.append(len(cuts))
     if not ranks:
@@ -98,7 +98,7 @@ def cells_of(name: str, dataset: Dataset) -> np.ndarray:
     for at, feature in enumerate(dataset.features):
         if feature.name == name:
             return dataset.X[:, at]
-    raise CertificateError(f"the certificate asks the column {name!r}, which the data has not")
+    raise CertificateError(f"the certificate splits on the column {name!r}, which the data does not have")
 
 
 def count_left_out(

@@ -35,7 +35,7 @@ from odtc.verification.known_trees import against_known, is_below
 SQUARES = 1e-12  # relative: squared errors of leaves are rounded once
 # Of a model with rows of its user's own.
 HALF = (
-    "; the point is no whole tree, as rows over continuous columns may leave it: declare these columns integer, or "
+    "; the point is not a whole tree, as rows over continuous columns may leave it: declare these columns integer, or "
     "write the rows over columns of the tree"
 )
 
@@ -409,7 +409,7 @@ def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:
         return f"two trees may differ by any small number, and a solver may be off by {slack:.3g}"
     widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
     if SEVERAL * TOLERANCE * widest >= 1:
-        return f"the numbers of a constraint have {len(str(widest))} digits, more than a solver's tolerance tells apart"
+        return f"the numbers of a constraint have {len(str(widest))} digits, too many for a solver's tolerance"
     return ""
 
 

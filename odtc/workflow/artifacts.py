@@ -357,18 +357,14 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
     Raises ManifestError if the file is not the one that the model was built from.
     """
     facts = manifest.facts["data"]
-    alone = (
-        "; its leaves hold and predict by the selected rows alone, not all that these were selected from"
-        if "selection" in facts
-        else ""
-    )
+    alone = "; its leaves count and predict only the selected rows, not all rows" if "selection" in facts else ""
     if facts.get("sha256") is None:
         return None, f"the model was built from data in memory: checked against the rows in the manifest{alone}"
     if data_path is None and not isinstance(facts.get("path"), str):
         return (
             None,
-            f"the manifest does not say where its data file is: checked against the rows in the manifest{alone} "
-            "(--data names it)",
+            f"the manifest does not name a data file: checked against the rows in the manifest{alone} (--data names "
+            "it)",
         )
     path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
     if data_path is None and not path.exists():
@@ -413,7 +409,7 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         if data_path is not None:
             raise
         left = (
-            "the tree's leaves hold and predict by the selected rows alone"
+            "the leaves count and predict only the selected rows"
             if selected
             else "figures that need each row are left out"
         )

@@ -200,9 +200,8 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
         )
         if heap.beyond is not None and not problem.module.BEYOND:
             raise ChoiceError(
-                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the splits of the encoding; "
-                f"take {option('start', 'cart')}, "
-                f"or give it hyperplanes to ask ({option('encoding', 'oblique')})"
+                f"the start {name!r} uses hyperplanes, but {problem.formulation} supports only the splits of the "
+                f"encoding; use {option('start', 'cart')}, or provide hyperplanes ({option('encoding', 'oblique')})"
             )
         return heap
     tree = read_tree(name)
@@ -367,7 +366,7 @@ def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree |
                 found, costs = (other, own) if own < costs else (found, costs)
     if found is not kept and say is not None:
         say(
-            f"the tree separates some rows by less than the gap that {problem.formulation} asks for: it costs "
+            f"the tree separates some rows by less than the gap that {problem.formulation} requires: it costs "
             f"{costs:.10g}, the best tree known with such gaps {paid:.10g}"
         )
     return found

@@ -406,7 +406,7 @@ def read_manifest(path) -> Manifest:
         manifest = Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
         if manifest.identity and facts.get("odtc") == odtc.__version__:
             if identity_of(manifest.problem, manifest.cuts, own=facts["model"].get("version", "")) != manifest.identity:
-                raise ValueError("its identity is not that of what it holds, so it was changed after it was written")
+                raise ValueError("its content does not match its identity, so it was changed after it was written")
         return manifest
     except OdtcError as problem:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}{_absent(facts)}") from None
@@ -454,8 +454,8 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
         return fitting[0]
     found = ", ".join(m.path.name for m in fitting) or "none"
     raise ManifestError(
-        f"expected one manifest (*{SUFFIX}) beside {str(path)!r} whose columns are those of the solution, "
-        f"found {found}; name it with --manifest FILE{SUFFIX}"
+        f"expected one manifest (*{SUFFIX}) next to {str(path)!r} with the columns of the solution, found {found}; "
+        f"name it with --manifest FILE{SUFFIX}"
     )
 
 

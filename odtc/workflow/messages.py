@@ -26,19 +26,16 @@ LESS, NOTHING = 1e-9, 1e-300  # by which errors are fewer, relatively; a weight 
 COMPILER = "odtc"  # in the place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
 CART_CELLS = 2_000_000  # of a table that CART is grown on beside a selection
-START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
-INTERRUPTED_FIRST = "it was interrupted in the compile, so no solver ran: the tree is that of the start"
+START_INSTEAD = "the solver had no solution yet: the tree is the start"
+INTERRUPTED_FIRST = "interrupted before the solver ran: the tree is the start"
 SEARCH_PROVED = (
     "the compiler's own search proved the tree before there was a model, which may be too large, so no solver ran"
 )
-OWN_TREE = "the tree is not that of the solver but a better one of the compiler's own search or of CART"
+OWN_TREE = "the tree is not the solver's, but a better one of the compiler's own search or of CART"
 SEARCH_PROVES = "the compiler's own search over all trees of these splits proves the tree"
 SEARCH_AGREES = f"what came with the point does not say of which model it speaks, so it proves nothing; {SEARCH_PROVES}"
-SEARCH_INSTEAD = (
-    "the time limit, or Ctrl-C, came before there was a model: the tree and the bound are those of the compiler's "
-    "search"
-)
-NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
+SEARCH_INSTEAD = "the time limit or Ctrl-C came before there was a model: tree and bound are from the compiler's search"
+NO_SOLVER_RAN = "the time limit came before the solver ran: the tree is the start"
 
 
 def dropped_text(dataset: Dataset) -> str:
@@ -212,7 +209,7 @@ def unmeasured_text(done: Fit) -> str:
         stack += [(node.right, rows[~left]), (node.left, rows[left])]
     counts = {name: int(dataset.copies[found].sum()) for name, found in lacking.items()}
     told = ", ".join(f"{name!r} ({rows:,} row{'' if rows == 1 else 's'})" for name, rows in counts.items() if rows)
-    return f"a row that lacks the number goes right at its threshold (>): {told}" if told else ""
+    return f"a row without the number goes right at its threshold (>): {told}" if told else ""
 
 
 def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
@@ -261,7 +258,7 @@ def no_solution_text(
         return solution.message
     if solution.solver == COMPILER and solution.termination != Termination.UNKNOWN:
         return (
-            "the time limit came in the compile, before there was a model, and there is no start; allow more time "
+            "the time limit came before there was a model, and there is no start; allow more time "
             f"({option('time_limit')}), give a start ({option('start', 'cart')}), or make it smaller: fewer splits "
             f"({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )

@@ -257,7 +257,7 @@ def _of_each_column(problem: Problem, known: HeapTree | None) -> tuple[Problem, 
     each = of_each_column(problem.encoded)
     if each is None:
         raise ChoiceError(
-            "the splits of two columns part the rows alike, and the data that would tell them is not there"
+            "the splits of two columns separate the rows in the same way, and the data is not there to distinguish them"
         )
     if each is problem.encoded:
         return problem, known

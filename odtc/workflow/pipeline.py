@@ -160,8 +160,8 @@ def labelled(data, y, model, depth, keywords: dict) -> tuple:
     how = {} if whole else take_reading(keywords)
     if whole or "target" in how:
         raise ChoiceError(
-            "expected labels y beside an array or a data frame without a target, got them beside "
-            f"{type(data).__name__ if whole else '`target`'}; leave y out, or the other"
+            "expected labels y only with an array or with a data frame without a target, got them with "
+            f"{type(data).__name__ if whole else '`target`'}; leave one of the two out"
         )
     return read_arrays(data, y, **how), model, depth
 

@@ -91,8 +91,8 @@ def pose_run(
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
         raise ChoiceError(
-            f"what a leaf of {option('task', dataset.task)} costs is no sum of costs of its rows, which {model} needs: "
-            f"use {option('model', *able)}"
+            f"what a leaf of {option('task', dataset.task)} costs is not a sum over its rows, which {model} needs: use "
+            f"{option('model', *able)}"
         )
     for name in ("class_weight", "cost", "select"):
         if getattr(wanted, name) is not None:

@@ -424,7 +424,7 @@ class Fit:
         to test on (odtc.workflow.constrained.assurance)."""
         confidence = self.confidence if confidence is None else confidence
         if confidence is None:
-            raise ChoiceError("expected a confidence such as 0.95, as the fit was asked for none")
+            raise ChoiceError("expected a confidence such as 0.95, because the fit has no confidence")
         return assurances(self.problem, self.tree, self.labelled, confidence, self.asked)
 
     def to_json(self) -> dict:

@@ -136,7 +136,7 @@ def test_runs_are_tested_on_the_rows_that_they_set_aside(tables, tmp_path):
             found = odtc("fit", data, *words, *words_of_one, folder=tmp_path).facts
             tested[name, depth] = found["judged"]["test"]["mean_squared_error"] if words else found["test_accuracy"]
         said = odtc("compare", f"{name}1", f"{name}2", folder=tmp_path)
-        assert f"the rows that each run has set aside ({name}1 " in said.err
+        assert f"each run is tested on its own held-out rows ({name}1 " in said.err
         trees = odtc("compare", f"{name}1", f"{name}2", "--json", folder=tmp_path).facts["trees"]
         key = "test_figure" if words else "accuracy"
         assert [tree[key] for tree in trees] == pytest.approx([tested[name, depth] for depth in (1, 2)])
@@ -206,7 +206,7 @@ def test_policies_are_judged_by_one_score(tables):
     assert first["label"] == f"drug {drug:.4g}, none {none:.4g}"
     said = odtc("compare", "P", "Q", "--data", "o.csv", folder=folder)
     assert "test cost: ips scores of 'out' (max), propensity of 'ps', for all trees" in said.err
-    assert "the training costs are of different scores: P ips scores of 'out' (max)" in said.err
+    assert "the training costs use different scores: P ips scores of 'out' (max)" in said.err
     assert "different scores" not in odtc("compare", "P", "P.tree.json", "--data", "o.csv", folder=folder).err
 
 

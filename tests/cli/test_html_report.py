@@ -79,7 +79,7 @@ def test_the_page_tests_the_tree_on_the_rows_that_the_run_set_aside(tmp_path):
     judged = odtc("fit", "t.csv", *words, folder=tmp_path).facts["judged"]
     assert odtc("report", "m", folder=tmp_path).code == odtc("report", "r", folder=tmp_path).code == 0
     page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
-    assert right in page and "test (rows set aside) accuracy" in page and "no estimate for new rows" not in page
+    assert right in page and "test (rows set aside) accuracy" in page and "not an estimate for new rows" not in page
     page = html.unescape((tmp_path / "r.html").read_text("utf-8"))
     assert all(line in page for line in TASKS.get("regression").told(judged["test"]))
 

@@ -351,7 +351,7 @@ def test_a_manifest_without_the_place_of_its_data_is_verified_by_its_rows(place,
     solve(tmp_path)
     forge_manifest(tmp_path, lambda facts: facts["data"].pop("path") if place else facts["data"].update(path=None))
     said = odtc("verify", "m.sol", folder=tmp_path)
-    assert said.code == 0 and "does not say where its data file is" in said.err
+    assert said.code == 0 and "does not name a data file" in said.err
     assert checks(tmp_path, "--data", str(MONKS_1))["encoding"]
 
 

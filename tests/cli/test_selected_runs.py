@@ -193,13 +193,13 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
     )
     (noisy / "d.csv").rename(noisy / "moved.csv")
     away = run("decode", "m.sol", "-o", "away.json", "--json", folder=noisy)
-    assert away.code == 0 and away.err.count("\n") == 1 and "predict by the selected rows alone" in away.err
+    assert away.code == 0 and away.err.count("\n") == 1 and "predict only the selected rows" in away.err
     assert away.facts["selection"] == here.facts["selection"] and "all_rows" not in away.facts
     assert "<span>selected rows accuracy</span>" in html_report.render_page(html_report.open_run(noisy / "m"))
-    assert run("compare", "m", "away.json", folder=noisy).err.count("predict by the selected rows alone") == 1
+    assert run("compare", "m", "away.json", folder=noisy).err.count("predict only the selected rows") == 1
     (noisy / "d.csv").write_text("x0,y\n1,a\n2,b\n")
     other = run("decode", "m.sol", "-o", "away.json", folder=noisy)
-    assert other.code == 0 and "SHA-256" in other.err and "predict by the selected rows alone" in other.err
+    assert other.code == 0 and "SHA-256" in other.err and "predict only the selected rows" in other.err
 
 
 def test_that_no_tree_keeps_a_constraint_is_of_the_selected_rows(noisy):

@@ -60,7 +60,7 @@ def test_rows_that_go_right_as_they_lack_a_number_are_told_by_column(tmp_path):
     (tmp_path / "t.csv").write_text(table)
     said = odtc("fit", "t.csv", "--missing", "separate", "--depth", 2, "-o", "t", folder=tmp_path)
     tree = read_tree(tmp_path / "t.tree.json")
-    assert "missing   a row that lacks the number goes right at its threshold (>): 'x' (" in said.out
+    assert "missing   a row without the number goes right at its threshold (>): 'x' (" in said.out
     told = int(re.search(r"'x' \((\d+) rows?\)", said.out)[1])
     data = read(tmp_path / "t.csv", missing="separate")
 
@@ -75,7 +75,7 @@ def test_rows_that_go_right_as_they_lack_a_number_are_told_by_column(tmp_path):
 
     assert told == len(met(tree.root, set(range(48)))) > 0 and "'z'" not in said.out
     said = odtc("fit", "t.csv", "--depth", 2, "-o", "d", folder=tmp_path)
-    assert "lacks the number" not in said.out
+    assert "without the number" not in said.out
 
 
 def test_a_score_on_the_training_file_says_so(tmp_path):
@@ -84,7 +84,7 @@ def test_a_score_on_the_training_file_says_so(tmp_path):
         assert odtc("fit", MONKS / "monks-1.csv", *words, folder=tmp_path).code == 0
         said = odtc("predict", f"{name}.tree.json", MONKS / "monks-1.csv", "--score", folder=tmp_path)
         assert (
-            said.code == 0 and "that the tree was trained on, so that its score is no estimate for new rows" in said.err
+            said.code == 0 and "that the tree was trained on, so its score is not an estimate for new rows" in said.err
         )
         said = odtc("predict", f"{name}.tree.json", MONKS / "monks-1_test.csv", "--score", folder=tmp_path)
         assert said.code == 0 and "trained on" not in said.err

@@ -126,7 +126,7 @@ def test_a_tree_of_another_target_is_none_of_the_solution_beside_it(folder, tmp_
     tree = json.loads((tmp_path / "m.tree.json").read_text())
     (tmp_path / "m.tree.json").write_text(json.dumps(tree | {"target": "another"}))
     said = refused(odtc("verify", "m.tree.json", folder=tmp_path))
-    assert "'m.tree.json' is no tree of 'm.sol'" in said or "the record of another tree" in said
+    assert "'m.tree.json' is not a tree of 'm.sol'" in said or "the record of another tree" in said
 
 
 def test_a_tree_alone(folder, tmp_path):
@@ -273,7 +273,7 @@ def certified(tmp_path_factory):
     "other, words",
     [
         ("depth", "is of trees of depth 2, and this run of depth 1"),
-        ("constraint", "is of trees that satisfy 'recall[1] >= 0.9', which this run does not ask"),
+        ("constraint", "is about trees that satisfy 'recall[1] >= 0.9', which this run does not require"),
         ("costs", "counts other costs of errors than this run"),
         ("price", "counts 0.25 for a branch node, and this run 0"),
         ("reading", "states other terms than this run: 'columns', 'ignore'"),
@@ -691,7 +691,7 @@ def test_a_certificate_of_another_run_is_told_by_what_it_proves():
     for of, given, said, words in (
         (facts, proved, done, ""),
         (facts, of_them, constrained, ""),
-        (facts, of_them, done, "is of trees that satisfy 'leaves <= 2', which this run does not ask"),
+        (facts, of_them, done, "is about trees that satisfy 'leaves <= 2', which this run does not require"),
         (facts, proved | {"infeasible": True}, done, "proves that no tree satisfies the constraints, and this run has"),
         (
             facts,

@@ -49,7 +49,7 @@ MODEL = model([[1.0] * 7, [0.0, 1, 0, 1, 0, 1, 0]], np.zeros(2), np.full(2, np.i
 TIED = np.array([[1.0] * 7, [1.0, 2, 4, 8, 16, 32, 64]])
 TIED = model(TIED, TIED @ X, TIED @ X)
 
-SENTENCE = "cut off|damaged|expected|not in the model|twice|cannot tell|belongs to another"
+SENTENCE = "cut off|damaged|expected|not in the model|twice|cannot detect|belongs to another"
 
 
 def value_line(data: bytes, name: bytes) -> bytes:

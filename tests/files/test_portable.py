@@ -284,7 +284,7 @@ def test_a_foreign_file_means_to_every_solver_what_it_says(name, tmp_path):
     facts = done.facts
     assert (facts["sense"], facts["termination"]) == ("maximize", "optimal")
     assert facts["objective"] == pytest.approx(116, abs=1e-6) and facts["bound"] == pytest.approx(116, abs=1e-6)
-    assert ("written anew" in done.err) == (name != "highs")
+    assert ("written again" in done.err) == (name != "highs")
     raw = read_point(tmp_path / "foreign.sol")
     assert raw.objective == pytest.approx(116, abs=1e-6)
     assert dict(zip(raw.names, raw.values)) == pytest.approx({"x": 3, "y": 2, "z": 2.5}, abs=1e-6)

@@ -376,7 +376,7 @@ def test_optimal_within_a_gap_is_told_from_optimal(tmp_path, words, within):
     "word", ["nan", "inf", "-Infinity", "1e400", "1_0", "0x10", "１", "1e", "--1", "1.2.3", "1" * 200, "+", "1d5"]
 )
 def test_what_is_no_finite_number_is_refused(tmp_path, word):
-    with pytest.raises(SolutionError, match="expected (a number|finite numbers)|cannot tell"):
+    with pytest.raises(SolutionError, match="expected (a number|finite numbers)|cannot detect"):
         read_text(tmp_path, f"a 1\nb {word}\nc 0\n")
 
 
@@ -446,7 +446,7 @@ def test_a_quote_that_moved_to_another_line_damages_a_table_of_xpress(tmp_path):
     first, second, *others = text(model, np.ones(5), "xpress-ascii").split(b"\n")
     for one, two in ((b'"' + first, second.replace(b'"', b"", 1)), (first.replace(b'"', b"", 1), b'"' + second)):
         (tmp_path / "m.asc").write_bytes(b"\n".join([one, two, *others]))
-        with pytest.raises(SolutionError, match="damaged|cannot tell"):
+        with pytest.raises(SolutionError, match="damaged|cannot detect"):
             read_point(tmp_path / "m.asc")
         with pytest.raises(SolutionError, match="damaged"):
             POINTS.get("xpress-ascii").read(b"\n".join([one, two, *others]))
@@ -975,7 +975,7 @@ def test_a_table_of_glpk_with_few_lines_or_words(tmp_path):
 def test_comments_alone_are_no_solution(said, tmp_path):
     """They would be a point of zeros, as a file of names and values may leave out what is 0."""
     (tmp_path / "m.sol").write_text(said)
-    with pytest.raises(SolutionError, match="cannot tell which format"):
+    with pytest.raises(SolutionError, match="cannot detect the format of"):
         read_point(tmp_path / "m.sol")
 
 

@@ -262,7 +262,7 @@ def test_a_family_without_its_columns_is_refused_in_a_sentence():
     problem = data_problem({})
     with pytest.raises(
         ChoiceError,
-        match="'paper4' needs a model that says 'node t asks f' at the bottom and 'row i is correct below node t' "
+        match="'paper4' needs a model that says 'node t splits on f' at the bottom and 'row i is correct below node t' "
         "at the leaves.*bottom=.flow.",
     ):
         pipeline.compile_model(problem, "paper4")

@@ -288,7 +288,7 @@ def test_a_script_for_a_solver_that_does_not_read_the_file_brings_one_that_it_re
     path = write_model(SMALL, tmp_path / "m.mps.gz")
     module = find_solver("lp_solve")
     planned, notes = job_script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true")
-    assert "does not read it" in notes[0] and "m.lp_solve.mps is not there yet" in notes[1]
+    assert "cannot read it" in notes[0] and "m.lp_solve.mps is not there yet" in notes[1]
     planned, notes = job_script.plan_beside(
         module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True
     )

@@ -179,7 +179,7 @@ def test_a_log_of_elsewhere_claims_its_bound_and_proves_nothing(built, monkeypat
     said = odtc("decode", "m.sol", "--log", "cbc.log", "--json", folder=folder)
     assert (said.facts["termination"], said.facts["objective"], said.facts["bound"]) == ("unknown", objective, 0)
     shown = odtc("decode", "m.sol", "--log", "cbc.log", folder=folder)
-    assert "(optimal, bound 20.4995) is not taken for proved" in shown.err and "proved optimal" not in shown.out
+    assert "(optimal, bound 20.4995) does not count as a proof" in shown.err and "proved optimal" not in shown.out
 
 
 def test_the_last_words_of_a_driver_are_told_once():

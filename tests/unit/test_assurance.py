@@ -122,10 +122,13 @@ def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_pat
 def test_a_number_with_no_room_is_said_not_to_be_asked_harder(files, tmp_path):
     words = ("fit", files[0], "--depth", 1, "--auxiliary", "side", "--confidence", 0.95, "-o", tmp_path / "m")
     close = command(*words, "--constraint", "statistical_parity[group=side,positive=yes] <= 0.02")
-    assert "a test on 36 rows is sure of statistical_parity[group=side,positive=yes] <= 0.02 within 0." in close.err
-    assert "nothing harder to ask" in close.err and "the search was asked for" not in close.err
+    assert (
+        "a test on 36 rows can assure at most statistical_parity[group=side,positive=yes] <= 0.02 within 0."
+        in close.err
+    )
+    assert "cannot be given a stricter constraint" in close.err and "the search was asked for" not in close.err
     loose = command(*words, "--constraint", "recall[yes] >= 0.5", "--constraint", "leaf_rows >= 20")
-    assert "nothing harder to ask" not in loose.err
+    assert "cannot be given a stricter constraint" not in loose.err
 
 
 def test_rows_that_are_set_aside_have_no_part_in_the_search(files, tmp_path):
@@ -339,7 +342,7 @@ def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_a
     assert entry["test"] == pytest.approx(min(k / n for k, n in shares))
     assert entry["figure"] == pytest.approx(min(lower_bound(k, n, 0.025) for k, n in shares))
     assert (
-        "of the tree and its training rows alone: leaf_rows >= 20"
+        "of the tree and its training rows only: leaf_rows >= 20"
         in command(*given, "--constraint", "recall[yes] >= 0.2").out
     )
     assert "expected a --constraint that speaks of new rows, such as 'recall[" in refused(command(*given))

@@ -416,7 +416,7 @@ def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
     said = command("certify", "d.csv", "--encoding", "oblique", folder=tmp_path)
     assert (
         said.code == 1
-        and "a certificate holds splits of one column each" in said.err
+        and "a certificate supports splits on one column only" in said.err
         and "--encoding" in said.err
         and "'oblique" in said.err
     )

@@ -190,7 +190,7 @@ def test_a_target_that_one_label_alone_is_below():
     alone = facts["claim"]
     assert "split" not in facts["tree"]["root"] and facts["targets"] == [str(alone)]
     for more in (1, 2):
-        refused(facts | {"targets": [str(alone + more)]}, dataset, "at the root .* but one label alone costs")
+        refused(facts | {"targets": [str(alone + more)]}, dataset, "at the root .* but a single label costs")
 
 
 def test_a_target_that_one_test_is_below():
@@ -210,7 +210,7 @@ def test_a_target_that_the_targets_below_do_not_carry():
         try:  # what is refused is the state that was raised, by a rule for it
             check(facts | {"targets": [facts["targets"][0], forged]}, dataset)
         except CertificateError as problem:
-            assert str(problem).startswith("where ") and ("one label alone" in str(problem) or "asking" in str(problem))
+            assert str(problem).startswith("where ") and ("a single label" in str(problem) or "asking" in str(problem))
     refused(facts | {"targets": [facts["targets"][0], ""]}, dataset, "at the root .* asking")
 
 
@@ -247,12 +247,12 @@ def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
 @pytest.mark.parametrize(
     "forged, words",
     [
-        ({"depth": 0}, "no numbers that can be"),
-        ({"depth": 21}, "no numbers that can be"),
-        ({"scale": 0}, "no numbers that can be"),
-        ({"weight_scale": 0}, "no numbers that can be"),
-        ({"scale": 3, "weight_scale": 2}, "no numbers that can be"),
-        ({"penalty": 1}, "no numbers that can be"),  # as much as the scale
+        ({"depth": 0}, "not valid"),
+        ({"depth": 21}, "not valid"),
+        ({"scale": 0}, "not valid"),
+        ({"weight_scale": 0}, "not valid"),
+        ({"scale": 3, "weight_scale": 2}, "not valid"),
+        ({"penalty": 1}, "not valid"),  # as much as the scale
         ({"penalty": -1}, "expected penalty from 0"),
         ({"claim": 2**53}, "expected claim from 0 to below"),
         ({"loss": [[0, 1], [1, 1]]}, "square table"),
@@ -286,15 +286,18 @@ def test_weights_that_are_not_whole_at_the_scale():
     facts, dataset = certificate()
     light = [1.0] * len(CELLS)
     light[3] = 1.25
-    refused(facts, numbers(light), "no whole numbers at the certificate's scale")
+    refused(facts, numbers(light), "not whole numbers at the certificate's scale")
     light[3] = 1e-9  # would count as nothing
-    refused(facts, numbers(light), "no whole numbers at the certificate's scale")
+    refused(facts, numbers(light), "not whole numbers at the certificate's scale")
 
 
 @pytest.mark.parametrize(
     "test, words",
     [
-        ({"kind": "threshold", "feature": "z", "threshold": 0.5}, "asks the column 'z', which the data has not"),
+        (
+            {"kind": "threshold", "feature": "z", "threshold": 0.5},
+            "splits on the column 'z', which the data does not have",
+        ),
         ({"kind": "threshold", "feature": "a", "threshold": float("inf")}, "expected a finite number at tests"),
         ({"kind": "threshold", "feature": "a", "threshold": float("nan")}, "expected a finite number at tests"),
     ],
@@ -484,7 +487,7 @@ def test_the_literals_of_a_state_are_written_once():
 def test_what_refuses_names_the_place_and_the_entry():
     loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
     for literal, side in ((0, "not c in {u}"), (1, "c in {u}")):
-        with pytest.raises(CertificateError, match=f"^where {side}, .* one label alone costs 0$"):
+        with pytest.raises(CertificateError, match=f"^where {side}, .* a single label costs 0$"):
             bound_of(loss, ["0", f"1,{literal}"], 3)
     crossed = ((True, True, False, False), (True, False, True, False))
     with pytest.raises(CertificateError, match="^where not c0 in {u} and c1 in {u}, "):

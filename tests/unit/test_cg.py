@@ -748,7 +748,7 @@ def test_constraints_are_refused_without_the_columns_themselves():
     assert (
         len(str(refused.value)) < 400
         and "columns=" not in str(refused.value)
-        and "n_min=5 asks for the same" in str(refused.value)
+        and "n_min=5 is the same" in str(refused.value)
     )
 
 

@@ -70,7 +70,7 @@ def test_a_file_that_does_not_say_its_model_proves_nothing(termination, bound, c
         ended = Termination.UNKNOWN if termination == Termination.OPTIMAL else termination
         assert (found.termination, found.bound) == (ended, None)
         assert found.message.startswith(
-            f"the file does not say which model it is of{more}, so what it claims{claimed} is not taken for proved; "
+            f"the file does not say which model it is of{more}, so its claim{claimed} does not count as a proof; "
         )
     named = replace(given, model=solution.model)
     found = settled_claim(nameless, model, named, tmp_path / "m.sol")[1]

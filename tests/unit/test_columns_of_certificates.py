@@ -99,7 +99,7 @@ def test_columns_that_are_none_are_refused():
             rank_columns([{"kind": "threshold", "feature": "a", "thresholds": wrong}], other, left_of)
     with pytest.raises(ValueError, match="no columns of splits"):
         rank_columns([], other, left_of)
-    with pytest.raises(CertificateError, match="asks the column 'z'"):
+    with pytest.raises(CertificateError, match="splits on the column 'z'"):
         rank_columns([{"kind": "threshold", "feature": "z"}], other, left_of)
 
 

@@ -121,7 +121,7 @@ def test_what_was_not_proved_to_be_needed_is_not_said_to_be(many, alone, smalles
     assert all(str(given) in said for given in asked)
     assert ("keeps together: " in said) == (many > 1)
     assert ("(without any one of them there is a tree)" in said) == (many > 1 and smallest)
-    assert ("accuracy >= 0.5 can be kept, with the others as asked" in said) != alone
+    assert ("accuracy >= 0.5 can be kept, with the others as requested" in said) != alone
     assert "not settled" not in said
 
 

@@ -322,14 +322,14 @@ def test_what_stands_in_for_a_certificate_is_said(tmp_path, monkeypatch):
     ran = odtc_run("fit", path, "--depth", 3, "--constraint", "recall[yes] >= 0.8", "--json", folder=tmp_path)
     facts = json.loads(ran.out)
     assert facts["termination"] == "optimal" and "certified" not in facts
-    assert facts["uncertified"].startswith("the proof is that of the search alone") and facts["uncertified"] in ran.err
+    assert facts["uncertified"].startswith("the search is the only proof") and facts["uncertified"] in ran.err
     report = odtc_run("report", "t_dpflow_d3", folder=tmp_path)
     page = next(tmp_path.glob("*.html")).read_text()
-    assert report.code == 0 and "No certificate was checked: the proof is that of the search alone" in page
-    with pytest.raises(NoSolutionError, match="the proof is that of the search alone") as told:
+    assert report.code == 0 and "No certificate was checked: the search is the only proof" in page
+    with pytest.raises(NoSolutionError, match="the search is the only proof") as told:
         constraints = ("recall[yes] >= 0.99", "recall[no] >= 0.99", "leaf_rows >= 11")
         odtc.fit(path, "dpflow", 3, constraints=constraints)
-    assert told.value.outcome.to_json()["uncertified"].startswith("the proof is that of the search alone")
+    assert told.value.outcome.to_json()["uncertified"].startswith("the search is the only proof")
 
 
 @pytest.mark.parametrize("at_once", [600, 1])
@@ -352,18 +352,24 @@ def test_a_decimal_near_a_third_is_not_a_third(at_once, monkeypatch):
         (lambda facts: facts["of"]["constraints"].pop(), "the certificate states the constraints"),
         (lambda facts: facts["cases"].clear() or facts["passes"].clear(), "neither excluded by multipliers nor listed"),
         (lambda facts: facts["constraints"].append("monotone[f0] <= 1"), "can hold the constraints"),
-        (lambda facts: facts["constraints"].append("monotone[f0]"), "which is no monotone"),
-        (lambda facts: facts["constraints"].append("monotone[f9,positive=yes]"), "no column or class of the data"),
-        (lambda facts: facts["constraints"].append("monotone[f1,positive=no]"), "does not rise as its constraints ask"),
+        (lambda facts: facts["constraints"].append("monotone[f0]"), "which is not monotone"),
+        (
+            lambda facts: facts["constraints"].append("monotone[f9,positive=yes]"),
+            "does not name a column or a class of the data",
+        ),
+        (
+            lambda facts: facts["constraints"].append("monotone[f1,positive=no]"),
+            "does not rise as its constraints require",
+        ),
         (lambda facts: facts["tests"][0].update(same=[facts["tests"][-1]]), "separates the rows as one of"),
-        (lambda facts: facts["constraints"].append("recall[maybe] >= 0.1"), "which the data has not"),
+        (lambda facts: facts["constraints"].append("recall[maybe] >= 0.1"), "which the data does not have"),
         (lambda facts: facts["constraints"].append("f1[yes] >= 1.0"), "does not satisfy its constraints"),
         (lambda facts: facts["constraints"].append("balanced_accuracy >= 1.0"), "does not satisfy its constraints"),
         (lambda facts: facts["constraints"].append("balanced_accuracy[yes] >= 0.1"), "takes no arguments"),
         (lambda facts: facts["constraints"].append("cost <= 0.1"), "does not satisfy its constraints"),
         (lambda facts: facts["constraints"].append("cost[yes] <= 9"), "takes no arguments"),
         (lambda facts: facts["constraints"].append("forbid_root[f0,f1,f2]"), "which its constraints bar"),
-        (lambda facts: facts["constraints"].append("require_root[f9]"), "no column of the data"),
+        (lambda facts: facts["constraints"].append("require_root[f9]"), "not name a column of the data"),
         (lambda facts: facts.update(claim=None), "a tree without a claim"),
         (lambda facts: facts.update(tree=None), "a tree without a claim"),
         (lambda facts: facts.update(tree=None, claim=None), "neither excluded|and costs less|satisfies"),
@@ -399,7 +405,7 @@ def test_rows_of_hardly_any_weight_are_no_rows_without_weight():
         if fine:
             assert read_problem(facts, changed).loss[0].max() == first * facts["weight_scale"] * error
             continue
-        with pytest.raises(CertificateError, match="are no whole numbers"):
+        with pytest.raises(CertificateError, match="are not whole numbers"):
             read_problem(facts, changed)
 
 

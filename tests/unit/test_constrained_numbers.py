@@ -24,16 +24,16 @@ def refused(given, words: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"weight_scale": 0}, "its scales or its penalty are no numbers that can be"),
+        ({"weight_scale": 0}, "its scales or its penalty are not valid"),
         ({"weight_scale": -1}, "its scales or its penalty|expected a whole number"),
-        ({"scale": 0}, "its scales or its penalty are no numbers that can be"),
-        ({"weight_scale": 2, "scale": 3}, "its scales or its penalty are no numbers that can be"),
-        ({"penalty": 1}, "its scales or its penalty are no numbers that can be"),  # as much as the scale
+        ({"scale": 0}, "its scales or its penalty are not valid"),
+        ({"weight_scale": 2, "scale": 3}, "its scales or its penalty are not valid"),
+        ({"penalty": 1}, "its scales or its penalty are not valid"),  # as much as the scale
         ({"penalty": -1}, "its scales or its penalty|expected a whole number"),
-        ({"scale": LAST + 1}, "its scales or its penalty are no numbers that can be"),
-        ({"loss": [[0, 1]]}, "its losses are no square table"),
-        ({"loss": [[0, 1], [1, 0], [1, 1]]}, "its losses are no square table"),
-        ({"loss": [[0, 1], [1]]}, "its losses are no square table$|its losses are no square table;"),
+        ({"scale": LAST + 1}, "its scales or its penalty are not valid"),
+        ({"loss": [[0, 1]]}, "its losses are not a square table"),
+        ({"loss": [[0, 1], [1, 0], [1, 1]]}, "its losses are not a square table"),
+        ({"loss": [[0, 1], [1]]}, "its losses are not a square table$|its losses are not a square table;"),
         ({"loss": [[0, -1], [1, 0]]}, "zeros where the label is correct|expected a whole number"),
         ({"loss": [[0, 1], [1, 1]]}, "zeros where the label is correct"),
         ({"loss": [[1, 1], [1, 0]]}, "zeros where the label is correct"),
@@ -44,10 +44,10 @@ def refused(given, words: str) -> None:
             "zeros where the label is correct",
         ),  # 2^64 is 0
         ({"loss": [[0, 2**50], [1, 0]]}, "its numbers are too large to be added exactly"),
-        ({"claim": LAST + 1}, "its claim or the scale of its multipliers is no number that can be"),
+        ({"claim": LAST + 1}, "its claim or the scale of its multipliers is not valid"),
         ({"claim": -1}, "its claim or the scale|expected a whole number"),
-        ({"multiplier_scale": 0}, "its claim or the scale of its multipliers is no number that can be"),
-        ({"multiplier_scale": LAST + 1}, "its claim or the scale of its multipliers is no number that can be"),
+        ({"multiplier_scale": 0}, "its claim or the scale of its multipliers is not valid"),
+        ({"multiplier_scale": LAST + 1}, "its claim or the scale of its multipliers is not valid"),
         ({"weight_scale": 2**49, "scale": 2**49, "loss": [[0, 1], [1, 0]]}, "its weights are too large"),
     ],
     ids=str,
@@ -95,7 +95,7 @@ def test_weights_are_whole_at_their_scale(weight, scale, taken):
     if taken:
         assert given("").objective == cost / scale
     else:
-        refused(given, "the weights of the data are no whole numbers")
+        refused(given, "the weights of the data are not whole numbers")
 
 
 @pytest.mark.parametrize(

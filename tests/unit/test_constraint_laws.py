@@ -363,7 +363,7 @@ def test_an_order_is_of_numbers_that_are_asked_by_thresholds():
     assert given.module.value(encoded, given, heap) == 0
     assert given.module.value(asked, given, heap) == np.inf
     assert parse("monotone_everywhere[f0,positive=yes]", asked) == given
-    with pytest.raises(ChoiceError, match="'f1', whose numbers are asked one by one"):
+    with pytest.raises(ChoiceError, match="'f1', whose numbers have a split each"):
         parse("monotone_everywhere[f1,positive=yes]", asked)
     levels = table(*TABLES[0])
     with pytest.raises(ChoiceError, match="expected .* to name a column of numbers that is encoded by thresholds"):

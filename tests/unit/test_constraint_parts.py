@@ -106,7 +106,7 @@ def test_numbers_are_whole_at_the_least_scale_or_refused():
     scaled, by = whole(np.array([327.335, 2.031]))  # 2.031 thousand times is 2031.0000000000002
     assert (scaled.tolist(), by) == ([327335, 2031], 1000)
     for values in ([2**0.5], [0.1 + 1e-12, 1.0]):
-        with pytest.raises(TooLarge, match="no fractions of numbers up to a million"):
+        with pytest.raises(TooLarge, match="not fractions of numbers up to a million"):
             whole(np.array(values))
     for values in ([2.0**52], [1.0, -(2.0**52)], [1e20, 1.0], [2.0**51, 0.5], [1e300]):  # some are no int64 at all
         with pytest.raises(TooLarge, match="2\\^52 or more"):

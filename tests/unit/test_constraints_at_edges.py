@@ -389,7 +389,9 @@ def test_an_order_for_all_inputs_is_that_of_every_input(encoding, of_table):
     plain, seen = pipeline.pose(data, "dpflow", 2, encoding=encoding), set()
     for text in CONSTRAINTS.get("monotone_everywhere").tries(plain.encoded):
         if encoding == "onehot" or text.startswith(("monotone_everywhere[f1", "monotone_everywhere[f2")):
-            with pytest.raises(ChoiceError, match="asked one by one" if "f0" in text or "f3" in text else "thresholds"):
+            with pytest.raises(
+                ChoiceError, match="have a split each" if "f0" in text or "f3" in text else "thresholds"
+            ):
                 posed(plain, [text])
             continue
         problem = posed(plain, [text])

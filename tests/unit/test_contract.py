@@ -55,7 +55,7 @@ def test_a_member_has_what_it_defines_and_what_it_leaves_out():
 
 def test_a_name_that_nobody_declared_is_an_error():
     one = THINGS.admitted("three", module("NAME = 'x'\nEXTRA = 1\ndef tree(problem): pass"))
-    with pytest.raises(AttributeError, match="'EXTRA' is no name of the contract of a thing"):
+    with pytest.raises(AttributeError, match="'EXTRA' is not a name of the contract of a thing"):
         one.EXTRA  # noqa: B018
     with pytest.raises(AttributeError, match=r"the thing 'three' has no build\(problem\)"):
         one.build  # noqa: B018
@@ -76,11 +76,11 @@ def test_a_name_that_nobody_declared_is_an_error():
         ("NAME = 3\ndef tree(problem): pass", "expected NAME as str, got 3"),
         (
             "NAME = 'x'\ndef tree(problem): pass\ndef word(count): pass",
-            "defines 'word', which odtc does not ask for; did you mean 'words'",
+            "defines 'word', which odtc does not use; did you mean 'words'",
         ),
         (
             "NAME = 'x'\ndef tree(problem): pass\nFASTT = True",
-            "defines 'FASTT', which odtc does not ask for; did you mean 'FAST'",
+            "defines 'FASTT', which odtc does not use; did you mean 'FAST'",
         ),
     ],
 )

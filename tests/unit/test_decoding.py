@@ -283,7 +283,7 @@ def test_the_tree_that_was_known_at_the_limit_says_how_it_came_about(model):
     ended = Solution(None, Termination.ERROR, None, message="it fell over", claimed=3.0)
     told = unfinished(ready(model, heap, searched=Found(paid, True)), found=ended).solution
     assert told.termination == Termination.ERROR and told.message.endswith(": it fell over")
-    assert told.message.startswith("the solver had no point of its own yet")
+    assert told.message.startswith("the solver had no solution yet")
     with pytest.raises(NoSolutionError):
         unfinished(ready(model, None))
 

@@ -120,7 +120,7 @@ def drawn(seed: int, form: dict) -> Problem:
                     "rows of",
                     "can be asked",
                     "alone tells apart",
-                    "tells rows apart",
+                    "separates rows",
                     "cannot",
                     "no test",
                 )

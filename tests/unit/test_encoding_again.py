@@ -63,7 +63,7 @@ def weight(facts):
 ALTERED = {
     threshold: "the tests",
     level: "the tests",
-    merged: "the splits that others stand for",
+    merged: "the splits that represent others",
     copies: "the numbers of equal rows",
     column: "the columns",
     weight: "the weights of the rows",

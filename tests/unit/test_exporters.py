@@ -195,7 +195,7 @@ def test_nodes_of_scikit_learn_have_the_impurity_of_its_own(weighs):
 def test_scikit_learn_cannot_have_categories_or_hyperplanes(split, instead):
     features = (X, Feature("colour", "categorical", ("blue", "red")))
     with pytest.raises(
-        ChoiceError, match=f"compares numbers with thresholds, and this tree asks .*; train on {instead}, or"
+        ChoiceError, match=f"compares numbers with thresholds, and this tree has the split .*; train on {instead}, or"
     ):
         export(Tree(Branch(split, Leaf(0), Leaf(1)), features, ("a", "b")), "sklearn")
 

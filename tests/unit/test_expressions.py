@@ -117,7 +117,7 @@ def test_a_sentence_says_what_the_model_lacks():
     model = replace(problem.module.build(problem), problem=problem)
     lacks = missing(problem, model, ((Need(Statement.ASKS, "branch_nodes"), Need(Role.CORRECT)),))
     assert lacks.startswith(
-        "needs a model that says 'node t asks f' at the branch nodes and columns of the role correct;"
+        "needs a model that says 'node t splits on f' at the branch nodes and columns of the role correct;"
     )
     assert "svm1_odt says 'row i is wrong', 'row i ends at node t'" in lacks
     assert able_models(CONSTRAINTS.get("leaf_rows")).endswith("take it")

@@ -40,13 +40,13 @@ CHECKERS = (
 RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
 WORDED = {
-    "certificate.left_of: the certificate asks the column": "the column is looked up by its name",
+    "certificate.left_of: the certificate splits on the column": "the column is looked up by its name",
     "interval_bound.of_root: nothing leads to entry": "there are no rows to look at",
     "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
     "interval_bound._hold: it evaluates column": "the column is looked up by its number",
     "interval_bound._child: it names state": "the state is looked up by its number",
     "threshold_columns.rank_columns: it has no columns of splits": "there is nothing to stack",
-    "threshold_columns.cells_of: the certificate asks the column": "there are no cells",
+    "threshold_columns.cells_of: the certificate splits on the column": "there are no cells",
     "constrained_certificate._check_cases: the certificate lists a case that": "no such set",
     "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
     "constrained_certificate._left: the certificate splits on the column": "the column is looked up by its name",
@@ -354,18 +354,18 @@ FORGERIES = {
         depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, targets=[""]
     ),
     "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
-    "certificate._loss: its losses are no square table": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
+    "certificate._loss: its losses are not a square table": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
     "certificate._whole_weights: the weights of the data are": lambda: listed(
         weight=[1.25] + [1] * 11, tree={"root": untold(true("tests")["tree"]["root"])}
     ),
     "certificate._loss: its numbers are too large to": lambda: listed(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
-    "certificate.left_of: the certificate asks the column": lambda: listed(
+    "certificate.left_of: the certificate splits on the column": lambda: listed(
         tests=[A | {"feature": "z"}, *true("tests")["tests"][1:]]
     ),
     "certificate.left_of: a split is of no known": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
-    "certificate.left_of: a threshold is no finite number": lambda: lambda _: left_of(EXTREME, rows(HARD)),
+    "certificate.left_of: a threshold is not a finite number": lambda: lambda _: left_of(EXTREME, rows(HARD)),
     "certificate._tree_cost: the tree of the certificate is": lambda: listed(
         tree={"root": below_a_leaf(true("tests")["tree"]["root"])}
     ),
@@ -381,7 +381,7 @@ FORGERIES = {
         },
     ),
     "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("tests"), n_rows=13), rows(HARD)),
-    "claim.expect: the certificate counts": lambda: listed(data={"n_rows": 13}),
+    "claim.expect: the certificate covers": lambda: listed(data={"n_rows": 13}),
     "claim.expect_tree: the tree of the certificate states": lambda: of_tree("tests", target="z"),
     "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("tests", "counts", lambda value: value + 1),
     "claim.expect_losses: the certificate states other losses than": with_doubled_losses,
@@ -399,7 +399,7 @@ FORGERIES = {
     "interval_bound.of_root: expected one state of all rows": lambda: ranked(states=["2;0"]),
     "interval_bound.of_root: nothing leads to entry": lambda: ranked(EASY, 3, states=["0", "0"]),
     "interval_bound._hold: a state holds no rows": lambda: without_rows,
-    "interval_bound._hold: one label alone costs": lambda: ranked(
+    "interval_bound._hold: a single label costs": lambda: ranked(
         depth=3, price=0.9, states=["5,0,0,1,0", "9"], bound=5
     ),
     "interval_bound._hold: by its own numbers a split": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
@@ -424,9 +424,9 @@ FORGERIES = {
     "pair_bound.require_pair: a tree of two splits after": lambda: in_numpy(ranked(**WORSE)),
     "compiled_pairs.require: a tree of two splits after": lambda: compiled(ranked(**WORSE)),
     "threshold_columns.rank_columns: it has no columns of splits": lambda: ranked(columns=[]),
-    "threshold_columns.rank_columns: its thresholds are no finite numbers": with_repeated_threshold,
+    "threshold_columns.rank_columns: its thresholds are not finite numbers": with_repeated_threshold,
     "threshold_columns._nested_rank: a column has splits that are": with_tests_that_are_not_nested,
-    "threshold_columns.cells_of: the certificate asks the column": lambda: ranked(
+    "threshold_columns.cells_of: the certificate splits on the column": lambda: ranked(
         columns=[{"kind": "threshold", "feature": "z"}]
     ),
     "threshold_columns.cut: it evaluates a split that separates": with_a_missing_column,
@@ -474,14 +474,14 @@ FORGERIES = {
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
-    "constrained_certificate._loss: its losses are no square table": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
-    "constrained_certificate._loss: its losses are no square table (again)": lambda: alone(
+    "constrained_certificate._loss: its losses are not a square table": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
+    "constrained_certificate._loss: its losses are not a square table (again)": lambda: alone(
         "p", loss=[[0, 0], [0, 0]], claim=0
     ),
     "constrained_certificate._left: the certificate splits on the column": lambda: alone(
         "p", tests=[A | {"feature": "z"}]
     ),
-    "constrained_certificate._left: a threshold is no finite number": lambda: (
+    "constrained_certificate._left: a threshold is not a finite number": lambda: (
         lambda _: constrained_certificate._left(EXTREME, rows(HARD))
     ),
     "stated_constraints.of_class: the certificate states a constraint on": lambda: alone("p", "recall[q] >= 0"),

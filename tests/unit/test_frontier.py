@@ -174,7 +174,7 @@ def test_one_search_over_few_tests_finds_trees_for_all_numbers(text, monkeypatch
 @pytest.mark.parametrize(
     ("weight", "words", "why"),
     [
-        (np.ones(12), {"params": {"proof": True}}, "proof=True asks for a model: leave it out$"),
+        (np.ones(12), {"params": {"proof": True}}, "proof=True needs a model: leave it out$"),
         (np.ones(12), {}, "2 columns and levels are too many at depth 2: take fewer splits"),
     ],
 )

@@ -125,7 +125,7 @@ def test_a_tree_that_is_of_another_point_or_of_other_rows_is_refused(curve):
         while "left" in node:
             node = node["right"]
         node["rows"][1] += 1
-        assert _points(problem, given, forged)[1].endswith("holds other counts than those of the data")
+        assert _points(problem, given, forged)[1].endswith("has counts that differ from the data")
 
 
 def test_a_looser_number_costs_no_more_and_has_a_tree_if_a_tighter_one_has(curve):
@@ -150,7 +150,10 @@ def test_a_looser_number_costs_no_more_and_has_a_tree_if_a_tighter_one_has(curve
             if other.heap is None:
                 pairs = zip(forged, forged[1:])
                 tight = next(two for one, two in pairs if one.heap is None and two.heap is not None)
-                assert wrong == f"it has no tree for {none.constraint}, which that of {tight.constraint} satisfies"
+                assert (
+                    wrong
+                    == f"it has no tree for {none.constraint}, although the tree of {tight.constraint} satisfies it"
+                )
             else:
                 assert ("costs less than that of" in wrong) == (paid > costs[at + 1] + 1e-6)
 
@@ -298,8 +301,8 @@ def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
         ({"points": facts["points"][::-1]}, "frontier", "its points are not those of "),
         ({"points": [*facts["points"], last]}, "frontier", "its points are not those of "),
         ({"points": [first | {"constraint": last["constraint"]}, *facts["points"][1:]]}, "frontier", "its points are"),
-        ({"depth": 2}, "frontier", "it states another 'depth' than that of which it was made"),
-        ({"data": "no"}, "frontier", "it states another 'data' than that of which it was made"),
+        ({"depth": 2}, "frontier", "its 'depth' differs from that of its data"),
+        ({"data": "no"}, "frontier", "its 'data' differs from that of its data"),
         ({"constraints": ["leaves <= 2"]}, "frontier", "it states another 'constraints' than that"),
         ({"source": facts["source"] | {"n_rows": 7}}, "frontier", "of its data it states another 'n_rows' than the"),
         ({"source": facts["source"] | {"more": 7}}, "frontier", "of its data it states another 'more' than the"),
@@ -371,7 +374,7 @@ def test_what_cannot_be_posed_again_is_refused(tmp_path):
     facts = json.loads(path.read_text())
     for words, said in (
         ({"model": facts["model"] | {"model": "flowoct"}}, "flowoct searches no frontier"),
-        ({"vary": "recall[1] >= 0.5:1.5:0.5"}, "what it is of cannot be posed again"),
+        ({"vary": "recall[1] >= 0.5:1.5:0.5"}, "its problem cannot be built again"),
     ):
         path.write_text(json.dumps(facts | words))
         with pytest.raises(TreeError, match=said):

@@ -65,7 +65,7 @@ def test_rows_with_labels_and_frames_stand_for_the_data_that_they_are_read_as():
     frame = pl.DataFrame(X, schema=["x0", "x1"]).with_columns(label=y)
     assert import_tree(fitted, frame, target="label").root == of_rows.root
     for more in ({"y": y}, {"target": "label"}):
-        with pytest.raises(ChoiceError, match="beside a Dataset, which has its own"):
+        with pytest.raises(ChoiceError, match="with a Dataset, which has its own"):
             import_tree(fitted, read_arrays(X, y), **more)
 
 
@@ -306,12 +306,12 @@ BAD_TEXTS = [
     (TEXT.replace(">  2.50", ">  2.60"), "line 3: expected the other side of 'n' <= 2.50"),
     (TEXT + "|   |--- class: b\n", "line 5: expected the end of the tree"),
     (TEXT + "hello\n", "line 5: expected a line of export_text, got 'hello'"),
-    (TEXT.replace("n <", "m <").replace("n >", "m >"), "asks for a column 'm', which 'a' has not"),
+    (TEXT.replace("n <", "m <").replace("n >", "m >"), "needs a column 'm', which 'a' does not have"),
     (
         TEXT.replace("n <", "c <").replace("n >", "c >"),
         "compares the column 'c' with a number, but its cells in 'a' are words.*'c=u'",
     ),
-    (TEXT.replace("n <", "c=z <").replace("n >", "c=z >"), "asks for a column 'c=z'"),
+    (TEXT.replace("n <", "c=z <").replace("n >", "c=z >"), "needs a column 'c=z'"),
     (TEXT.replace("class: b", "class: z"), "predicts the class 'z', which the target 'y' of 'a' has not: a, b"),
     (TEXT.replace("2.50", "nan"), "line 1: expected 'COLUMN <= NUMBER'"),
     ("hello", "got none of them"),

@@ -154,7 +154,7 @@ def test_an_estimator_keeps_its_remarks_and_has_its_own_words():
     X, y = frame.drop(columns="y"), frame["y"]
     learner = odtc.OptimalTreeClassifier(max_depth=1).fit(X, y)
     assert [note.split()[1] for note in learner.notes_] == ["'id'", "'age'", "'price'"]
-    assert learner.notes_[2].startswith("column 'price' alone determines the class") and not any(
+    assert learner.notes_[2].startswith("column 'price' determines the class by itself") and not any(
         "--" in note for note in learner.notes_
     )
     few = pd.Series(["rare" if at < 4 else "often" for at in range(100)])
@@ -259,7 +259,7 @@ def test_rows_with_labels_beside_them_take_all_words_of_a_table(tmp_path):
     assert numbers.tree.task == "regression" and numbers.tree.features[0].name == "city"
     sure = odtc.fit(X[["city"]], y, depth=1, constraints="accuracy >= 0.5", confidence=0.9)
     assert sure.assured(0.9)[0].holds and sure.labelled.n_rows == 18
-    with pytest.raises(ChoiceError, match="got them beside `target`; leave y out, or the other"):
+    with pytest.raises(ChoiceError, match="got them with `target`; leave one of the two out"):
         odtc.fit(frame, y, depth=1, target="y")
     with pytest.raises(ChoiceError, match="^expected `ignore` to name a column of 'data', got 'nr'"):
         odtc.fit(X, y, depth=1, ignore=["nr"])

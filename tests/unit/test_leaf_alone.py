@@ -41,7 +41,7 @@ def test_the_leaf_takes_the_cheapest_label_that_keeps_them(depth, cells):
 
 @pytest.mark.parametrize(("depth", "cells"), [(0, X), (2, SAME)])
 def test_no_leaf_that_keeps_them_is_no_tree(depth, cells):
-    with pytest.raises(NoSolutionError, match=r"no tree without a branch node keeps accuracy >= 0.9, and"):
+    with pytest.raises(NoSolutionError, match=r"no tree without a branch node satisfies accuracy >= 0.9, and"):
         odtc.OptimalTreeClassifier(depth, constraints="accuracy >= 0.9").fit(cells, Y)
     both = ("recall[0] >= 0.5", "recall[1] >= 0.5")
     with pytest.raises(NoSolutionError, match=r"recall\[1\] >= 0.5 together with recall\[0\] >= 0.5; recall\[1\]"):

@@ -456,7 +456,7 @@ def test_leaves_of_a_survival_cost_what_their_hazards_say(weight):
 def test_weights_of_a_survival_are_whole_at_their_scale(weight, scale, taken):
     facts, data = true("survival"), times(weight)
     if not taken:
-        with pytest.raises(CertificateError, match="no whole numbers at the scale"):
+        with pytest.raises(CertificateError, match="not whole numbers at the scale"):
             Likelihood(facts | {"weight_scale": scale}, data)
         return
     found = Likelihood(facts | {"weight_scale": scale}, data)
@@ -549,7 +549,7 @@ def test_an_event_whose_hazard_is_too_small_is_refused(at_once, monkeypatch):
     facts["claim"] = [str(sum(map(end, sums))) for end in (measure.low, measure.high)]
     if at_once:
         take_all_at_once(monkeypatch)
-    with pytest.raises(CertificateError, match="too small to be told from 0"):
+    with pytest.raises(CertificateError, match="too small to differ from 0"):
         check_leaf_sums(facts, data)
 
 
@@ -649,8 +649,8 @@ SCALES = [
     (np.array(FEW) * 1e-301, 1, {"number_bits": 1000}, ""),
     (np.ldexp(FEW, -1001), 1, {"number_bits": 1001}, "its scales"),
     (FEW, [1, 1, 3, 1], {"number_bits": 0}, ""),
-    (FEW, [1, 1, 1.5, 1], {"number_scale": 1}, "no whole numbers"),
-    (FEW, [1, 1, 1e-5, 1], {"number_scale": 1}, "no whole numbers"),
+    (FEW, [1, 1, 1.5, 1], {"number_scale": 1}, "not whole numbers"),
+    (FEW, [1, 1, 1e-5, 1], {"number_scale": 1}, "not whole numbers"),
     ([3, 3, 3, 3], 1, {"number_scale": 1}, ""),
     ([0, 0, 0, 2**53], 1, {"number_scale": 1}, "too large"),
     ([0, 0, 0, 2**22], 1, {"number_scale": 1, "weight_scale": 2**39}, "too large"),
@@ -712,7 +712,7 @@ def timed(weight, n=4, **rows) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("weight", "scale", "rows", "refused"),
     [
-        (LIGHT, 2**40, {}, "its scale is no whole number"),
+        (LIGHT, 2**40, {}, "its scale is not a whole number"),
         (LIGHT, 2**40 - 2**20, {}, ""),
         (2.0**38, 1, {}, "cannot be added up"),
         (2.0**38 - 1, 1, {}, ""),
@@ -760,5 +760,5 @@ def test_a_tree_of_more_leaves_or_another_label_is_refused():
         check_leaf_sums(facts, numbers())
     facts = true()
     next(leaves(facts["tree"]["root"], numbers(), np.arange(12)))[0]["label"] = "other"
-    with pytest.raises(CertificateError, match="a label or a curve that no check is of|expected"):
+    with pytest.raises(CertificateError, match="a label or a curve that cannot be checked|expected"):
         check_leaf_sums(facts, numbers())

@@ -190,7 +190,7 @@ def test_the_manifest_tells_decode_and_the_claim_both_checkers(files):
     ):
         said = command(*words, folder=files)
         assert said.code == 0, said.err
-    assert "missing is also what is written -999, unknown, age=99" in said.out
+    assert "also missing: -999, unknown, age=99" in said.out
     facts = json.loads((files / "c.json").read_text("utf-8"))
     assert facts["of"]["missing_mark"] == facts["data"]["missing_mark"] == list(MARKS)
     del facts["of"]["missing_mark"]

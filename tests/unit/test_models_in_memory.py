@@ -217,7 +217,7 @@ def test_what_a_solvers_object_claims_is_of_the_model_that_it_solved():
     assert (found.bound, found.termination, found.model) == (None, Termination.TIME_LIMIT, "our own")
     ours, model, found = claim(same, beyond="cubes")
     assert (found.bound, found.termination, found.model) == (None, Termination.UNKNOWN, "our own") and model is ours
-    assert "what S solved holds cubes beside rows and columns, so nothing is proved" in found.message
+    assert "what S solved holds cubes in addition to rows and columns, so nothing is proved" in found.message
     ours, model, found = claim(same, beyond="cubes", termination=Termination.TIME_LIMIT)
     assert (found.bound, found.termination) == (None, Termination.TIME_LIMIT) and "nothing is proved" in found.message
     ours, model, found = claim(same, beyond="cubes", termination=Termination.TIME_LIMIT, bound=None)

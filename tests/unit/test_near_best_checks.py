@@ -56,7 +56,7 @@ def test_a_true_pool_is_true_and_without_a_search_its_word(done, pool):
     assert whole.complete and _wrong_pool(done, whole, 5) == ("", "")
     near = near_optimal(done.problem, 10**4, pool.objectives[3] - pool.objectives[0])
     assert near.complete and near.limit == pool.objectives[3] and _wrong_pool(done, near, 5) == ("", "")
-    word = "that these are all within the bound that was asked for is the word of the run: it states no bound"
+    word = "the run claims that these are all trees within the requested bound, but it states no bound"
     assert _wrong_pool(done, replace(near, limit=None), 5) == ("", word)
     assert _wrong_pool(done, replace(near, limit=None), 0) == ("", OTHERS)
     low, high = (_wrong_pool(done, replace(near, limit=near.limit + more), 5)[0] for more in (-0.5, 50))
@@ -72,7 +72,7 @@ def test_a_pool_with_one_false_figure_is_false(done, pool):
         (replace(pool, objectives=(told[0] - 1, *told[1:])), "its tree 1 costs"),
         (replace(pool, objectives=(*told[:-1], told[-1] + 1)), f"its tree {n} costs"),
         (with_trees(pool, [0, 0, *range(2, n)]), "it holds a tree twice"),
-        (with_trees(pool, order), "its trees do not stand in the order of what they cost"),
+        (with_trees(pool, order), "its trees are not in the order of their objectives"),
         (with_trees(pool, []), "it holds no tree"),
         (replace(pool, at_least=n - 1), f"it states {n - 1} trees, complete: False, and holds {n}"),
         (replace(pool, at_least=n + 1, complete=True), f"it states {n + 1} trees, complete: True, and holds {n}"),
@@ -97,7 +97,7 @@ def test_a_best_tree_is_held_against_the_run(done):
         (5.0, 5.0, 5.0, ""),
         (5.0, 4.0, 4.0, ""),
         (5.0, 4.5, 4.0, "its best tree costs 4, and the run says that none costs less than 4.5"),
-        (5.0, None, 6.0, "its best tree costs 6, and that of the run 5"),
+        (5.0, None, 6.0, "its best tree costs 6, and the tree of the run 5"),
         (None, 4.5, 4.0, "its best tree costs 4, and the run says that none costs less than 4.5"),
     ):
         run = SimpleNamespace(problem=done.problem, proof=SimpleNamespace(objective=objective, bound=bound))
@@ -138,7 +138,9 @@ def test_a_set_with_one_false_sum_is_false(done):
         assert _wrong_sums(sample, done.problem) == ""
     assert _wrong_set(done, forged(depth=lambda depth: depth + 1), 5)[0].startswith("counted again, depth differ")
     assert _wrong_set(done, forged(graph=lambda graph: None), 5) == ("", "")  # whether there is one is a matter of time
-    assert _wrong_set(done, forged(complete=lambda told: False), 5)[1].startswith("that there are at least so many")
+    assert _wrong_set(done, forged(complete=lambda told: False), 5)[1].startswith(
+        "the number of trees is claimed by the run"
+    )
 
 
 def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, pool):
@@ -371,7 +373,7 @@ def test_without_the_data_the_tests_of_columns_that_part_rows_alike_are_not_know
     run = SimpleNamespace(problem=problem, proof=SimpleNamespace(objective=None, bound=None))
     assert _wrong_set(run, near, 0)[0] == ""
     bare = SimpleNamespace(problem=replace(problem, encoded=replace(problem.encoded, dataset=None)), proof=run.proof)
-    word = "its trees are the word of the run: the data that would tell their splits is not there"
+    word = "its trees are claimed by the run: the data is not there to check their splits"
     assert _wrong_set(bare, near, 5) == ("", word)
 
 

@@ -230,7 +230,7 @@ def test_numbers_with_one_decimal_beside_a_mark_are_no_dates(tmp_path):
     rows = [f"{1000 + 7 * at + at % 9 / 10},{'ab'[at % 2]}" for at in range(N)] + ["unknown,a"]
     (tmp_path / "a.csv").write_text("income,y\n" + "\n".join(rows) + "\n")
     said = odtc("inspect", "a.csv", folder=tmp_path)
-    assert "would be numbers but for 'unknown'" in said.out and "--missing-mark unknown" in said.out
+    assert "would be numeric except for 'unknown'" in said.out and "--missing-mark unknown" in said.out
     assert "dates" not in said.out + said.err
 
 
@@ -320,7 +320,7 @@ def test_words_among_numbers_are_named():
     cells = [str(at) for at in range(N - 1)] + ["foo"]
     notes = notes_on(from_frame(pl.DataFrame(table(odd=cells)), "table"))
     [note] = [note for note in notes if note.column == "odd"]
-    assert note.kind == "number" and "but for 1 of 40 cells ('foo')" in note.text
+    assert note.kind == "number" and "except for 1 of 40 cells ('foo')" in note.text
     assert not [
         note for note in notes_on(from_frame(pl.DataFrame(table(odd=["u", "v"] * (N // 2))), "table")) if note.column
     ]

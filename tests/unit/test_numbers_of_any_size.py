@@ -135,7 +135,7 @@ def test_weights_of_classes_with_a_price_of_leaves():
     assert (wrong, nodes) == ((plain.predict(x) != y).sum(), plain.get_n_leaves() - 1) and nodes > 0
     assert tree.is_optimal_ and all(check.passed for check in tree.verify(x, y, sample_weight=np.full(40, scale)))
     assert tree.objective_ == pytest.approx((wrong + 2 * nodes) / 2, rel=1e-9)
-    with pytest.raises(ValueError, match="a leaf alone by max_depth=0"):
+    with pytest.raises(ValueError, match="max_depth=0 for a single leaf"):
         odtc.OptimalTreeClassifier(2, ccp_alpha=1e20).fit(x, y)
 
 

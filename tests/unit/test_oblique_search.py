@@ -137,7 +137,7 @@ def test_bad_options_are_refused_in_a_sentence():
 
 def test_a_start_of_hyperplanes_is_refused_where_only_tests_are_asked():
     model = pipeline.build(EXAMPLES / "iris" / "iris.csv", "flowoct", 2)
-    with pytest.raises(ChoiceError, match="asks hyperplanes, and flowoct only the splits of the encoding"):
+    with pytest.raises(ChoiceError, match="uses hyperplanes, but flowoct supports only the splits of the encoding"):
         pipeline.start(model, "oblique:restarts=4")
 
 

@@ -270,7 +270,7 @@ def test_arrays_and_frames_with_their_labels():
         odtc.build(flowers.data, [None, float("nan"), np.nan, *flowers.target[3:]])
     with pytest.raises(odtc.OdtcError, match="a label for each of 150 rows"):
         odtc.build(flowers.data, [1, 2])
-    with pytest.raises(odtc.OdtcError, match="leave y out"):
+    with pytest.raises(odtc.OdtcError, match="leave one of the two out"):
         odtc.build(MONKS / "monks-1.csv", [1, 2])
 
 
@@ -322,7 +322,7 @@ def test_a_row_over_flows_that_leaves_half_a_tree_is_told_in_words():
     own = model.add_rows([{"p_1_0_1_0": 1.0}], lower=0.5)
     failed = [check for check in odtc.decode(own, odtc.solve(own, "highs")).checks if not check.passed]
     assert [check.name for check in failed] == ["bound"]
-    assert "the point is no whole tree, as rows over continuous columns may leave it" in failed[0].text
+    assert "the point is not a whole tree, as rows over continuous columns may leave it" in failed[0].text
     whole = model.add_rows([{"b_1_0": 1.0}], lower=1.0)
     assert odtc.decode(whole, odtc.solve(whole, "highs")).verified
 

@@ -186,7 +186,7 @@ def test_an_incumbent_makes_the_file_smaller_not_the_optimum():
 def test_what_it_cannot_say_is_refused_in_a_sentence():
     problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 3, constraints=("features <= 2",), tail="1")
     with pytest.raises(
-        ChoiceError, match="'features <= 2' needs a model that says 'node t asks f'.*drop tail=1, with which"
+        ChoiceError, match="'features <= 2' needs a model that says 'node t splits on f'.*drop tail=1, with which"
     ):
         built(problem)
     with pytest.raises(ChoiceError, match="leave out 'features <= 2'"):

@@ -291,7 +291,8 @@ def test_whole_numbers_that_a_double_does_not_tell_apart_are_refused(tmp_path, k
 
     name = "a b" if kind == "arff" else "a"
     with pytest.raises(
-        DataError, match=f"tells apart in column '{name}' of .*, got 9007199254740992 and, in row 3, 9007199254740993"
+        DataError,
+        match=f"differ as doubles in column '{name}' of .*, got 9007199254740992 and, in row 3, 9007199254740993",
     ):
         read(write("9007199254740992", "7", "9007199254740993"))
     path = write("9007199254740992", "7", "9007199254740993")
@@ -456,7 +457,7 @@ def test_columns_without_a_cell_are_left_out_with_a_remark(tmp_path, monkeypatch
     assert [feature.name for feature in data.features] == ["a", "b"] and data.n_rows == 24 and data.target == "y"
     assert data.source["ignore"] == ["void"]
     texts = [note.text for note in notes_on(data)]
-    assert "columns 2, 6, 7 have neither a name nor a cell, and are left out" in texts
+    assert "columns 2, 6, 7 have no name and no cells, and are left out" in texts
     assert "column 'void' has no cell, and is left out" in texts
     again = read(path, **ReadingSpec.from_manifest({"target": "y", "missing": "drop"} | data.source).keywords)
     assert again.features == data.features
@@ -747,9 +748,9 @@ def test_a_column_called_by_a_pattern_of_polars_is_refused(name, tmp_path):
     """Such a column was once read as those whose names it matches, without a word."""
     path = written(tmp_path, f"{name},b1,b2,y\n5,9,1,0\n6,8,2,1\n")
     for more in ({}, {"ignore": ["b1", "b2"]}):
-        with pytest.raises(DataError, match="no patterns between .* for column 1; rename it"):
+        with pytest.raises(DataError, match="not patterns between .* for column 1; rename it"):
             read(path, **more)
-    with pytest.raises(DataError, match="no patterns between"):
+    with pytest.raises(DataError, match="not patterns between"):
         from_frame(pl.DataFrame({name: [1.0, 2.0], "y": ["a", "b"]}), "d")
 
 

@@ -208,13 +208,15 @@ def test_other_makers_of_another_model_leave_its_file_or_its_columns(change, ope
     found = described(manifest, folder / "m.sol")
     who = "flowoct of odtc 0.0.1" if "odtc" in change else "flowoct 1.5 of odtc"
     here = f"odtc {package.__version__}" if "odtc" in change else "flowoct of odtc"
-    begins = f"built by {who}, here is {here}: the tree is that of the columns that the manifest records"
+    begins = f"built by {who}, here is {here}: the tree is read from the columns that the manifest records"
     assert found.recorded == f"{begins}, and the rows are those of the model file" and not found.rowless
     assert rows_of(found) == rows_of(read_model(folder / "m.mps"))
     assert found.problem is manifest.problem and found.cuts == manifest.cuts
     assert found.columns == manifest.columns
     alone = described(replace(manifest, path=tmp_path / "m.odt.json"), tmp_path / "m.sol")
-    assert alone.rowless and alone.recorded == f"{begins}; the rows are not known, as the model file is not at hand"
+    assert (
+        alone.rowless and alone.recorded == f"{begins}; the rows are not known, because the model file is not available"
+    )
     # A model without a file was never written.
     none = with_facts(manifest, content=None)
     assert described(none, folder / "m.sol").rowless

@@ -307,7 +307,7 @@ def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs
     assert "kept" not in free.facts and "no --constraint instead of" in free.err
     (tmp_path / "old.run.json").unlink()
     alone = command("refit", "old.tree.json", "now.csv", "-o", "alone", folder=tmp_path)
-    assert alone.code == 0 and "settings are not known" in alone.err
+    assert alone.code == 0 and "settings are unknown" in alone.err
 
 
 @pytest.mark.parametrize("solver", ["highs", None])

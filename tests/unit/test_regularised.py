@@ -239,7 +239,7 @@ def test_without_time_or_rows_there_is_a_tree_and_it_is_said(tmp_path):
     assert few.folds == 0 and heap.n_branch_nodes == 0
     (tmp_path / "b.csv").write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},{k}\n" for (a, b, c), k in zip(X.tolist(), y)))
     ran = run("fit", "b.csv", "--model", "oblique_search", "--depth", 1, "-p", "seconds=0", folder=tmp_path)
-    assert ran.code == 0 and "time over: single columns alone" in ran.out + ran.err
+    assert ran.code == 0 and "time limit reached: only single columns" in ran.out + ran.err
     with pytest.raises(ChoiceError, match="of 0 or more for the start 'regularised'"):
         grow("regularised:se=-1", encode(dataset(X, y)), CompleteTree(1))
 

@@ -435,14 +435,14 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     alone = run("decode", "built.sol", folder=tmp_path)
     assert (
         alone.code == 0
-        and alone.err.count("hold and predict by the selected rows alone") == 1
+        and alone.err.count("count and predict only the selected rows") == 1
         and "all rows" not in alone.out
     )
     assert sum(sum(leaf.rows) for leaf in odtc.trees.tree.read_tree(tmp_path / "built.tree.json").leaves()) < 206
     again = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)
     assert (
         again.code == 0
-        and not again.err.count("selected rows alone")
+        and not again.err.count("only the selected rows")
         and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
     )
     (tmp_path / "moved.csv").write_text("x,y\n1,a\n")

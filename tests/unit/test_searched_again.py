@@ -67,7 +67,7 @@ def test_without_a_search_only_equivalent_points_say_something():
     left = word_of_run(done().facts, [])
     assert {*FIGURES} < {*left} and left == [key for key in done().facts if key in left]
     words = word_of_run_text(left, 2.5)
-    assert words.startswith("termination, bound, gap, fewest leaves, fewest columns, certified: the word of the run")
+    assert words.startswith("termination, bound, gap, fewest leaves, fewest columns, certified: claimed by the run")
     assert "costs less than 2.5 " in words
 
 

@@ -59,7 +59,7 @@ def test_a_smaller_tree_that_costs_no_more_is_named(own, other, columns, smaller
     assert (said is not None) == smaller
     if smaller:
         leaves, asked = tree_size(posed, known)
-        assert said.startswith(f"that one costs {paid:g}, leaves {leaves}, columns {asked}; of this tree they are ")
+        assert said.startswith(f"that one costs {paid:g}, leaves {leaves}, columns {asked}; this tree has ")
 
 
 def test_a_smaller_tree_that_costs_less_is_named_too():
@@ -83,9 +83,7 @@ def test_needless_tests_of_the_tree_itself_are_found():
     heap = HeapTree(whole.test, np.where(whole.label >= 0, 1, -1).astype(np.int32))  # the same answer everywhere
     paid = posed.module.objective(posed, heap)
     said = _smaller(posed, heap, paid, [], False)
-    assert (
-        said == f"this tree without needless splits costs {paid:g}, leaves 1, columns 0; of this tree they are 4 and 2"
-    )
+    assert said == f"this tree without needless splits costs {paid:g}, leaves 1, columns 0; this tree has 4 and 2"
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_groups_are_those_of_their_words():
         found = [set(np.flatnonzero(group).tolist()) for group in rows.groups(text)]
         assert [group for group in found if group] == list(wanted), text
     for text in ("m<=1", "m:x", ":x", "<=1"):
-        with pytest.raises(CertificateError, match="no column of the data"):
+        with pytest.raises(CertificateError, match="not a column of the data"):
             rows.groups(text)
 
 
@@ -221,28 +221,28 @@ LONG = "0.333333333333333333333333333333"
         ("group_accuracy[of=side] >= 0.5", "no group"),
         ("statistical_parity[group=side] <= 0.5", "no group and positive"),
         ("statistical_parity[group=side,group=f0,positive=x] <= 0.5", "no group and positive"),
-        ("statistical_parity[group=side,positive=z] <= 0.5", "which the data has not"),
-        ("monotone[f9,positive=x]", "no column or class"),
-        ("monotone[f0,positive=z]", "no column or class"),
-        ("monotone[f0,negative=x]", "is no monotone"),
-        ("deepest[f0,f1] <= 1", "no depth of one column"),
-        ("deepest[f0] <= -1", "no depth of one column"),
-        ("deepest[f0] <= 0.5", "no depth of one column"),
+        ("statistical_parity[group=side,positive=z] <= 0.5", "which the data does not have"),
+        ("monotone[f9,positive=x]", "not name a column or a class"),
+        ("monotone[f0,positive=z]", "not name a column or a class"),
+        ("monotone[f0,negative=x]", "is not monotone"),
+        ("deepest[f0,f1] <= 1", "not a depth of one column"),
+        ("deepest[f0] <= -1", "not a depth of one column"),
+        ("deepest[f0] <= 0.5", "not a depth of one column"),
         ("features <= -1", "no whole number"),
         ("features <= 1.5", "no whole number"),
         ("features[f0] <= 1", "no whole number"),
         ("leaves[x] <= 1", "no whole number"),
         ("class_leaves <= 1", "names one class"),
         ("leaf_class_rows[x,y] >= 1", "names one class"),
-        ("forbid_root[]", "no column of the data"),
-        ("forbid_root", "no column of the data"),
+        ("forbid_root[]", "not name a column of the data"),
+        ("forbid_root", "not name a column of the data"),
         ("together[f0]", "names two columns or more"),
         ("together[f0,f0]", "names two columns or more"),
         ("not_below[f0]", "names two columns"),
         ("not_below[f0,f1,f2]", "names two columns"),
-        ("not a text", "no constraint NAME OP NUMBER"),
-        ("recall[x] >= 1/0", "no constraint NAME OP NUMBER"),
-        ("recall[x] >= many", "no constraint NAME OP NUMBER"),
+        ("not a text", "not a constraint NAME OP NUMBER"),
+        ("recall[x] >= 1/0", "not a constraint NAME OP NUMBER"),
+        ("recall[x] >= many", "not a constraint NAME OP NUMBER"),
         ("recall[x] <= 0.5", "can hold the constraints"),
         ("accurate >= 0.5", "can hold the constraints"),
     ],
@@ -252,7 +252,7 @@ def test_a_text_that_says_nothing_exact_is_refused(text, said):
     weight = np.rint(2 * data.weight).astype(np.int64)
     words = [text], data, weight, np.zeros((data.n_rows, 2), np.int64), 1
     assert readable(text) == (
-        said not in ("no constraint NAME OP NUMBER", "can hold the constraints") or "[x] >=" in text
+        said not in ("not a constraint NAME OP NUMBER", "can hold the constraints") or "[x] >=" in text
     )
     if not said:
         assert stated_constraints(*words)

@@ -441,7 +441,7 @@ def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(mon
     solution = pipeline.solve(model, threads=1, start=pipeline.start(model, "cart")[1])
 
     def refuse(problem, heap):
-        raise TreeError("no hyperplane with a margin of epsilon parts these rows so")
+        raise TreeError("no hyperplane with a margin of epsilon separates these rows in the same way")
 
     monkeypatch.setattr(problem.module.module, "start", refuse)
     costs = problem.module.objective

@@ -252,7 +252,7 @@ def test_the_remark_on_such_a_column_names_the_option_that_reads_it():
 
 
 def test_cells_that_are_none_are_named_under_the_option_too():
-    assert "would be numbers but for '-'" in notes(",", x=["-", *(f"{at},5 €" for at in range(39))])["x"]
+    assert "would be numeric except for '-'" in notes(",", x=["-", *(f"{at},5 €" for at in range(39))])["x"]
 
 
 def test_a_word_among_numbers_of_people_is_named_as_a_mark():
@@ -271,11 +271,11 @@ def test_a_word_among_numbers_of_people_is_named_as_a_mark():
 def test_numbers_of_programs_beside_those_of_people_are_told():
     """63000.0 is no number with a decimal comma: the column became one of categories without a word."""
     euros, plain = [f"{at},5 €" for at in range(40)], [f"{at}000.0" for at in range(40)]
-    assert "not written with ',' before the decimals" in notes(",", x=euros, z=plain)["z"]
+    assert "another decimal sign than ','" in notes(",", x=euros, z=plain)["z"]
     assert "z" not in notes(",", x=euros, z=[f"{at + 1}000" for at in range(40)])
     table = pl.DataFrame({"z": plain, "y": ["a", "b"] * 20})
     named = from_frame(table, "t", ReadingSpec(decimal=",", categorical=("z",)))
-    assert not [note for note in notes_on(named) if "before the decimals" in note.text]
+    assert not [note for note in notes_on(named) if "decimal sign than" in note.text]
 
 
 def test_points_of_thousands_that_were_read_as_decimals_are_remarked_on(tmp_path):

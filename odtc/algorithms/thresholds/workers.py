@@ -25,7 +25,7 @@ from odtc.errors import ChoiceError, OdtcError
 
 ATTEMPTS = 3  # times that processes may be lost one after the other before a part has ended
 RETRIES = 3  # of a part whose worker of a cluster was lost
-GIVEN_UP = "lost again and again, the proof goes on in this process alone"
+GIVEN_UP = "lost again and again, the proof continues in this process only"
 LOOK = 2.0  # seconds between two looks of a cluster's worker whether its part is still wanted
 
 _team: ContextVar["Team | None"] = ContextVar("odtc workers", default=None)

@@ -117,8 +117,8 @@ def models(
     ENCODINGS.parse(spec.model.encoding)
     if peer_files and spec.model.constraints:
         raise ChoiceError(
-            "--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out "
-            "one of the two"
+            "--peer-files: --constraint cannot be combined with models of other programs, because they do not contain "
+            "it; leave out one of the two"
         )
     peers = study.find_peers(peer_files, files) if peer_files else {}
     cells = study.list_cells(

@@ -79,14 +79,15 @@ def compare(
     if len(set(filter(None, found.training_scored))) > 1:
         told = "; ".join(f"{entry.name} {way}" for entry, way in zip(found.entries, found.training_scored) if way)
         console.say(
-            f"note: the training costs are of different scores: {told}"
+            f"note: the training costs use different scores: {told}"
             + ("" if data else "; --data FILE counts all by one")
         )
     if found.other_rows:
         sizes = ", ".join(f"{entry.name} {rows:,}" for entry, (rows, _) in zip(found.entries, found.trained_on) if rows)
         console.say(
             f"note: these trees were trained on other rows (numbers of rows: {sizes}), so that training figures, "
-            "objectives and bounds do not compare" + ("" if data else "; --data FILE asks all of them the same rows")
+            "objectives and bounds do not "
+            "compare" + ("" if data else "; --data FILE tests all of them on the same rows")
         )
     task = TASKS.get(found.entries[0].run.tree.task)
     brings = all(entry.run.tree.goal for entry in found.entries)  # told with its own sign, as it is minus the cost
@@ -96,14 +97,14 @@ def compare(
     ]
     if held:
         told = ", ".join(f"{name} {rows:,}" for name, rows in held)
-        console.say(f"note: the test figures are of the rows that each run has set aside ({told}; --hold-out)")
+        console.say(f"note: each run is tested on its own held-out rows ({told}; --hold-out)")
     if found.scored:
         console.say(f"note: test {words}: {found.scored}, for all trees")
     for entry in found.entries:
         if (seen := entry.facts.get("n_training_rows", 0)) > SAME_ROWS * entry.facts.get("n_rows", 0):
             console.say(
                 f"note: {seen:,} of the {entry.facts['n_rows']:,} rows are equal to training rows of {entry.name}: the "
-                f"test figure is no estimate for new rows"
+                "test figure is not an estimate for new rows"
             )
     own = f" {words}" if not task.CLASSES else ""
     header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns asked"]
@@ -161,7 +162,7 @@ def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture, in
     opened = open_run(run)
     if opened.fit is None:
         raise ChoiceError(
-            f"expected a run with its solution, got a tree alone in {run!r}; give the stem that `odtc fit -o` had"
+            f"expected a run with its solution, got only a tree in {run!r}; give the stem that `odtc fit -o` had"
         )
     print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name), inches))
 

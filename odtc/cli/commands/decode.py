@@ -261,7 +261,7 @@ def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
     solution, tree, certificate = names = [Path(f"{given}{ending}") for ending in (".sol", ".tree.json", SUFFIX)]
     there = [os.path.isfile(path) for path in names]
     if there == [False, False, True]:
-        raise ChoiceError(f"of {str(given)!r} there is a certificate alone; check it with --certificate {certificate}")
+        raise ChoiceError(f"of {str(given)!r} there is only a certificate; check it with --certificate {certificate}")
     if not any(there):
         if given.suffix:  # a file was meant, whose reader says what is wrong
             return given, None, []

@@ -73,7 +73,7 @@ def doctor(
         )
     if solver and (absent := [answer.solver for answer in answers if answer.state == "not found"]):
         raise SolverError(
-            f"not on this machine: {', '.join(absent)}; install what the table says, or leave --solver out"
+            f"not on this machine: {', '.join(absent)}; install them as the table shows, or leave --solver out"
         )
     if bad:
         raise typer.Exit(1)

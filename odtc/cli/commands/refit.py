@@ -165,8 +165,8 @@ def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...
     old = settings_of(tree)
     if old is None:
         return given, [
-            f"note: no record of the run that made {tree} is beside it, so its constraints, limits and other settings "
-            "are not known; give those that must hold as options"
+            f"note: no record of the run that made {tree} was found next to it, so its constraints, limits and other "
+            "settings are unknown; set them as options"
         ]
     spec = inherited(given, named, old, forget)
     return spec, inherited_texts(old, spec)

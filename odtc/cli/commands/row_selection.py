@@ -127,7 +127,7 @@ def select(
     )
     print(
         f"{path}  {path.stat().st_size:,} bytes"
-        + (f"; its weights stand in the column {weight!r}: --weights {weight}" if weight else "")
+        + (f"; its weights are in the column {weight!r}: --weights {weight}" if weight else "")
     )
     if spec.reading.decimal is not None:
         console.say("note: its numbers are plain ones, so that it is read without --decimal")
@@ -197,4 +197,4 @@ def print_rounds(done) -> None:
             + (f"others can save {rest:.10g} at most" if rest > 0 else "this tree is the best of all rows")
         )
     else:
-        print("the rows that were not selected have no bound: their tree has none, or does not ask all thresholds")
+        print("the rows that were not selected have no bound: their tree has none, or does not consider all thresholds")

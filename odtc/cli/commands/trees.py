@@ -212,7 +212,7 @@ def predict(
     trained_on = training_file(tree) if score or judged is not None else None
     if trained_on is not None and trained_on == fingerprint(data):
         console.say(
-            "note: this is the file that the tree was trained on, so that its score is no estimate for new rows; score "
+            "note: this is the file that the tree was trained on, so its score is not an estimate for new rows; score "
             "other rows, or fit with --hold-out"
         )
     if o is not None and not as_json:

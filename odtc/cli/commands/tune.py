@@ -178,7 +178,7 @@ def tune(
         terms = task.terms(asdict(spec.reading))
         print_results([result.to_json() for result in tuned.results], tuned.chosen, score, tuning.n_folds, task, terms)
         if majority is not None:
-            print(f"majority  {_shown(majority.mean)} by the most frequent class of the other folds alone")
+            print(f"majority  {_shown(majority.mean)} by always predicting the most frequent class of the other folds")
         if tuned.nested is not None:
             print(nested_text(tuned.nested, settings, task, terms))
         print()
@@ -285,9 +285,9 @@ def _say_of_majority(tuning, tuned, majority) -> None:
         ahead, error = majority.lead(result)
         place = "behind" if ahead < 0 else "ahead of"
         console.say(
-            f"warning: no setting surely beats the most frequent class {majority.label!r}: the best is {place} "
-            f"it by {_shown(abs(ahead))} of the held-out rows, with a standard error of {_shown(error)}; the tree may "
-            "have learnt chance alone"
+            f"warning: no setting surely beats the most frequent class {majority.label!r}: the best is {place} it by "
+            f"{_shown(abs(ahead))} of the held-out rows, with a standard error of {_shown(error)}; the tree may have "
+            "learned only noise"
         )
 
 

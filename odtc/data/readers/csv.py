@@ -411,7 +411,7 @@ def _ragged(path, row: int, expected: int, got: int) -> DataError:
     if expected == 1 and sign is None:
         return DataError(
             f"expected the names of the {got} columns in the first line of {str(path)!r}, as row {row} (counted below "
-            f"it) has so many cells, got one name; if it is a title, leave out the lines above the names "
+            "it) has that many cells, got one name; if it is a title, leave out the lines above the names "
             f"({option('skip_lines', _lines_of_title(lines, got))}), else quote cells that contain the separator"
         )
     comments = f"leave out comments ({option('comment', sign)}), " if sign is not None else ""

@@ -10,7 +10,7 @@ from odtc.data.dataset import CATEGORICAL, Dataset
 from odtc.errors import DataError, NotClassesError
 
 NAME = "classification"
-SUMMARY = "a leaf answers a class; the cost of a row is the cost of its misclassification"
+SUMMARY = "a leaf predicts a class; the cost of a row is the cost of its misclassification"
 CLASSES = True
 
 

@@ -59,7 +59,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     if (y == y[0]).all():
         raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")
     if one == 0 and np.ptp(y[weight > 0]) > 0:
-        raise DataError(f"expected numbers whose squares are no zero to doubles in {place}; scale them up")
+        raise DataError(f"expected numbers whose squares are not zero as doubles in {place}; scale them up")
     held = weight > 0
     full = replace(rows, classes=(LABEL,), sums=sums)
     return full if held.all() else full.taken(held)

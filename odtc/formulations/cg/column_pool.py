@@ -87,7 +87,7 @@ class ColumnPool:
             _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is not a candidate")
             _expect(
                 not len(some) or (node and not node >> depth),
-                f"splits[{node}] has splits, and node {node} is no branch node",
+                f"splits[{node}] has splits, and node {node} is not a branch node",
             )
         below_end = [(level, place) for level in range(tail) for place in range(2**level)]
         for at, (e, t, way, below) in enumerate(self.columns):

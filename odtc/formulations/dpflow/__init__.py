@@ -88,12 +88,12 @@ class Params:
     )
     fold: bool = parameter(
         True,
-        "a state that costs what no tree can avoid is not expanded, nor a depth that none needs; but if a "
-        "constraint bounds a sum",
+        "do not expand a state whose cost no tree can avoid, nor a depth that no tree needs (not if a constraint "
+        "bounds a sum)",
     )
     fix: bool = parameter(
         True,
-        "if a constraint bounds a sum over the tree, or what is asked: without what no better tree than one found has",
+        "if a constraint bounds a sum over the tree or its splits: leave out parts that no better tree has",
     )
     intervals: str = parameter(
         "auto",

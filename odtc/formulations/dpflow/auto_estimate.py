@@ -80,9 +80,9 @@ def counts(problem: Problem) -> Counts:
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:
         sums = interval_model.work(Scales.of(problem.encoded), depth)
-        return Counts(seconds=sums / CELLS_A_SECOND, words="only its search over intervals of thresholds can tell")
+        return Counts(seconds=sums / CELLS_A_SECOND, words="only known after its search over intervals of thresholds")
     if form(problem) is not states:
-        return Counts(words="only the search that comes first can tell")
+        return Counts(words="only known after the first search")
     levels = depth - folded_levels(problem, depth)
     columns, rows = (
         size_estimate.most_columns(n_candidate_splits, levels),

@@ -119,7 +119,7 @@ def _program(problem: Problem) -> str:
 def refusal(problem: Problem) -> str:
     """Why `searches` refuses a problem under constraints, and what to do."""
     if asked := _program(problem):
-        return f"{asked} asks for a model: leave it out"
+        return f"{asked} needs a model: leave it out"
     if not can_search(problem.encoded, problem.topology.depth):
         n_scales, depth = len(np.unique(nested(problem.encoded))), problem.topology.depth
         instead = (

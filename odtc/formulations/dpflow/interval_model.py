@@ -49,8 +49,8 @@ def taken(problem: Problem) -> bool:
     if params.intervals == "true":
         if against:
             raise ChoiceError(
-                f"an interval of thresholds costs what the best subtrees below it do, which {param(against)} "
-                f"leaves open; drop one of {param('intervals', True)} and {param(against)}"
+                f"an interval of thresholds has the cost of the best subtrees below it, which {param(against)} leaves "
+                f"open; drop one of {param('intervals', True)} and {param(against)}"
             )
         return True
     return against is None and not problem.constraints and worth(problem.encoded)
@@ -140,8 +140,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     paid, least = module.objective(problem, heap), module.objective(problem, best)
     if paid > least:
         raise TreeError(
-            f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
-            f"start from that of a heuristic, or set {param('intervals', False)}"
+            f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; start "
+            f"from the tree of a heuristic, or set {param('intervals', False)}"
         )
     point = {}
     for j, layer in enumerate(problem.derived(Intervals).program):

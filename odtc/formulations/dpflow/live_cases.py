@@ -50,7 +50,7 @@ def _expect_code(code: list, n_candidate_splits: int, n_classes: int, place: str
     _expect(
         all(-n_classes <= one < n_candidate_splits for one in code), f"a node at {place} is neither a split nor a class"
     )
-    _expect(all(one < 0 for one in code[len(code) // 2 :]), f"the last nodes at {place} are no leaves")
+    _expect(all(one < 0 for one in code[len(code) // 2 :]), f"the last nodes at {place} are not leaves")
 
 
 SHAPE = {

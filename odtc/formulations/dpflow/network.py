@@ -122,8 +122,8 @@ def point_of(
             continue
         if not len(found):
             raise TreeError(
-                f"the tree has a split at node {node} that parts too few rows there, or need not be "
-                f"asked{', or the tree costs more than one that the compiler knows' if beaten else ''}; drop it"
+                f"the tree has a split at node {node} that separates too few rows there, or is not "
+                f"needed{', or the tree costs more than one that the compiler knows' if beaten else ''}; drop it"
             )
         arc = arcs.start + int(found[0])
         point[f"u{j}"][arc] = 1

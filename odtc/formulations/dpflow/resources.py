@@ -67,8 +67,8 @@ def budgets_of(problem: Problem) -> Budgets:
         coef = line.coef.astype(float)
         if np.abs(coef).sum() + abs(line.upper) > TOLD_APART:
             raise ChoiceError(
-                "expected sums of weights in few digits, got some that float64 cannot tell apart in this model; leave "
-                "out the parameters, so that the compiler searches for the tree itself, or round the weights and the "
+                "expected sums of weights in few digits, got some that are equal as float64 in this model; leave out "
+                "the parameters, so that the compiler searches for the tree itself, or round the weights and the "
                 "numbers of the constraints"
             )
         same = next((one for one in found if not one[0] and np.array_equal(one[1], coef)), None)
@@ -207,9 +207,8 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
     walked = _walk(problem, flow, heap)
     if walked is None:
         raise TreeError(
-            "the model has no columns for this tree: one that costs less is known, or predicts as well what the "
-            "constraints count; "
-            f"give the tree that a heuristic makes, or set {param('fix', False)}"
+            "the model has no columns for this tree: one that costs less is known, or satisfies the constraints as "
+            f"well; give a tree of a heuristic, or set {param('fix', False)}"
         )
     costs, rows = plain_costs(problem), np.arange(problem.encoded.n_rows)
     paid, less = (

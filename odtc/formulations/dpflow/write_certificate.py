@@ -208,8 +208,8 @@ def require_tests_of_columns(encoded: Encoded) -> None:
     merged = (other for others in encoded.stands_for for other, _ in others)
     if any(isinstance(split, Oblique) for split in (*Splits.of(encoded.tests).others.values(), *merged)):
         raise ChoiceError(
-            "a certificate holds splits of one column each, as sums of columns are rounded; the encoding "
-            f"{encoded.scheme!r} asks hyperplanes: choose another {option('encoding')}, or `odtc fit --model dpflow`, "
+            "a certificate supports splits on one column only, because sums of columns are rounded; the encoding "
+            f"{encoded.scheme!r} uses hyperplanes: choose another {option('encoding')}, or `odtc fit --model dpflow`, "
             "which proves its tree by a solver"
         )
 

@@ -94,8 +94,8 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     encoded = problem.encoded
     if any(isinstance(test, Oblique) for test in encoded.tests):
         raise ChoiceError(
-            f"a certificate holds splits of one column each; the encoding {encoded.scheme!r} has hyperplanes: choose "
-            f"another {option('encoding')}"
+            f"a certificate supports splits on one column only; the encoding {encoded.scheme!r} has hyperplanes: "
+            f"choose another {option('encoding')}"
         )
     order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
     facts = _head(problem, order) | {"claim": 0}
@@ -153,8 +153,8 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
 def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedError:
     """What a search that was ended has come to."""
     error = NotProvedError(
-        f"{deadline.what_ends()} came before the proof, so that there is no certificate; more time, fewer splits "
-        f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it end"
+        f"{deadline.what_ends()} came before the proof, so there is no certificate; more time, fewer splits "
+        f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it finish"
     )
     error.interrupted = deadline.is_interrupted()
     if found.test is not None:
@@ -267,19 +267,20 @@ def certificate_of(
         search = engine
     if search is not None and (make := certify_found(problem, search, heap, unit, apart)) is not None:
         return make, ""
-    alone = "the proof is that of the search alone"
+    alone = "the search is the only proof"
     if not _holds(problem):
-        return None, f"{alone}: no certificate holds these constraints, this depth or this encoding"
+        return None, f"{alone}: no certificate supports these constraints, this depth or this encoding"
     if not small_enough(depth, n_candidate_splits, rows := problem.encoded.dataset.n_rows, apart):
         return None, (
             f"{alone}: {n_candidate_splits:,} splits of {rows:,} rows are too many for a certificate of depth {depth} "
-            f"under constraints; fewer ({option('encoding', 'auto:bins=8')}) have one"
+            f"under constraints; use fewer ({option('encoding', 'auto:bins=8')})"
         )
     if isinstance(engine, OneTestSearch):
         return lambda: _certified_again(problem, heap), ""
     return (
         None,
-        f"{alone}: it left no multipliers of every case; {command('certify')} searches again and writes a certificate",
+        f"{alone}: it did not store multipliers for every case; {command('certify')} searches again and writes a "
+        "certificate",
     )
 
 
@@ -292,8 +293,8 @@ def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
     claim = None if heap is None else round(problem.module.objective(problem, heap) * facts["scale"])
     if facts["claim"] != claim:
         raise ChoiceError(
-            "the proof is that of the search alone: a number is satisfied within rounding, and a certificate is of "
-            "exact decimals"
+            "the search is the only proof: a constraint is satisfied within rounding, and a certificate uses exact "
+            "decimals"
         )
     return facts
 

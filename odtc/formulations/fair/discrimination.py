@@ -55,12 +55,12 @@ class Contrast:
         if column not in told:
             names = [feature.name for feature in encoded.features]
             why = (
-                f"its {len(first)} rows are one group: no split of the encoding {encoded.scheme!r} tells them apart"
+                f"its {len(first)} rows are one group: no split of the encoding {encoded.scheme!r} separates them"
                 if column in names
                 else f"there is no such column{did_you_mean(column, names)}"
             )
             raise ChoiceError(
-                f"expected group=COLUMN with a column whose values tell groups of rows apart, got {column!r}; {why}"
+                f"expected group=COLUMN with a column whose values separate groups of rows, got {column!r}; {why}"
             )
         others = [X for name, X in told.items() if name != column] if treatment else []
         group = _code(told[column])

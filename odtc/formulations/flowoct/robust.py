@@ -69,7 +69,7 @@ def expect(problem: Problem) -> None:
     if problem.encoded.class_cost is None:
         raise ChoiceError(
             f"{param('robust')} counts a row only as correct or misclassified, so it cannot take costs that depend on "
-            f"the class predicted; use costs by true class alone ({option('class_weight')})"
+            f"the class predicted; use costs by true class only ({option('class_weight')})"
         )
     dataset = problem.encoded.dataset
     if dataset is not None and dataset.selected is not None:

@@ -81,7 +81,7 @@ VARIANTS = (
 @dataclass(frozen=True)
 class Params:
     epsilon: float = parameter(
-        0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1
+        0.0, "margin ε; 0: half of the margin of the tree of a quick search, between 0.0001 and 0.01", least=0, below=1
     )
     alpha1: float = parameter(
         1000.0, "penalty α1 for a unit of missing margin, if margins are soft", least=0, below=float("inf")
@@ -179,8 +179,8 @@ def advice(problem: Problem) -> list[str]:
     a tree."""
     form = Form.of(problem)
     near = (
-        f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc "
-        f"verify tells (`routes`)"
+        f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may take other ways than in the solver's solution; odtc "
+        "verify reports them (`routes`)"
     )
     small = [near] if form.eps < LEAST else []
     if problem.params.literal:

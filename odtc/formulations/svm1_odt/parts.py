@@ -224,9 +224,8 @@ class Form:
     def _refused(self, heap: HeapTree, t: int) -> TreeError:
         words = heap.split(t, self.encoded)[0].words(self.encoded.features)[0]
         return TreeError(
-            f"the tree asks {words[:100]!r}, and no hyperplane with a margin of epsilon = {self.eps * self.M:g} "
-            f"parts these rows "
-            f"so; lower {param('epsilon')}, or give another tree"
+            f"the tree splits on {words[:100]!r}, and no hyperplane with a margin of epsilon = {self.eps * self.M:g} "
+            f"separates these rows in the same way; lower {param('epsilon')}, or give another tree"
         )
 
     def point(self, heap: HeapTree) -> dict[str, np.ndarray]:

@@ -76,7 +76,7 @@ class Conflict:
             if not settled and value <= 0:  # what any tree keeps is no news
                 continue
             said += f"; {replace(given, bound=_eased(value, given.op))} can be kept"
-            said += "" if self.alone else ", with the others as asked"
+            said += "" if self.alone else ", with the others as requested"
             said += "" if settled else " (whether a nearer number can was not settled in the time)"
         return said
 

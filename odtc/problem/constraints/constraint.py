@@ -365,10 +365,10 @@ def built(problem: Problem) -> Model:
         module = given.module
         if module.SUBJECT == Subject.SETTLED:
             raise SearchOnlyError(
-                f"constraint {str(given)!r} is satisfied by the compiler's own search alone, as no row of a model "
-                "tells which branch nodes separate rows; use `odtc fit --model dpflow`, with fewer splits "
-                f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} if it is refused"
-                f"{'; ' * bool(module.HINT)}{module.HINT}"
+                f"constraint {str(given)!r} is supported only by the compiler's own search, because no row of a model "
+                "can express which branch nodes separate rows; use `odtc fit --model dpflow`, with fewer splits "
+                f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} if it is "
+                f"refused{'; ' * bool(module.HINT)}{module.HINT}"
             )
         if why := missing(problem, model, module.needs(problem.encoded, given)):
             drop = problem.module.hinders(problem, given)
@@ -377,7 +377,7 @@ def built(problem: Problem) -> Model:
             hint = (
                 f"drop {drop}, with which it is not kept, or the constraint"
                 if drop
-                else f"{same} asks for the same here, and {able}"
+                else f"{same} is the same here, and {able}"
                 if same
                 else able
             )

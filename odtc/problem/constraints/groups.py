@@ -134,7 +134,7 @@ def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
     name = text.partition("<=")[0].partition(":")[0]
     raise ChoiceError(
         f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}: the data has no column "
-        f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are no features "
+        f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are not features "
         f"are named in {option('auxiliary')})"
     )
 

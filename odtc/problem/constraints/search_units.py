@@ -36,7 +36,7 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
     found, scale = product(found, np.array([unit.numerator], object)), unit.denominator
     if scale <= MOST_DENOMINATOR or fits(found):
         return _held(found), scale
-    raise TooLarge("weights or costs are no fractions of numbers up to a million; round them")
+    raise TooLarge("weights or costs are not fractions of numbers up to a million; round them")
 
 
 def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fraction, Fraction]:

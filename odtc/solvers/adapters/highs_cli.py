@@ -12,7 +12,7 @@ from odtc.solvers.capabilities import Dialect
 from odtc.solvers.executables import Program
 
 NAME = "HiGHS (command line)"
-SUMMARY = "the program highs, or that of the package highsbox; MIP and LP"
+SUMMARY = "the program highs, also from the package highsbox; MIP and LP"
 DIALECT = Dialect(start="highs", duals=True)
 PROGRAMS = ("highs",)
 PACKAGE = "highsbox"

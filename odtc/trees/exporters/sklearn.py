@@ -198,9 +198,8 @@ def _compared(node: Branch, tree: Tree):
         return split.feature, nextafter(first, -inf), node.right, within, 1
     instead = "splits of one column each" if split.kind == "oblique" else "numbers alone"
     raise ChoiceError(
-        f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train "
-        f"on {instead}, "
-        "or export to python, onnx or pmml"
+        "scikit-learn compares numbers with thresholds, and this tree has the split "
+        f"{split.words(tree.features)[0]!r}; train on {instead}, or export to python, onnx or pmml"
     )
 
 

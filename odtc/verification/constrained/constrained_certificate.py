@@ -191,7 +191,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
             f"{MOST_CELLS:,}; got {len(facts['tests']):,} splits of {dataset.n_rows:,} rows"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
-        raise ValueError("its scales or its penalty are no numbers that can be")
+        raise ValueError("its scales or its penalty are not valid")
     if facts["classes"] != list(dataset.classes):
         raise CertificateError(
             f"the certificate is of the classes {', '.join(facts['classes'])}, in this order, the data has "
@@ -202,7 +202,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         raise ValueError("its weights are too large to be added exactly")
     weight = np.rint(scaled).astype(np.int64)
     if np.abs(scaled - weight).max(initial=0) > 1e-6 or ((weight == 0) & (scaled > 0)).any():
-        raise CertificateError("the weights of the data are no whole numbers at the certificate's scale")
+        raise CertificateError("the weights of the data are not whole numbers at the certificate's scale")
     loss = _loss(facts["loss"], len(dataset.classes))[dataset.y] * weight[:, None]
     expect_losses(facts, dataset)
     if not 0 <= loss.astype(float).sum() < EXACT:
@@ -295,7 +295,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
     if infeasible != (facts["tree"] is None):
         raise CertificateError("the certificate has a tree without a claim, or a claim without a tree")
     if not 0 <= claim < EXACT or not 1 <= scale < EXACT:
-        raise ValueError("its claim or the scale of its multipliers is no number that can be")
+        raise ValueError("its claim or the scale of its multipliers is not valid")
     cost = claim if infeasible else tree_cost(facts["tree"], dataset, found)
     if cost != claim:
         raise CertificateError(
@@ -307,7 +307,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
         enough = (found.stated.measures.sum(axis=1) >= found.stated.least[:, k]).all()
         if enough and (used <= problem.bound).all() and found.loss[:, k].sum() < claim:
             less = "" if infeasible else " and costs less"
-            raise CertificateError(f"a leaf of the class {dataset.classes[k]!r} alone satisfies all{less}")
+            raise CertificateError(f"a single leaf of the class {dataset.classes[k]!r} satisfies all{less}")
     n_listed = 0
     if problem.most_columns != 0:
         n_listed = _check_cases(facts, found, claim, scale) if cases else len(facts["cases"])
@@ -359,8 +359,8 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
             cases += [(case, place[columns], columns)] if few or place[columns] not in found.walked else []
         elif place[columns] not in found.walked:
             raise CertificateError(
-                f"the certificate lists all trees over {', '.join(case['columns'])} as one case, which is told by its "
-                "root: they are no trees over nested splits of one column"
+                f"the certificate lists all trees over {', '.join(case['columns'])} as one case, which is identified "
+                "by its root: they are not trees over nested splits of one column"
             )
         elif not settled[place[columns]]:
             weighted = Weighted(problem, scale, case["multipliers"])
@@ -431,7 +431,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
         raise CertificateError("the tree of the certificate does not satisfy its constraints")
     low, high, klass = problem.follows.T
     if (said[0, low, klass] & said[1, high, klass]).any():
-        raise CertificateError("the tree of the certificate does not rise as its constraints ask")
+        raise CertificateError("the tree of the certificate does not rise as its constraints require")
     if wrong := stated.places.violated_by_all(set(tests.values()), len(tests)):
         raise CertificateError(wrong)
     return paid
@@ -454,10 +454,10 @@ def _terms(facts: dict) -> str:
 
 def _loss(table: list[list[int]], n_classes: int) -> np.ndarray:
     if len(table) != n_classes or any(len(line) != n_classes for line in table):
-        raise ValueError("its losses are no square table")
+        raise ValueError("its losses are not a square table")
     prices = np.array(table, np.int64)
     if (prices < 0).any() or prices.diagonal().any() or not prices.any() or prices.max() >= EXACT:
-        raise ValueError("its losses are no square table with zeros where the label is correct")
+        raise ValueError("its losses are not a square table with zeros where the label is correct")
     return prices
 
 
@@ -465,14 +465,16 @@ def _left(test: dict, dataset: Dataset) -> np.ndarray:
     """bool (rows,): the rows that a test sends left."""
     names = [feature.name for feature in dataset.features]
     if test["feature"] not in names:
-        raise CertificateError(f"the certificate splits on the column {test['feature']!r}, which the data has not")
+        raise CertificateError(
+            f"the certificate splits on the column {test['feature']!r}, which the data does not have"
+        )
     at = names.index(test["feature"])
     feature, cells = dataset.features[at], dataset.X[:, at]
     if test["kind"] == "missing":
         return np.isnan(cells)
     if test["kind"] == "threshold":
         if not math.isfinite(threshold := float(test["threshold"])):
-            raise ValueError("a threshold is no finite number")
+            raise ValueError("a threshold is not a finite number")
         return cells <= threshold
     values = [
         float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2

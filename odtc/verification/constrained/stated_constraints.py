@@ -83,7 +83,9 @@ class _Rows:
     def of_class(self, name: str) -> tuple[int, np.ndarray]:
         """(index, bool (rows,)) of a class."""
         if name not in self.dataset.classes:
-            raise CertificateError(f"the certificate states a constraint on the class {name!r}, which the data has not")
+            raise CertificateError(
+                f"the certificate states a constraint on the class {name!r}, which the data does not have"
+            )
         k = self.dataset.classes.index(name)
         return k, self.dataset.y == k
 
@@ -116,7 +118,7 @@ class _Rows:
                 levels = [rest] if rest in known else [level.strip() for level in rest.split("|")]
                 inside = np.isin(cells, [known[level] for level in levels])
                 return [inside, ~inside & ~np.isnan(cells), np.isnan(cells)]
-        raise CertificateError(f"the certificate states groups by {text!r}, which is no column of the data")
+        raise CertificateError(f"the certificate states groups by {text!r}, which is not a column of the data")
 
 
 def _at_least(line: np.ndarray, share: Fraction, total: int) -> list[tuple[np.ndarray, int]]:
@@ -351,7 +353,7 @@ def _nodes(rows: _Rows, given: _Text) -> tuple[int, int, np.ndarray]:
 def _parsed(text: str) -> _Text:
     found = WORDS.fullmatch(text)
     if not found or (found["op"] and not NUMBER.fullmatch(found["bound"])):
-        raise CertificateError(f"the certificate states {text!r}, which is no constraint NAME OP NUMBER")
+        raise CertificateError(f"the certificate states {text!r}, which is not a constraint NAME OP NUMBER")
     if (found["name"], found["op"]) not in KNOWN:
         raise CertificateError(
             f"a certificate can hold the constraints {', '.join(sorted({name for name, _ in KNOWN}))}, "

@@ -28,9 +28,9 @@ def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
     """The column and the class of a constraint; raises CertificateError if it names none of the data."""
     key, _, name = args[1].partition("=") if len(args) == 2 else ("", "", "")
     if key.strip() != "positive":
-        raise CertificateError(f"the certificate states {text!r}, which is no monotone[COLUMN,positive=CLASS]")
+        raise CertificateError(f"the certificate states {text!r}, which is not monotone[COLUMN,positive=CLASS]")
     if name.strip() not in dataset.classes or args[0] not in [feature.name for feature in dataset.features]:
-        raise CertificateError(f"the certificate states {text!r}, which names what is no column or class of the data")
+        raise CertificateError(f"the certificate states {text!r}, which does not name a column or a class of the data")
     return Order(args[0], dataset.classes.index(name.strip()))
 
 
@@ -76,7 +76,7 @@ def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.
     absent = np.isnan(dataset.X[:, [feature.name for feature in dataset.features].index(column)])
     count, lack = (np.bincount(row, each, n_rows) for each in (None, absent))
     if ((lack > 0) & (lack < count)).any():
-        raise CertificateError(f"no split of the certificate tells rows that lack {column!r} from those that have it")
+        raise CertificateError(f"no split of the certificate separates rows without {column!r} from rows with it")
     return lack > 0
 
 

@@ -107,7 +107,7 @@ def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
         limit = "most_columns" if given.name == "features" else "most_tests"
         return replace(places, **{limit: _least(getattr(places, limit), count_of(given))})
     if not named or not set(named) <= set(names):
-        raise CertificateError(f"the certificate states {given.text!r}, which names what is no column of the data")
+        raise CertificateError(f"the certificate states {given.text!r}, which does not name a column of the data")
     if given.name == "not_below":
         if len(given.args) != 2:
             raise CertificateError(f"the certificate states {given.text!r}, which names two columns")
@@ -119,7 +119,7 @@ def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
         return replace(places, **{which: (*getattr(places, which), frozenset(named))})
     if given.name in ("deepest", "shallowest"):
         if len(given.args) != 1 or given.bound.denominator != 1 or given.bound < 0:
-            raise CertificateError(f"the certificate states {given.text!r}, which is no depth of one column")
+            raise CertificateError(f"the certificate states {given.text!r}, which is not a depth of one column")
         own = (0, float(given.bound)) if given.name == "deepest" else (int(given.bound), inf)
     else:
         own = (1, inf)

@@ -208,12 +208,14 @@ def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, 
     measure, price, end = how
     if "split" not in node:
         if node.get("curve") or node["label"] not in dataset.classes:
-            raise CertificateError("a leaf of the tree of the certificate tells a label or a curve that no check is of")
+            raise CertificateError(
+                "a leaf of the tree of the certificate states a label or a curve that cannot be checked"
+            )
         told = [*node["counts"], *node["rows"], *node["sums"]]
         sums = dataset.sums[rows].sum(axis=0), np.abs(dataset.sums).max(axis=0)
         found, off = (np.array([part[1], part[0], *part]) for part in sums)
         if len(told) != len(found) or not np.allclose(told, found, rtol=1e-9, atol=1e-9 * off):
-            raise CertificateError("a leaf of the tree of the certificate tells other sums than its rows have")
+            raise CertificateError("a leaf of the tree of the certificate states sums that differ from its rows")
         leaves.append(len(rows))
         return (measure.low, measure.high)[end](measure.moments[:, rows].sum(axis=1))
     if not left:

@@ -38,10 +38,10 @@ class Likelihood:
     def __init__(self, facts: dict, dataset: Dataset):
         scale = facts["weight_scale"]
         if not 0 < scale < 2**40:
-            raise ValueError("its scale is no whole number above 0")
+            raise ValueError("its scale is not a whole number above 0")
         weight, is_whole = whole(dataset.weight, scale)
         if not is_whole or min(weight) <= 0:
-            raise CertificateError("the weights of the data are no whole numbers at the scale of the certificate")
+            raise CertificateError("the weights of the data are not whole numbers at the scale of the certificate")
         w = np.array(weight, float)
         time, event = dataset.sums[:, 4], dataset.sums[:, 3] > 0
         if (dataset.sums[:, 0] != 1).any() or w.sum() >= 2.0**40:
@@ -76,7 +76,7 @@ class Likelihood:
         if not events:
             return Fraction(0)
         if not hazard:
-            raise CertificateError("the hazard of a leaf with an event is too small to be told from 0")
+            raise CertificateError("the hazard of a leaf with an event is too small to differ from 0")
         return events * (1 - _log(events << self.bits, hazard))
 
     def costs(self, h, d, n) -> np.ndarray:

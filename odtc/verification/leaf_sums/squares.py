@@ -44,12 +44,12 @@ class Squares:
         of_two = number is None and bits is not None and 0 <= bits <= MOST_BITS
         of_ten = bits is None and number is not None and 0 < number < 2**40
         if not ((of_two or of_ten) and 0 < scale < 2**40):
-            raise ValueError("its scales are no whole numbers above 0")
+            raise ValueError("its scales are not whole numbers above 0")
         number = 2**bits if number is None else number
         (weight, is_whole), (own, exact) = whole(dataset.weight, scale), whole(dataset.sums[:, -1], number)
         self.rounds = not exact and bits is not None
         if not is_whole or min(weight) <= 0 or not (exact or self.rounds):
-            raise CertificateError("the numbers of the data are no whole numbers at the scales of the certificate")
+            raise CertificateError("the numbers of the data are not whole numbers at the scales of the certificate")
         middle = sorted(own)[len(own) // 2]
         w, t = np.array(weight, float), np.array([one - middle for one in own], float)
         if (w * t * t).sum() >= 2.0 ** (LOW + 61) or np.abs(w * t).sum() >= 2.0**61 or w.sum() >= EXACT:

@@ -51,7 +51,7 @@ class WholeTrees(NamedTuple):
         """Why no certificate holds them, of trees of a depth with so many leaves at most (0 of any number) over so many
         tests; "" if one does."""
         if self.tests is not None and self.together:
-            return "of `splits <= N` and `together` at once there is no certificate"
+            return "there is no certificate for `splits <= N` together with `together`"
         if self.tests is not None:
             most = min(self.tests, n_candidate_splits)
             if most > MOST_TESTS or comb(n_candidate_splits, max(0, most - 1)) > MOST_SETS:
@@ -95,7 +95,9 @@ class WholeTrees(NamedTuple):
         if self.tests is not None:
             return SetsOfTests(bound, limit).least(self.tests, depth, need)
         if any("feature" not in column for column in columns):
-            raise ValueError("a column of it holds splits of several columns of the data, which `together` tells apart")
+            raise ValueError(
+                "a column of it holds splits of several columns of the data, which `together` distinguishes"
+            )
         return AllOrNone(bound, [column["feature"] for column in columns], limit.rows).least(self.together, depth, need)
 
 

@@ -156,8 +156,8 @@ def seen_before(trained: Dataset, labelled: Dataset) -> str:
             f"name another file with {option('test')}, or set rows aside with {option('hold_out', 0.3)}"
         )
     return (
-        f"{seen:,} of the {len(of_test):,} test rows are training rows, too: what is called assured by them is not, "
-        "unless they were drawn anew"
+        f"{seen:,} of the {len(of_test):,} test rows are training rows, too: their results are not assured, unless the "
+        "rows were drawn again"
     )
 
 
@@ -250,13 +250,13 @@ def _never_text(given: Constraint, each: ShareSum, counts: list[int], alpha: flo
     while not may(high) and high < MOST_SCALE * few:
         low, high = high, 2 * high
     if not may(high):
-        return f"{given}: no number of test rows assures it, whatever the tree predicts; ask for less"
+        return f"{given}: no number of test rows can assure it; require less"
     while high > low + 1:
         middle = (low + high) // 2
         low, high = (low, middle) if may(middle) else (middle, high)
     return (
-        f"{given}: no tree is assured to satisfy it by this test, which has {few:,} {'row' if few == 1 else 'rows'} "
-        f"{of}; it needs {high:,} or more: give it more rows, or ask for less"
+        f"{given}: this test cannot assure it for any tree, because it has {few:,} {'row' if few == 1 else 'rows'} "
+        f"{of}; it needs {high:,} or more: use more rows, or require less"
     )
 
 

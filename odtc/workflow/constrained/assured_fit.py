@@ -80,7 +80,9 @@ def fit_assured(
     expect_share(confidence)
     began, reporter = time.monotonic(), reporter or Reporter()
     if not spec.model.constraints:
-        raise ChoiceError(f"expected a {option('constraints')} that a confidence can be told of, got none")
+        raise ChoiceError(
+            f"{option('confidence')} needs a {option('constraints')} on a rate, such as 'recall[1] >= 0.7'"
+        )
     if not isinstance(data, Dataset):
         if test is None and not spec.reading.hold_out:
             spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
@@ -138,7 +140,7 @@ def fit_assured(
         if cramped:
             reporter.say(_unasked_text(cramped, width, labelled))
         return replace(found, asked=asked, confidence=confidence)
-    raise AssertionError("the constraints as asked were tried")
+    raise AssertionError("the requested constraints were tried")
 
 
 class _BeforeSearch(Sink):
@@ -184,8 +186,8 @@ def _unasked_text(given: list[Constraint], width: dict[Constraint, float], label
     """Why the search was asked for no more than what the user asks."""
     unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
     return (
-        f"a test on {labelled.n_rows} rows is sure of {unsure} only, which leaves nothing harder to ask the search "
-        "for: give it more rows, or ask for less"
+        f"a test on {labelled.n_rows} rows can assure at most {unsure}, so the search cannot be given a stricter "
+        "constraint: use more rows, or require less"
     )
 
 

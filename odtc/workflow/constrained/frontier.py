@@ -131,7 +131,7 @@ def frontier(
         halving = _Halving(problem, loose_first, starts, free, until)
         told = _by_trees_met(problem, halving.points_of_all())
         if halving.is_stopped:
-            say("interrupted: the numbers that were not searched have what their neighbours tell")
+            say("interrupted: the bounds of the remaining points follow from their neighbours")
     known = _shared(free.better([_with(problem, point, heap) for point, heap in zip(told, starts)]))
     return [known[loose_first.index(one)] for one in given]
 

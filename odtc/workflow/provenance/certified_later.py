@@ -78,8 +78,8 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     tree, spec = read_tree(path), settings_of(path)
     if spec is None:
         raise TreeError(
-            f"expected a record {stem}{RECORD} of the run that left {path}, found none that is of it; `odtc certify "
-            "DATA` searches anew"
+            f"expected a record {stem}{RECORD} of the run that wrote {path}, found none; `odtc certify DATA` searches "
+            "again"
         )
     record = read_object(f"{stem}{RECORD}", "a run", TreeError)
     objective, bound = record.get("objective"), record.get("bound")

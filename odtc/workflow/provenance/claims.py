@@ -45,9 +45,8 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         told = "which model it is of" if manifest.identity else "which model it is of, nor does the manifest"
         return model, unproved(
             solution,
-            f"the file does not say {told}, so what it claims{_claimed(solution)} is not taken for proved; "
-            "`odtc solve` on the model file writes one that does, and "
-            f"`odtc verify {path} --confirm SOLVER` has it solved again",
+            f"the file does not say {told}, so its claim{_claimed(solution)} does not count as a proof; `odtc solve` "
+            f"on the model file writes one that does, and `odtc verify {path} --confirm SOLVER` has it solved again",
         )
     if model.rowless:
         return model, unproved(solution, f"{model.recorded}, so nothing is proved")

@@ -158,7 +158,7 @@ def recheck_frontier(
         return RecheckedFrontier(facts["vary"], tuple(checks))
     again = _searched_again(problem, texts, SECONDS if seconds is None else seconds)
     wrong = _contradicted(problem, points, [*greedy(problem), *_trees(points, "the tree of {}"), *_trees(again, MET)])
-    held = "no tree in hand contradicts that none costs less, or that there is none"
+    held = "no known tree contradicts the bounds, or the claim that there is no tree"
     checks.append(Check("bounds", not wrong, f"{path.name}: {wrong or held}"))
     open_points = () if wrong else _not_derived(problem, points, again)
     return RecheckedFrontier(facts["vary"], tuple(checks), open_points, _note(path, open_points))
@@ -206,7 +206,7 @@ def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Proble
             parse(text, problem.encoded)
         return texts, problem
     except (DataError, ChoiceError, TypeError, ValueError) as other:
-        raise TreeError(f"cannot verify {str(path)!r}: what it is of cannot be posed again: {other}") from None
+        raise TreeError(f"cannot verify {str(path)!r}: its problem cannot be built again: {other}") from None
 
 
 def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
@@ -222,7 +222,7 @@ def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
         "data": facts["source"].get("name"),
     }
     if other := [key for key, value in here.items() if facts[key] != value]:
-        return f"it states another {some(other)} than that of which it was made"
+        return f"its {some(other)} differs from that of its data"
     return ""
 
 
@@ -243,7 +243,7 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
             if not one.holds(value):
                 return [], f"the tree of {one} has {one.shown(value)} of it"
             if heap.to_tree(encoded).to_json() != tree.to_json():
-                return [], f"the tree of {one} holds other counts than those of the data"
+                return [], f"the tree of {one} has counts that differ from the data"
             paid = problem.module.objective(problem, heap)
         points.append(Point(one, heap, paid, told["bound"], told["searched"]))
     for one, told, here in zip(given, stated, frontier_facts(problem, tightening(points, given[0].op))):
@@ -252,7 +252,7 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
                 return [], f"of {one} it states the {key} {_shown(told[key])}, and it is {_shown(value)}"
     for loose, tight in zip(points, points[1:]):
         if tight.heap is not None and loose.heap is None:
-            return [], f"it has no tree for {loose.constraint}, which that of {tight.constraint} satisfies"
+            return [], f"it has no tree for {loose.constraint}, although the tree of {tight.constraint} satisfies it"
         if tight.heap is not None and is_below(problem, tight.objective, loose.objective):
             return [], f"the tree of {tight.constraint} costs less than that of {loose.constraint}, and satisfies it"
     return points, ""

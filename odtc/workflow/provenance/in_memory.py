@@ -24,8 +24,8 @@ UNNAMED = (
     "solution of odtc.solve"
 )
 NAMELESS = (
-    "the solution does not say which model it is of, so what it claims is not taken for proved; odtc.solve makes one "
-    "that does"
+    "the solution does not say which model it is of, so its claim does not count as a proof; odtc.solve makes one that "
+    "does"
 )
 GUROBI = {2: Termination.OPTIMAL, 3: Termination.INFEASIBLE, 9: Termination.TIME_LIMIT, 11: Termination.INTERRUPTED}
 
@@ -113,7 +113,7 @@ def _claimed(model: Model, solved: Solved) -> tuple[Model, Solution]:
     termination, bound, doubt = proof(solved.termination, theirs.objective(solved.x), solved.bound, False)
     found = replace(found, termination=termination, bound=bound, objective=ours.objective(solved.x[:n]), message=doubt)
     if solved.beyond:
-        why = f"what {solved.solver} solved holds {solved.beyond} beside rows and columns, so nothing is proved"
+        why = f"what {solved.solver} solved holds {solved.beyond} in addition to rows and columns, so nothing is proved"
         return ours, replace(unproved(found, why), model=ours.identity)
     if _same(theirs, ours):
         return ours, replace(found, model=ours.identity, content=ours.content)

@@ -71,7 +71,7 @@ def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[P
             kept = arrange_tree(model.problem, model, heap)
             point, counted = complete(model.problem, model, kept), model.problem.module.objective(model.problem, kept)
         except TreeError as refused:
-            return [Check("file rows", False, f"the tree is no point of the model: {refused}")], ""
+            return [Check("file rows", False, f"the tree is not a point of the model: {refused}")], ""
         checks = check_against_file(written, names, point, counted)
     if solution.x is not None:
         checks.append(_point_check(written, names, solution.x))

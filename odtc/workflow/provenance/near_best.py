@@ -102,7 +102,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if not pool.complete or again.complete:
         return "", ""
     if pool.limit is None:
-        return "", "that these are all within the bound that was asked for is the word of the run: it states no bound"
+        return "", "the run claims that these are all trees within the requested bound, but it states no bound"
     if len(again.trees) == len(told):
         return "", f"that no further tree costs at most {pool.limit:.10g} is the word of the run, not derived again"
     following = again.objectives[len(told)]
@@ -116,14 +116,14 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
     problem, facts = done.problem, near.facts
     each = of_each_column(problem.encoded)
     if each is None:
-        return "", "its trees are the word of the run: the data that would tell their splits is not there"
+        return "", "its trees are claimed by the run: the data is not there to check their splits"
     posed = replace(problem, encoded=each)
     wrong = _wrong_trees(posed, near.trees, near.objectives)
     wrong = wrong or _wrong_best(done, facts["best"]) or _wrong_sums(near, problem)
     if wrong:
         return wrong, ""
     if not facts["complete"]:
-        return "", "that there are at least so many trees is the word of the run, not derived again"
+        return "", "the number of trees is claimed by the run and not derived again"
     again = None
     try:
         if seconds > 0:
@@ -183,7 +183,7 @@ def _wrong_trees(problem: Problem, trees: Sequence[Tree], objectives: Sequence[f
         if problem.encoded.dataset is None:  # a manifest holds equal rows together, and a curve needs each row
             tree = tree.with_curves([()] * tree.n_leaves)
         if heap.to_tree(problem.encoded).to_json() != tree.to_json():
-            return f"its tree {at} holds other counts than those of the data"
+            return f"its tree {at} has counts that differ from the data"
     return ""
 
 
@@ -203,7 +203,7 @@ def _heap(problem: Problem, tree: Tree) -> HeapTree:
             label[t] = node.label
             continue
         if node.split not in place:
-            raise TreeError(f"it asks {node.split.words(encoded.features)[0]!r}, which is not a split of this run")
+            raise TreeError(f"it splits on {node.split.words(encoded.features)[0]!r}, which is not a split of this run")
         test[t] = at = place[node.split]
         sides = (node.right, node.left) if encoded.ones_left[at] else (node.left, node.right)
         stack += [(sides[0], 2 * t), (sides[1], 2 * t + 1)]
@@ -216,7 +216,7 @@ def _wrong_best(done: Fit, best: float) -> str:
     if bound is not None and is_below(problem, best, bound):
         return f"its best tree costs {best:.10g}, and the run says that none costs less than {bound:.10g}"
     if paid is not None and is_below(problem, paid, best):
-        return f"its best tree costs {best:.10g}, and that of the run {paid:.10g}"
+        return f"its best tree costs {best:.10g}, and the tree of the run {paid:.10g}"
     return ""
 
 
@@ -231,7 +231,7 @@ def _wrong_sums(near: NearOptimalSet, problem: Problem) -> str:
     sums = {name: sum(trees for _, trees in facts[name]) for name in ("leaves", "objectives")}
     short = len(facts["objectives"]) >= LISTED
     if sums["leaves"] != facts["count"] or (sums["objectives"] != facts["count"] and not short):
-        listed = f"lists {sums['leaves']:,} by leaves and {sums['objectives']:,} by what they cost"
+        listed = f"lists {sums['leaves']:,} by leaves and {sums['objectives']:,} by objective"
         return f"it states {facts['count']:,} trees, and {listed}"
     if facts["objectives"] and not same_objective(problem, facts["objectives"][0][0], facts["best"]):
         return f"it lists a tree of {facts['objectives'][0][0]:.10g}, and its best is {facts['best']:.10g}"

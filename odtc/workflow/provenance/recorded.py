@@ -63,8 +63,8 @@ def described(manifest: Manifest, path: Path) -> Model:
     if solved is None:
         return replace(
             _columns_alone(manifest),
-            recorded=f"{changed}: the tree is that of the columns that the manifest records; the rows are not known, "
-            "as the model file is not at hand",
+            recorded=f"{changed}: the tree is read from the columns that the manifest records; the rows are not known, "
+            "because the model file is not available",
         )
     if model is not None and under_columns(manifest, model, solved) is None:
         return model  # the same rows all the same
@@ -73,8 +73,8 @@ def described(manifest: Manifest, path: Path) -> Model:
         moved,
         problem=manifest.problem,
         cuts=manifest.cuts,
-        recorded=f"{changed}: the tree is that of the columns that the manifest records, and the rows are those of the "
-        "model file",
+        recorded=f"{changed}: the tree is read from the columns that the manifest records, and the rows are those of "
+        "the model file",
     )
 
 

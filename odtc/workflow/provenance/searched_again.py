@@ -110,8 +110,8 @@ def word_of_run_text(words: list[str], bound: float) -> str:
     if not claims:
         return ""
     return (
-        f"{', '.join(claims)}: the word of the run, not derived again; what is derived is that no tree costs less than "
-        f"{bound:.10g} ({option('time_limit')} has it searched longer, {command('certify')} writes a proof to check)"
+        f"{', '.join(claims)}: claimed by the run and not derived again; derived again: no tree costs less than "
+        f"{bound:.10g} ({option('time_limit')} allows a longer search, {command('certify')} writes a proof to check)"
     )
 
 

@@ -75,8 +75,8 @@ def recheck_tree(
             break
     if found is None:
         raise TreeError(
-            f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, beside {str(path)!r}, found neither, nor "
-            "another solution of such a tree: the run that left the tree is what it is held against"
+            f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, beside {str(path)!r}, found none of them; "
+            "the tree is checked against the run that wrote it"
         )
     return found
 
@@ -95,7 +95,7 @@ def _held_against(
     model, solution, manifest = artifacts.open_solution(solution_path)
     encoded = model.problem.encoded
     if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
-        raise TreeError(f"{str(path)!r} is no tree of {str(solution_path)!r}")
+        raise TreeError(f"{str(path)!r} is not a tree of {str(solution_path)!r}")
     dataset, note = artifacts.original_data(manifest, data)
     again = search_solved(with_rows_of(model, dataset), solution, seconds)
     runs = (  # as the run left it, or as `--no-simplify` leaves it
@@ -172,7 +172,7 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
         return other
     asked = {str(given) for given in problem.constraints}
     if other := [text for text in proved["of"]["constraints"] if text not in asked]:
-        return f"is of trees that satisfy {some(other)}, which this run does not ask"
+        return f"is about trees that satisfy {some(other)}, which this run does not require"
     if proved.get("infeasible"):
         return "proves that no tree satisfies the constraints, and this run has one"
     own = done.decoded.heap

@@ -262,5 +262,5 @@ def _smaller(problem: Problem, heap: HeapTree, known, columns: bool) -> str | No
             if costs_no_more(problem, other, heap):
                 costs = problem.module.objective(problem, other)
                 told = f"{name} costs {costs:.10g}, leaves {less[0]}, columns {less[1]}"
-                return f"{told}; of this tree they are {size[0]} and {size[1]}"
+                return f"{told}; this tree has {size[0]} and {size[1]}"
     return None

@@ -251,7 +251,7 @@ def select_in_rounds(
         bound = max(bound, done.all_rows.bound or 0.0)
         if not least[0] and least[1] - bound <= enough:
             if number + 1 < most:
-                tell(f"no tree loses less than {bound:.10g} of all rows: what the others can change is small enough")
+                tell(f"no tree loses less than {bound:.10g} of all rows: the other rows can change only little")
             break
     return best
 

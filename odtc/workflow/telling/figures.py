@@ -89,7 +89,7 @@ def assured_lines(done: Fit) -> Iterator[Line]:
         yield f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, done.confidence)}", False
     yield f"          if {assumption(done.problem, done.labelled, done.asked)}", False
     if others := of_the_tree(done):
-        yield f"          of the tree and its training rows alone: {', '.join(others)}", False
+        yield f"          of the tree and its training rows only: {', '.join(others)}", False
     if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
         yield (
             f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "
@@ -107,8 +107,8 @@ def no_better_text(label: str, share: float) -> str:
     """That a tree is right on no more rows than its most frequent class."""
     return (
         f"warning: the tree is correct on no more of these rows than its most frequent class {label!r} is "
-        f"({percent_text(share)}): it may have learnt chance alone; `odtc tune` tells which depth holds for other "
-        "rows, if any"
+        f"({percent_text(share)}): it may have learned only noise; `odtc tune` finds a depth that works on other rows, "
+        "if there is one"
     )
 
 

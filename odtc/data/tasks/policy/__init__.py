@@ -33,7 +33,7 @@ from odtc.data.tasks.policy.causal_scores import estimated
 from odtc.errors import ChoiceError, DataError
 
 NAME = "policy"
-SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
+SUMMARY = "a leaf predicts an action; the cost of a row is the cost of that action"
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"

@@ -30,7 +30,7 @@ from odtc.data.tasks.survival.curves import concordance, hazard_at, integrated_b
 from odtc.errors import ChoiceError, DataError
 
 NAME = "survival"
-SUMMARY = "a leaf answers the risk of an event beside all rows, and its survival curve; times may be censored"
+SUMMARY = "a leaf predicts the risk of an event relative to all rows, and a survival curve; times may be censored"
 HEADLINE, HEADLINE_WORDS = "concordance", "concordance"
 LESS_IS_BETTER = False
 FIELDS = ("time", "event")
@@ -271,7 +271,7 @@ def told(facts) -> list[str]:
         found.append(f"integrated Brier {facts['integrated_brier']:.4f}")
     better = facts["log_likelihood"] - facts["log_likelihood_alike"]
     if math.isfinite(better):
-        found.append(f"log-likelihood {better:+.6g} beside one risk for all")
+        found.append(f"log-likelihood {better:+.6g} above one risk for all rows")
     return [f"{', '.join(found)}; {facts['events']:.10g} events in {facts['n_rows']} rows"]
 
 

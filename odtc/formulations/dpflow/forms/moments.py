@@ -79,7 +79,7 @@ def _expect_leaf_rows(problem: Problem) -> None:
     if limited(problem):
         given = next(given for given in problem.constraints if given.name not in states.ROWS)
         raise ChoiceError(
-            f"the linear program of {option('task', problem.encoded.task)} keeps the constraint leaf_rows alone; "
+            f"the linear program of {option('task', problem.encoded.task)} supports only the constraint leaf_rows; "
             f"{command('fit')} without a solver and without --format finds the best tree under {str(given)!r}"
         )
 

@@ -51,17 +51,17 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     together = tuple(given.args for given in problem.constraints if given.name == TOGETHER)
     if dataset is None or by_places(problem):
         raise ChoiceError(
-            f"a certificate of {option('task', problem.encoded.task)} is of data, and of limits on the leaves of a "
-            "tree, the number of its splits, and columns used together; leave the others out, or let "
-            f"{command('fit')} prove the tree by its search alone"
+            f"a certificate of {option('task', problem.encoded.task)} supports limits on the leaves of a tree, on the "
+            "number of splits and on columns used together, and no other constraints; leave them out, or let "
+            f"{command('fit')} prove the tree by its search only"
         )
     limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
     if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_candidate_splits):
-        raise ChoiceError(f"{why}: the proof is that of the search")
+        raise ChoiceError(f"{why}: the search is the only proof")
     if dataset.task not in measured_tasks():
         raise ChoiceError(
-            f"certificates are checked of the tasks {', '.join(measured_tasks())}, not of "
-            f"{option('task', dataset.task)}: the proof is that of the search"
+            f"certificates can be checked for the tasks {', '.join(measured_tasks())}, not of "
+            f"{option('task', dataset.task)}: the search is the only proof"
         )
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)
@@ -152,7 +152,7 @@ def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
             return scales, law.MEASURE(scales, dataset)
         except CertificateError as refused:
             if at == len(tries):
-                raise ChoiceError(f"{refused}: the proof is that of the search") from None
+                raise ChoiceError(f"{refused}: the search is the only proof") from None
     raise AssertionError("a task has scales")
 
 

@@ -94,7 +94,7 @@ def _most_tests(problem: Problem) -> int | None:
         return None
     if (n := problem.encoded.n_candidate_splits) > MANY_TESTS:
         why = f"the splits of a tree are counted among {MANY_TESTS:,} at most, and these are {n:,}"
-        raise _refusal(problem, given, why, f"ask for fewer ({option('encoding', 'auto:bins=8')}), ")
+        raise _refusal(problem, given, why, f"use fewer ({option('encoding', 'auto:bins=8')}), ")
     return most
 
 
@@ -107,7 +107,7 @@ def _terms(problem: Problem) -> list[tuple[Constraint, Terms]]:
         terms = terms_of(problem.encoded, given)
         told = terms.all_or_none and TASKS.get(problem.encoded.task).MOMENTS  # equal medians leave no test
         if terms.lines or terms.leaves or terms.measures or (terms.checked and not told):
-            raise _refusal(problem, given, "no search over sums tells which trees satisfy it")
+            raise _refusal(problem, given, "no search over sums can check it")
         found.append((given, terms))
     return found
 

@@ -41,7 +41,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
         given = replace(given, bound=Fraction(ceil(given.bound * int(encoded.copies.sum()))))
     if given.bound > (rows := int(encoded.copies.sum())):
         raise ChoiceError(
-            f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf"
+            f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has that many in a leaf"
         )
     return count_bound(given, 0, "rows")
 

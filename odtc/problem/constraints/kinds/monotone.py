@@ -38,8 +38,8 @@ from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"
 SUMMARY = (
-    "monotone[FEATURE,positive=CLASS]: of two rows that the splits of the other columns do not tell apart, "
-    "the one with the greater number is predicted as the class if the other is"
+    "monotone[FEATURE,positive=CLASS]: of two rows that differ only in this column (as far as the splits show), the "
+    "one with the greater number is predicted as the class if the other is"
 )
 OPS = ()
 SUBJECT = Subject.PREDICTIONS
@@ -52,13 +52,12 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     if not any(isinstance(test, Threshold) for test in encoded.tests if test.features == (feature,)):
         raise ChoiceError(
             f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got "
-            f"{given.args[0]!r}, "
-            f"which the encoding {encoded.scheme!r} asks for no threshold"
+            f"{given.args[0]!r}, for which the encoding {encoded.scheme!r} has no threshold"
         )
     if not len(_neighbours(encoded, given)):
         raise SaysNothingError(
-            f"expected two rows that {given.args[0]!r} alone tells apart for {str(given)!r}, got none, so it says "
-            f"nothing of this data; monotone_everywhere[…] asks it of all inputs",
+            f"expected two rows that differ only in {given.args[0]!r} for {str(given)!r}, got none, so it does not "
+            "apply to this data; monotone_everywhere[…] requires it for all inputs",
             given.args[0],
         )
     return given

@@ -30,14 +30,14 @@ from odtc.trees.tree import Branch, Leaf
 
 NAME = "monotone_everywhere"
 SUMMARY = (
-    "monotone_everywhere[FEATURE,positive=CLASS]: of any two inputs that differ in this column alone, "
-    "the one with the greater number is predicted as the class if the other is"
+    "monotone_everywhere[FEATURE,positive=CLASS]: of any two inputs that differ only in this column, the one with the "
+    "greater number is predicted as the class if the other is"
 )
 OPS = ()
 SUBJECT = Subject.SETTLED
 KNOWS = Knows.CLASS
 NEEDS = ()
-HINT = "monotone[FEATURE,positive=CLASS] asks it of the rows of the data, which rows of a model tell"
+HINT = "monotone[FEATURE,positive=CLASS] requires it only for the rows of the data, which a model can express"
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -48,7 +48,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     if encoded.features[place].kind != NUMERIC or sets:
         raise ChoiceError(
             f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got {given.args[0]!r}"
-            + (", whose numbers are asked one by one" if sets and encoded.features[place].kind == NUMERIC else "")
+            + (", whose numbers have a split each" if sets and encoded.features[place].kind == NUMERIC else "")
         )
     return given
 
