@@ -286,9 +286,9 @@ def test_weights_that_are_not_whole_at_the_scale():
     facts, dataset = certificate()
     light = [1.0] * len(CELLS)
     light[3] = 1.25
-    refused(facts, numbers(light), "not whole numbers at the certificate's scale")
+    refused(facts, numbers(light), "not whole numbers at the scale of the certificate")
     light[3] = 1e-9  # would count as nothing
-    refused(facts, numbers(light), "not whole numbers at the certificate's scale")
+    refused(facts, numbers(light), "not whole numbers at the scale of the certificate")
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_the_least_and_the_greatest_bound_are_taken(text):
         ("statistical_parity[group=c,positive=no,positive=no] <= 0.1", "statistical_parity[group=…,positive=…]"),
         ("group_accuracy[group=x<=99] >= 0.5", "two groups of rows or more"),
         ("group_accuracy[group=x<=many] >= 0.5", "a column of numbers"),
-        ("tests[x] <= 1", "no arguments"),
+        ("splits[x] <= 1", "no arguments"),
         ("cost[no] <= 1", "no arguments"),
         ("balanced_accuracy[no] >= 1", "no arguments"),
         ("accuracy >= 105%", "a share of rows between 0 and 1"),

@@ -354,7 +354,7 @@ FORGERIES = {
         depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, targets=[""]
     ),
     "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
-    "certificate._loss: its losses are not a square table": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
+    "certificate._loss: its losses are not a square": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
     "certificate._whole_weights: the weights of the data are": lambda: listed(
         weight=[1.25] + [1] * 11, tree={"root": untold(true("tests")["tree"]["root"])}
     ),
@@ -365,7 +365,7 @@ FORGERIES = {
     "certificate.left_of: a split is of no known": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
-    "certificate.left_of: a threshold is not a finite number": lambda: lambda _: left_of(EXTREME, rows(HARD)),
+    "certificate.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
     "certificate._tree_cost: the tree of the certificate is": lambda: listed(
         tree={"root": below_a_leaf(true("tests")["tree"]["root"])}
     ),
@@ -451,7 +451,7 @@ FORGERIES = {
     "constrained_certificate._check: the certificate has a tree without": unsatisfied_with_a_tree,
     "constrained_certificate._check: its claim or the scale of": lambda: alone("p", multiplier_scale=0),
     "constrained_certificate._check: the tree of the certificate costs": lambda: alone("p", claim=4),
-    "constrained_certificate._check: a leaf of the class": lambda: alone("n"),
+    "constrained_certificate._check: a single leaf of the class": lambda: alone("n"),
     "constrained_certificate._check_cases: cases are neither excluded by multipliers": lambda: constrained(
         "recall[p] >= 0.6", "features <= 2", cases=[], passes=[]
     ),
@@ -474,14 +474,14 @@ FORGERIES = {
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
-    "constrained_certificate._loss: its losses are not a square table": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
-    "constrained_certificate._loss: its losses are not a square table (again)": lambda: alone(
+    "constrained_certificate._loss: its losses are not a square": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
+    "constrained_certificate._loss: its losses are not a square (again)": lambda: alone(
         "p", loss=[[0, 0], [0, 0]], claim=0
     ),
     "constrained_certificate._left: the certificate splits on the column": lambda: alone(
         "p", tests=[A | {"feature": "z"}]
     ),
-    "constrained_certificate._left: a threshold is not a finite number": lambda: (
+    "constrained_certificate._left: a threshold is not a finite": lambda: (
         lambda _: constrained_certificate._left(EXTREME, rows(HARD))
     ),
     "stated_constraints.of_class: the certificate states a constraint on": lambda: alone("p", "recall[q] >= 0"),

@@ -170,7 +170,7 @@ def test_what_a_path_violates_is_told_with_its_place():
     for columns, tests, said in [
         ("ac", 3, ""),
         ("abc", 3, "tests 3 columns"),
-        ("a", 4, "asks 4 different tests"),
+        ("a", 4, "has 4 different splits"),
         ("ad", 2, "splits on columns that are never to be together"),
         ("ab", 2, "splits on some of columns that are to be together, not all"),
         ("bd", 2, ""),
