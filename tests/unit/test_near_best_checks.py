@@ -399,7 +399,7 @@ def test_trees_of_a_manifest_are_compared_without_the_curves_that_need_each_row(
         posed = replace(problem, encoded=replace(problem.encoded, dataset=dataset))
         assert _wrong_trees(posed, [tree], [paid]) == ""
     bent = tree.with_curves([((1.0, 0.5),)] * tree.n_leaves)
-    assert _wrong_trees(problem, [bent], [paid]) == "its tree 1 holds other counts than those of the data"
+    assert _wrong_trees(problem, [bent], [paid]) == "its tree 1 has counts that differ from the data"
 
 
 def test_trees_that_cost_a_little_more_are_not_among_the_best():

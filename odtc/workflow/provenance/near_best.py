@@ -83,7 +83,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if len(told) < len(pool.trees):
         return "it holds a tree twice", ""
     if any(is_beyond(problem, a, b) for a, b in pairwise(pool.objectives)):
-        return "its trees do not stand in the order of what they cost", ""
+        return "its trees are not in the order of their objectives", ""
     if pool.at_least < len(told) or (pool.complete and pool.at_least != len(told)):
         return f"it states {pool.at_least} trees, complete: {pool.complete}, and holds {len(told)}", ""
     if is_beyond(problem, pool.objectives[-1], pool.limit):

@@ -228,7 +228,7 @@ def _again(
         checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}{others}"))
     if told["fewest_leaves"] or told["fewest_columns"]:
         smaller = _smaller(problem, heap, known, bool(told["fewest_columns"]))
-        checks.append(Check("smallest", smaller is None, smaller or "no tree in hand of this objective is smaller"))
+        checks.append(Check("smallest", smaller is None, smaller or "no known tree with this objective is smaller"))
     done = replace(done, **told)
     # What the tree costs is compared above.
     checks.append(check_record(facts, said, again.derived(done), done.proof.bound))
