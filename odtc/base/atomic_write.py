@@ -87,6 +87,11 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
         )
     if path.is_dir():
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+    if not path.exists() or path.is_file():
+        try:
+            system.expect_replaceable(path.resolve() if path.is_symlink() else path)
+        except OSError as problem:
+            raise OutputError(f"cannot write {str(path)!r}: {problem.strerror}; choose another place with -o") from None
     for other in read:
         if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
             raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")

@@ -89,6 +89,8 @@ def _change(stem: Path, staged: Staged) -> None:
         if not removed.get(path):
             path.unlink(missing_ok=True)
     if moves or removed:
+        for path in (*(target for _, target in moves), *removed):
+            system.expect_replaceable(path)
         facts = {
             "schema": SCHEMA,
             "moves": {temporary.name: [target.name, _digest(temporary)] for temporary, target in moves},
@@ -196,11 +198,17 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
                 stream.close()
             while not system.publish(Path(name), journal):  # the commit point
                 _finish(stem)
-            staged.moves = []  # whatever happens now, these files are needed
+            moves, staged.moves = staged.moves, []  # whatever happens now, these files are needed
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(name)
-        _apply(journal, facts)
+        try:
+            _apply(journal, facts)
+        except OSError:
+            if all(os.path.lexists(stem.parent / temporary) for temporary in facts["moves"]):  # nothing has changed
+                journal.unlink(missing_ok=True)
+                staged.moves = moves
+            raise
         for target, _ in facts["moves"].values():
             interrupts.wrote(stem.parent / target)
 

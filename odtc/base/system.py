@@ -432,6 +432,20 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         return stream.read()
 
 
+def expect_replaceable(path: Path) -> None:
+    """Raise PermissionError if this user may not put a new file in the place of a path: into a folder that is not
+    writable, or, in a shared folder such as /tmp, instead of another user's file."""
+    folder = path.parent
+    effective = os.access in os.supports_effective_ids
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if WINDOWS or not os.path.lexists(path):
+        return
+    shared = folder.stat()
+    if shared.st_mode & stat.S_ISVTX and os.geteuid() not in (0, shared.st_uid, path.lstat().st_uid):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+
 def is_own(handle: int) -> bool:
     """Return whether an open file belongs to the user of this process; True on Windows, which has other rights."""
     return WINDOWS or os.fstat(handle).st_uid == os.geteuid()
