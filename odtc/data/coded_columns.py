@@ -87,12 +87,12 @@ class CodedColumn:
 
     @property
     def has_missing(self) -> bool:
-        """Whether some cell is missing."""
+        """Return whether some cell is missing."""
         return bool(np.isnan(self.values).any())
 
     @property
     def has_number(self) -> bool:
-        """Whether some cell is not missing."""
+        """Return whether some cell is not missing."""
         return bool(len(self.values)) and not np.isnan(self.values).all()
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
@@ -178,8 +178,8 @@ class RowsOf:
 
 
 def as_rows(values: np.ndarray, columns: int) -> np.ndarray:
-    """float64 (values, columns): rows of which each column is a view of the same values, for splits that look at their
-    own column alone."""
+    """Return float64 (values, columns): rows in which each column is a view of the same values, for splits that read
+    only their own column."""
     return np.broadcast_to(values[:, None], (len(values), columns))
 
 
@@ -205,8 +205,11 @@ def distinct(X: np.ndarray | CodedColumns, column: int) -> tuple[np.ndarray, np.
 
 
 def two_values(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """(float64 (2,), bool (cells,)): the values of cells that have two, rising, and which cells are the greater one;
-    None of any others, and if a cell is missing. It needs no sort, and most columns of 0/1 are asked often."""
+    """Return (float64 (2,), bool (cells,)): the values of cells that have two, rising, and which cells are the greater
+    one.
+
+    None for any others, and if a cell is missing. It needs no sort, because most columns of 0/1 are used often.
+    """
     if not len(cells) or not (low := cells.min()) < (high := cells.max()):
         return None
     greater = cells == high

@@ -1,9 +1,9 @@
-"""The columns of a table, frame by frame, as codes of their different cells: what is decided about a column is decided
-on its different cells, not on its rows.
+"""Columns of a table, frame by frame, as codes of their different cells, so that decisions about a column look at its
+different cells and not at its rows.
 
-A column of more than `MOST_WORDS` different numbers is held as numbers (8 bytes a row) once it is known that nothing
-but their values matters. If a later cell shows that its words matter after all, `WordsNeeded` is raised and the file is
-read again with all the words of this column.
+A column of more than `MOST_WORDS` different numbers is stored as numbers (8 bytes a row) once only their values
+matter. If a later cell shows that its texts matter after all, `WordsNeeded` is raised and the file is read again with
+all the texts of this column.
 """
 
 import time
@@ -93,7 +93,7 @@ class Column:
 
     @property
     def beside(self) -> frozenset[str]:
-        """The currencies and signs beside its numbers: {"€"}."""
+        """Return the currencies and signs next to its numbers: {"€"}."""
         return self.held_beside if self.values is not None else beside_cells(self.cells, self.decimal)
 
     @property
@@ -112,8 +112,8 @@ class Column:
         return column_types.kind_of(self.dtype, self.cells, categorical, numeric, self.decimal)
 
     def numbers(self, advice: str = "correct it") -> CodedColumn:
-        """The column as numbers; raises DataError for a cell that is no finite number, two that are one double, and
-        numbers in several currencies."""
+        """Return the column as numbers; raises DataError for a cell that is not a finite number, two that are one
+        double, and numbers in several currencies."""
         if len(self.beside) > 1:
             raise DataError(
                 f"expected one currency or unit in column {self.name!r} of {self.place}, got "
@@ -285,14 +285,14 @@ class ColumnCoder:
         return pl.Series(self.name, list(self._place_of), dtype=self._clean_type)
 
     def _numbered(self, fresh: pl.Series) -> np.ndarray:
-        """The numbers of cells that are met for the first time: 0 if missing, equal for those of one word."""
+        """Return the numbers of new cells: 0 if missing, equal for those of one text."""
         place, words = self._place_of, column_types.words_of(fresh, self.place, self.missing)
         if fresh.dtype == pl.String and words.count(None) > fresh.null_count():
             self._taken |= {cell.strip() for cell, word in zip(fresh, words) if word is None and cell is not None}
         return np.array([0 if cell is None else place.setdefault(cell, len(place)) + 1 for cell in words], np.uint32)
 
     def _drop_words(self) -> None:
-        """Holds the column as numbers from now on, if its words are numbers that doubles tell apart."""
+        """Store the column as numbers from now on, if its texts are numbers that doubles distinguish."""
         try:
             table = np.append(np.nan, self._as_values(self._cells))
         except WordsNeeded:
@@ -319,7 +319,7 @@ def _is_number(dtype) -> bool:
 
 
 def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:
-    """The currencies and signs beside the numbers of some cells; none of numbers as programs write them."""
+    """Return the currencies and signs next to the numbers of some cells; none for numbers as programs write them."""
     if decimal is None or cells.dtype != pl.String:
         return frozenset()
     return frozenset(written_numbers.beside(cells, decimal))
@@ -343,8 +343,9 @@ def named_columns(
     decimal: str | None = None,
     met: dict[str, set[str]] | None = None,
 ) -> pl.DataFrame:
-    """The columns of exactly these names: `select` takes `*` for all columns, and `^b.*$` for a pattern. Cells that are
-    `marks` (odtc.data.file_text.missing_marks) of their column are missing; `met` takes what they were, by column."""
+    """Return the columns with exactly these names, because `select` takes `*` for all columns, and `^b.*$` for a
+    pattern. Cells that are `marks` (odtc.data.file_text.missing_marks) of their column are missing; `met` receives
+    them, by column."""
     columns = [frame.get_column(name) for name in names]
     if not marks:
         return pl.DataFrame(columns)

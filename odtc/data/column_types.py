@@ -39,8 +39,8 @@ FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, of which is rememb
 
 
 def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Remembers what a function of cells says of a few: a wide table has the same ones in thousands of columns. Beside
-    the cells it has arguments that have a hash."""
+    """Remember the results of a function of cells for a few cells: a wide table has the same ones in thousands of
+    columns. Its other arguments have a hash."""
     known: dict[Any, Any] = {}
 
     @functools.wraps(function)
@@ -95,7 +95,7 @@ def cells_as_text(series: pl.Series, place: str) -> pl.Series:
 
 
 def missing_words(series: pl.Series) -> list[str]:
-    """The texts of a column, but for the empty one, that `column_cells` takes for missing cells."""
+    """Return the texts of a column, except for the empty one, that `column_cells` takes for missing cells."""
     if not (series.dtype == pl.String or is_categories(series.dtype)):
         return []
     texts = series.cast(pl.String).unique().drop_nulls().str.strip_chars()
@@ -103,7 +103,7 @@ def missing_words(series: pl.Series) -> list[str]:
 
 
 def is_categories(dtype: pl.DataType) -> bool:
-    """Whether a type of polars declares categories."""
+    """Return whether a type of polars declares categories."""
     return isinstance(dtype, (pl.Categorical, pl.Enum))
 
 
@@ -171,7 +171,7 @@ def finite_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
 
 @of_few_cells
 def all_finite(column: pl.Series, decimal: str | None = None) -> np.ndarray | None:
-    """float64 (rows,), NaN if missing, not to be changed; None if a cell is no finite number."""
+    """Return float64 (rows,), NaN if missing, not to be changed; None if a cell is not a finite number."""
     found = finite_numbers(column, decimal)
     return None if found.null_count() > column.null_count() else found.to_numpy() + 0.0  # 0 of -0, as `numbers`
 
@@ -330,13 +330,13 @@ def values_of(words: Sequence[str]) -> list[float | None]:
 
 
 def are_numbers(words: Sequence[str], decimal: str | None = None) -> bool:
-    """Whether all words are finite numbers; `decimal` as of `finite_numbers`."""
+    """Return whether all texts are finite numbers; `decimal` as in `finite_numbers`."""
     return all_finite(pl.Series(words, dtype=pl.String), decimal) is not None
 
 
 def words_among_numbers(levels: Sequence[str], decimal: str | None = None) -> list[str]:
-    """The words of a column that would be numbers but for them: some words, and MOSTLY times as many numbers or more;
-    none of a column that is no such one. `decimal` as of `finite_numbers`."""
+    """Return the texts without which a column would be numeric: some texts, and MOSTLY times as many numbers or more;
+    none if the column is not of this kind. `decimal` as in `finite_numbers`."""
     found = finite_numbers(pl.Series(levels, dtype=pl.String), decimal)
     words = pl.Series(levels, dtype=pl.String).filter(found.is_null()).to_list()
     return words if len(words) * (1 + MOSTLY) <= len(levels) else []

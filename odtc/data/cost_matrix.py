@@ -1,12 +1,12 @@
-"""What a wrong prediction costs: a price per unit of weight for each class and each class predicted.
+"""Costs of misclassifications: a cost per unit of weight for each class and each predicted class.
 
-`cost[k, c]` is paid for every unit of weight of a row of class k that is predicted c; a right
-prediction costs nothing. Without a word it is 1 for every error, so that a loss is a weight of errors.
+`cost[k, c]` is paid for every unit of weight of a row of class k that is predicted c; a correct prediction costs
+nothing. By default it is 1 for every error, so that a loss is a weight of errors.
 
-* Class weights price all errors on a class alike. "balanced" takes W / (K W_k), with W the weight of
-  all rows, W_k that of class k and K the number of classes that have any: every class then weighs
-  W / K, and the loss of a tree is W · (1 - balanced accuracy).
-* A cost matrix prices each pair; with class weights beside it, row k is multiplied by the weight of k.
+* Class weights give all errors on a class the same cost. "balanced" uses W / (K W_k), with W the weight of all rows,
+  W_k that of class k and K the number of classes that have any: every class then weighs W / K, and the loss of a tree
+  is W · (1 - balanced accuracy).
+* A cost matrix has a cost for each pair; together with class weights, row k is multiplied by the weight of k.
 """
 
 import csv
@@ -80,15 +80,15 @@ def cost_text(cost: list[list[float]], classes) -> str:
 
 
 def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) -> None:
-    """Raises ChoiceError if no error costs so much that trees which make it are told from those that do not, or if
-    errors cost more in all than doubles hold the squares of.
+    """Raise ChoiceError if no error costs enough to distinguish trees that make it from those that do not, or if
+    errors cost more in total than doubles can represent the squares of.
 
     Parameters
     ----------
     weight : float64 (rows,)
     cost : float64 (classes, classes)
     least : float
-        What the dearest error has to cost.
+        Least cost of the most expensive error.
     """
     with np.errstate(over="ignore"):
         most = float(weight.max(initial=0.0) * cost.max(initial=0.0))
@@ -161,7 +161,7 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
 
 
 def _prices(cells: list[str], k: int, predicted: list[int], classes: Names, where: str) -> np.ndarray:
-    """float64 (classes,): what a line of a cost file says of class k, its cells in the order `predicted`."""
+    """Return float64 (classes,): a line of a cost file for class k, its cells in the order `predicted`."""
     prices, own = np.zeros(len(classes)), predicted.index(k)
     told = [cell or "0" if at == own else cell for at, cell in enumerate(cells)]
     try:
@@ -210,7 +210,8 @@ def _checked(matrix, classes: Names) -> np.ndarray:
 
 
 def _assignments(text: str, wanted: str) -> dict[str, str]:
-    """{left of the last "=": right of it} of the parts between commas, which may stand in double quotes, as in CSV."""
+    """Return {left of the last "=": right of it} of the parts between commas, which may be in double quotes, as in
+    CSV."""
     found = {}
     try:
         parts = next(csv.reader([str(text)], skipinitialspace=True), [])

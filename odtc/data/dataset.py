@@ -63,7 +63,7 @@ class Feature:
 
     @property
     def has_order(self) -> bool:
-        """Whether a test parts its cells in smaller and greater ones."""
+        """Return whether a split separates its cells into smaller and greater ones."""
         return self.kind == NUMERIC or self.ordered
 
     @cached_property
@@ -204,9 +204,8 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Selected:
-    """What a data set was selected from (odtc.workflow.row_selection.selection): the `whole`, the places of the rows
-    in it, int64 in
-    rising order, and what is to be told of the selection."""
+    """Origin of a selected data set (odtc.workflow.row_selection.selection): the `whole` data set, the positions of
+    the rows in it, int64 in rising order, and remarks on the selection."""
 
     whole: Dataset
     rows: np.ndarray

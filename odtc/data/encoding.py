@@ -1,6 +1,6 @@
-"""Turns a Dataset into 0/1 columns, each the answer to one split, and merges what is the same.
+"""Encode a Dataset as 0/1 columns, each the outcome of one split, and merge equal columns and rows.
 
-What an encoding module defines is said by the protocol `Encoding`.
+The protocol `Encoding` defines the parts of an encoding module.
 """
 
 import time
@@ -34,7 +34,7 @@ from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 
 class Encoding(Protocol):
-    """What an encoding defines: the tests that trees may use."""
+    """Parts that an encoding defines: the splits that trees may use."""
 
     NAME: str
     SUMMARY: str
@@ -143,8 +143,11 @@ class Encoded:
 
     @cached_property
     def loss(self) -> np.ndarray:
-        """float64 (rows, classes): what it costs to predict this class for this row. It looks at no clock: what checks
-        the tree in hand asks for it after a limit, too. Raises ModelError if it is larger than the memory."""
+        """Return float64 (rows, classes): the cost of predicting this class for this row.
+
+        It ignores the deadline, because the checks of a found tree need it after a limit, too. Raises ModelError if it
+        is larger than the memory.
+        """
         shape = len(self.y), len(self.cost)
         require_memory(
             8.0 * shape[0] * shape[1], f"what each of {shape[1]:,} classes costs on {shape[0]:,} rows", FEWER
@@ -166,15 +169,15 @@ class Encoded:
 
     @cached_property
     def class_cost(self) -> np.ndarray | None:
-        """float64 (classes,): what a unit of weight costs that is predicted wrong, whatever it is predicted
-        as; None if that depends on the class predicted."""
+        """Return float64 (classes,): the cost of a misclassified unit of weight, whatever it is predicted as; None if
+        that depends on the predicted class."""
         off = ~np.eye(len(self.cost), dtype=bool)
         highest, lowest = self.cost.max(axis=1), self.cost.min(axis=1, where=off, initial=np.inf)
         return highest if np.minimum(lowest, highest).tolist() == highest.tolist() else None
 
     @property
     def price(self) -> np.ndarray | None:
-        """float64 (rows,): what an error on this row costs; None as of `class_cost`."""
+        """Return float64 (rows,): the cost of an error on this row; None as in `class_cost`."""
         return None if self.class_cost is None else self.weight * self.class_cost[self.y]
 
     def cheapest(self, rows: np.ndarray) -> int:
@@ -410,8 +413,8 @@ def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
 
 
 def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:
-    """bool (data rows, tests): what each row of a data set, by itself, answers to the tests of an encoding; held as the
-    encoding holds its own."""
+    """Return bool (data rows, splits): the outcome of each split for each row of a data set, stored as the encoding
+    stores its own."""
     asked = TestList(Splits.of(encoded.tests), encoded.ones_left)
     if isinstance(encoded.X, RankedAnswers):
         scales = asked.scales

@@ -1,8 +1,8 @@
-"""Rows that stand in memory, coded as those of a data file are: arrays and data frames of pandas or polars.
+"""Rows in memory, coded as those of a data file: arrays and data frames of pandas or polars.
 
-An array of numbers holds numbers. In an array of objects, and in a data frame, each column is what the
-same cells would be in a file (odtc.data.column_types): text is a category unless it reads as numbers, a categorical
-dtype is a category, booleans stay booleans; None, NaN, NA and the words for them are missing.
+An array of numbers contains numbers. In an array of objects, and in a data frame, each column is read as the same
+cells in a file would be (odtc.data.column_types): text is a category unless it reads as numbers, a categorical dtype
+is a category, booleans stay booleans; None, NaN, NA and the words for them are missing.
 """
 
 import io
@@ -23,7 +23,7 @@ SHIFTED = "take a constant from them, give them as text if they are names, or le
 
 
 def is_mixed(X) -> bool:
-    """Whether some column may hold something else than numbers, so that each is looked at by itself."""
+    """Return whether some column may contain other values than numbers, so that each is checked separately."""
     if isinstance(X, pl.DataFrame):
         return not all(dtype.is_numeric() for dtype in X.dtypes)
     if hasattr(X, "columns") and hasattr(X, "iloc"):
@@ -32,7 +32,7 @@ def is_mixed(X) -> bool:
 
 
 def expect_names(X) -> None:
-    """Raises DataError for a data frame without columns, or with two of one name, and for what is no table yet."""
+    """Raise DataError for a data frame without columns or with repeated names, and for anything that is not a table."""
     if isinstance(X, pl.LazyFrame):
         raise DataError("expected a table in memory, got a LazyFrame of polars; give X.collect()")
     if isinstance(X, pl.Series) or (hasattr(X, "iloc") and getattr(X, "ndim", 2) == 1):
@@ -48,9 +48,9 @@ def expect_names(X) -> None:
 
 
 def series_of(X) -> list[pl.Series]:
-    """The columns of a table as polars series, whose type says what the table declares.
+    """Return the columns of a table as polars series, with the declared types.
 
-    Raises TypeError for a cell that is no number, text, boolean or date.
+    Raises TypeError for a cell that is not a number, text, boolean or date.
     """
     if isinstance(X, pl.DataFrame):
         return X.get_columns()
@@ -260,7 +260,7 @@ def _strange(value, place: str) -> TypeError:
 
 
 def _is_interval(value) -> bool:
-    """Whether a cell is an interval of pandas, as `pandas.cut` makes them."""
+    """Return whether a cell is an interval of pandas, as `pandas.cut` makes them."""
     return type(value).__name__ == "Interval"
 
 

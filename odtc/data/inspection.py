@@ -1,4 +1,4 @@
-"""A data file, looked at: what each column is, what an encoding would ask of it, and what looks odd."""
+"""Inspection of a data file: the type of each column, the splits of an encoding on it, and unusual values."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -26,8 +26,8 @@ WIDTH = 44  # letters of a column's values
 
 @dataclass(frozen=True)
 class Column:
-    """One column as it was read: `distinct` values or levels, `missing` cells, the `tests` of the encoding that ask it
-    and no other column (None if the data cannot be encoded), and its `values` in words."""
+    """One column as it was read: `distinct` values or levels, `missing` cells, the `tests`: the splits of the encoding
+    on only this column (None if the data cannot be encoded), and its `values` in words."""
 
     name: str
     role: str  # feature, target, auxiliary
@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """What `odtc inspect` shows."""
+    """Results of `odtc inspect`."""
 
     name: str
     n_rows: int
@@ -215,7 +215,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
 
 
 def _weights(dataset: Dataset, name: str | None) -> dict | None:
-    """What is told of the column that weighs the rows; None if there is none."""
+    """Return the remark on the column with the weights of the rows; None if there is none."""
     if name is None:
         return None
     column = _column(Feature(name, NUMERIC), dataset.weight[:, None], 0, "weight", None)
@@ -223,7 +223,8 @@ def _weights(dataset: Dataset, name: str | None) -> dict | None:
 
 
 def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]]:
-    """(all rows, how they were read, a remark on the target if its numbers are no classes: they are numbers then)."""
+    """Return (all rows, how they were read, a remark on the target if its numbers are not classes: they are numbers
+    then)."""
     try:
         return read_as(data, replace(reading, missing="separate")), reading, []
     except NotClassesError as problem:
@@ -238,7 +239,7 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
 
 
 def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
-    """One remark on the columns that no test asks although their cells differ; those of `told` have one already."""
+    """Return one remark on the columns without splits although their cells differ; those of `told` have one already."""
     names = [
         feature.name
         for at, feature in enumerate(kept.features)
@@ -254,7 +255,7 @@ def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
 
 
 def _gaps(table, n_rows: int) -> np.ndarray:
-    """bool (rows,): which rows lack a cell; column by column, since a large table is no dense one."""
+    """Return bool (rows,): the rows with a missing cell; column by column, because a large table is not dense."""
     found = np.zeros(n_rows, bool)
     for at in range(table.shape[1]):
         found |= np.isnan(table[:, at])
@@ -262,7 +263,7 @@ def _gaps(table, n_rows: int) -> np.ndarray:
 
 
 def _column(feature: Feature, table, at: int, role: str, tests: int | None) -> Column:
-    """What is in a column of a table, by its different values and how many rows have each."""
+    """Return the contents of a column of a table: its different values and how many rows have each."""
     known, code = distinct(table, at)
     counts = np.bincount(code, minlength=len(known))
     missing = int(counts[np.isnan(known)].sum())
@@ -303,7 +304,7 @@ def _target(dataset: Dataset) -> Column:
 
 
 def _listed(counts: list[tuple[str, int]]) -> str:
-    """The most frequent levels with their rows, as many as stand on a line."""
+    """Return the most frequent levels with their rows, as many as fit on a line."""
     shown = ""
     for at, (level, rows) in enumerate(counts):
         word = f"{level if len(level) <= 20 else level[:19] + '…'} ({rows:,})"

@@ -1,6 +1,6 @@
-"""The order of the levels of a column, as text: COL=A<B<C, or COL alone for the order that the levels are sorted in.
+"""Order of the levels of a column, as text: COL=A<B<C, or only COL for the sorted order.
 
-A level that holds < stands in double quotes, as in CSV: age="<18"<18-65<">65".
+A level that contains < is in double quotes, as in CSV: age="<18"<18-65<">65".
 """
 
 import csv

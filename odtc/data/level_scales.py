@@ -34,7 +34,7 @@ _INTERVAL = re.compile(rf"[\[(] ?{_END}, ?{_END} ?[\])]")  # as cut() of R and p
 
 
 def order_of_words(levels: Sequence[str]) -> list[str] | None:
-    """The levels of a column in the order that their words tell.
+    """Return the levels of a column in the order that their words show.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def order_of_words(levels: Sequence[str]) -> list[str] | None:
     Returns
     -------
     list of str or None
-        None if they are fewer than three, or tell no order: answers of one scale do, and ranges in one unit that do not
+        None if they are fewer than three, or show no order: answers of one scale do, and ranges in one unit that do not
         overlap.
     """
     if len(levels) < LEAST_OF_SCALE:
@@ -70,7 +70,7 @@ def _by_ends(levels: Sequence[str]) -> list[str] | None:
 
 
 def _ends(level: str) -> tuple[float, float] | None:
-    """The lowest and the highest number of a range; None if the level is no range."""
+    """Return the lowest and the highest number of a range; None if the level is not a range."""
     if found := _INTERVAL.fullmatch(level):
         low, high = map(float, found.groups())
     elif found := _RANGE.fullmatch(level):

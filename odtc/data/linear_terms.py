@@ -1,9 +1,9 @@
-"""What hyperplanes weigh: numbers scaled to [0, 1] and indicators of levels; and hyperplanes in original units.
+"""Terms of hyperplanes: numbers scaled to [0, 1] and indicators of levels; and hyperplanes in original units.
 
-A model finds h·z <= g over scaled columns z. `LinearTerms.split` turns that into a split of the data's own units,
-with as few digits as the rows allow: a coefficient is rounded, or left out, only if each row that matters
-stays on its side and half of the gap between the sides is kept; the bound is the shortest number in the
-middle of the gap. So what is shown is what the tree holds, and routes by.
+A model finds h·z <= g over scaled columns z. `LinearTerms.split` converts that to a split in the data's own units,
+with as few digits as the rows allow: a coefficient is rounded, or left out, only if each relevant row stays on its
+side and half of the gap between the sides remains; the bound is the shortest number in the middle of the gap. So the
+displayed numbers are those of the tree.
 """
 
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ FAR = 1e9  # what `by_quantiles` clips to, so that sums stay numbers
 
 @dataclass(frozen=True)
 class LinearTerms:
-    """Column j of `Z` (float64, (rows, terms)) is `terms[j]`, of weight 1, less low[j], by span[j]; it lies in [0, 1]
-    unless `by_quantiles` scaled it."""
+    """Column j of `Z` (float64, (rows, terms)) is `terms[j]` with weight 1, minus low[j], divided by span[j]; it is in
+    [0, 1] unless `by_quantiles` scaled it."""
 
     Z: np.ndarray
     terms: tuple[Term, ...]
@@ -137,9 +137,9 @@ class LinearTerms:
         return by * self.span, g - float(by @ (self.low - other.low))
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray, g: float | None = None) -> Split | None:
-        """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)
-        says; None if none along h does, or a side is empty. With `g` it is h·z <= g for other rows, too: coefficients
-        keep three digits or more, and the bound is near g."""
+        """Return the split in original units along h (terms,) that sends those of `rows` (indices) left that `left`
+        (bool) marks; None if none along h does, or a side is empty. With `g` it is h·z <= g for other rows, too:
+        coefficients keep three digits or more, and the bound is near g."""
         return self.splits(h, rows, [left], g)[0]
 
     def splits(
@@ -215,8 +215,8 @@ def raw_values(encoded: Encoded) -> np.ndarray:
 
 
 def shortest_between(low: float, high: float, at: float | None = None) -> float:
-    """The shortest double b with low <= b < high, from the middle half if that has one; with `at` within a
-    fiftieth of high - low of it if it lies between them."""
+    """Return the shortest double b with low <= b < high, from the middle half if that has one; with `at`, within a
+    fiftieth of high - low of it if it is between them."""
     width = high - low
     middle, off = float(midpoints(np.array([low, high]))[0]), width / 4
     if at is not None and low <= at < high:

@@ -1,7 +1,7 @@
-"""What a careful reader would remark on a table before a tree is fitted to it: one sentence a remark.
+"""Remarks on a table before a tree is fitted to it, one sentence each.
 
 Each remark is one function of a data set in `REMARKS`; another remark is another function. None of them refuses
-anything: the run goes on with the data as it was read.
+anything: the run continues with the data as it was read.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ MEASURE = re.compile(
 
 @dataclass(frozen=True)
 class Note:
-    """A remark on a column (`column` "" for the whole table): what is seen, and what can be done."""
+    """A remark on a column (`column` "" for the whole table): the observation, and possible actions."""
 
     column: str
     kind: str
@@ -111,7 +111,8 @@ def notes_on(dataset: Dataset) -> list[Note]:
 
 
 def _folded(notes: list[Note]) -> Iterator[Note]:
-    """The remarks, in their order; what is said of more than FEW columns is one remark, where the first of them was."""
+    """Return the remarks in their order; a remark on more than FEW columns is one remark, at the place of the first of
+    them."""
     columns: dict[str, list[str]] = {}
     for note in notes:
         if note.of_many:
@@ -236,7 +237,8 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
 
 
 def _counts(dataset: Dataset) -> Iterator[Note]:
-    """A column, or the target, that tells how many rows each row stands for, as tables of counts have."""
+    """Return a remark on a column, or the target, that contains how many rows each row represents, as in tables of
+    counts."""
     for feature, column in _columns(dataset):
         known = column[~np.isnan(column)]
         are_counts = len(known) and (known >= 0).all() and (known == np.round(known)).all() and (known > 1).any()
@@ -257,7 +259,8 @@ def _counts(dataset: Dataset) -> Iterator[Note]:
 
 
 def _times(dataset: Dataset) -> Iterator[Note]:
-    """A target of two classes that has the name of an event, beside a column of numbers with the name of a time."""
+    """Return a remark on a target of two classes with the name of an event, if a column of numbers has the name of a
+    time."""
     if dataset.target.lower() not in OF_EVENTS or len(dataset.classes) != 2:
         return
     for at, feature in enumerate(dataset.features):
@@ -373,7 +376,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
 
 
 def _scales(dataset: Dataset) -> Iterator[Note]:
-    """Columns whose levels are answers or ranges in an order that nobody has told."""
+    """Return remarks on columns whose levels are answers or ranges in an order that was not given."""
     for feature in dataset.features:
         levels = [level for level in feature.levels if level.lower() not in MARKS]
         if feature.kind != CATEGORICAL or feature.ordered or (order := order_of_words(levels)) is None:
@@ -435,7 +438,8 @@ def _of_marks_among(words: list[str]) -> tuple[str, str]:
 
 
 def _thousands(dataset: Dataset) -> Iterator[Note]:
-    """Columns of numbers such as 1.040 and 924 beside columns with decimal commas: their points may part thousands."""
+    """Return remarks on columns of numbers such as 1.040 and 924 next to columns with decimal commas: their points may
+    separate thousands."""
     commas = any(
         feature.kind == CATEGORICAL
         and feature.decimal is None
@@ -463,7 +467,7 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
 
 
 def _of_dates(name: str, dates: list[str], shown: str) -> str:
-    """What is remarked on a column of dates, `shown` being one of them; ISO dates are sorted as text."""
+    """Return the remark on a column of dates, `shown` being one of them; ISO dates are sorted as text."""
     ordered = (
         f", compare those of this file with {option('ordered')} (any other date is then taken as later than all of "
         "them)"
@@ -477,7 +481,8 @@ def _of_dates(name: str, dates: list[str], shown: str) -> str:
 
 
 def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
-    """Columns of numbers in which -999, 9999 or the like stands apart from all others, as a mark of a missing cell."""
+    """Return remarks on columns of numbers in which -999, 9999 or the like is far from all others, as a mark of a
+    missing cell."""
     for feature, column in _columns(dataset):
         if feature.kind != NUMERIC:
             continue
@@ -545,7 +550,7 @@ def _merged(dataset: Dataset) -> Iterator[Note]:
 
 
 def _told(dataset: Dataset) -> Iterator[Note]:
-    """What the task saw in its columns."""
+    """Return the remarks of the task on its columns."""
     for name, text in dataset.told:
         yield Note(name, "target", text)
 
@@ -557,7 +562,7 @@ def _left_out(dataset: Dataset) -> Iterator[Note]:
 
 
 def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
-    """Whether the rows that were kept have nothing but numbers in a column that nobody called one of categories."""
+    """Return whether the kept rows have only numbers in a column that was not declared categorical."""
     left_out = dataset.n_dropped or dataset.n_unlabelled
     asked = feature.name in dataset.source.get("categorical", ())
     return bool(left_out) and not asked and are_numbers(feature.levels, feature.decimal)
@@ -572,7 +577,7 @@ def _are_measures(levels) -> bool:
 
 
 def _marked(marks: list[str], column: str = "") -> str:
-    """The options that name marks of missing cells, three at most; one that holds = in its column alone."""
+    """Return the options that name marks of missing cells, three at most; one that contains = only for its column."""
     named = [f"{column}={mark}" if column and "=" in mark else mark for mark in marks[:3]]
     return " ".join(option("missing_mark", [mark]) for mark in named) + (" …" if len(marks) > 3 else "")
 
@@ -582,7 +587,7 @@ def _them(marks: list[str]) -> str:
 
 
 def _most(levels, looks) -> bool:
-    """Whether most of the levels look like something."""
+    """Return whether most of the levels match a pattern."""
     return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
 
 
@@ -647,7 +652,7 @@ def _determines(dataset: Dataset, at: int, rows: slice) -> bool:
 
 
 def _names_rows(dataset: Dataset) -> bool:
-    """Whether the target has a class of its own for most rows."""
+    """Return whether the target has a class of its own for most rows."""
     return dataset.n_rows >= IDENTIFIER and 2 * len(dataset.classes) > dataset.n_rows
 
 

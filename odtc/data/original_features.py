@@ -1,8 +1,8 @@
-"""The features of the data file, told from the encoded columns alone: for models without one-hot columns.
+"""Features of the data file, reconstructed from the encoded columns: for models without one-hot columns.
 
-An encoding asks one level at a time, and drops tests that answer as another's do; `Encoded.stands_for`
-still names those, so that the level of each row is known. A numeric feature is the rank of its
-values among the thresholds (odtc.data.threshold_scales).
+An encoding splits on one level at a time, and drops splits with the same outcomes as another; `Encoded.stands_for`
+still names those, so the level of each row is known. A numeric feature is the rank of its values among the thresholds
+(odtc.data.threshold_scales).
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Levels:
 
     @classmethod
     def of(cls, encoded: Encoded) -> list["Levels"]:
-        """The features whose levels are three or more, and each told by a test, in their order."""
+        """Return the features with three or more levels that each have a split, in their order."""
         found = []
         for feature, told in tests_by_feature(encoded).items():
             ones = {_value(split): column for split, column in told if _value(split) is not None}
@@ -44,9 +44,9 @@ class Levels:
 
 @dataclass(frozen=True)
 class Features:
-    """What one node may ask: first the numeric features of several thresholds, then the tests that have
-    nothing to choose, then the features of levels. Level 0 of these goes left, and only the others,
-    `chosen`, are free: the two sides of a split have no names."""
+    """Possible splits of one node: first the numeric features of several thresholds, then the splits without a choice,
+    then the features of levels. Level 0 of these goes left, and only the others, `chosen`, are free, because the
+    two sides of a split have no names."""
 
     encoded: Encoded
     scales: Scales
@@ -75,7 +75,7 @@ class Features:
 
     @property
     def rank(self) -> np.ndarray:
-        """int64 (rows, numeric): how many thresholds the row lies above."""
+        """Return int64 (rows, numeric): how many thresholds are below the number of the row."""
         return self.scales.rank[:, self.numeric]
 
     @cached_property

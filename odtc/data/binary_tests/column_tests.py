@@ -39,21 +39,21 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
 
 
 def order_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
-    """One test for each cut of the levels of a feature in their order: whether a level is one of the first ones.
+    """Return one split for each cut of the ordered levels of a feature: whether a level is one of the first ones.
 
-    A level that no row has is in no test; `Missing` is one more if cells are missing. Two levels have the test of
-    `level_tests`: their order tells nothing.
+    A level that no row has is in no split; `Missing` is one more if cells are missing. Two levels have the split of
+    `level_tests`, because their order does not matter.
 
     Parameters
     ----------
     dataset : Dataset
     feature : int
-        Its place in `dataset.features`.
+        Its position in `dataset.features`.
 
     Returns
     -------
     list of (Split, bool)
-        As of `Encoding.tests`.
+        As in `Encoding.tests`.
     """
     values, absent = _known(distinct(dataset.X, feature)[0])
     if len(values) == 2 and not absent:
@@ -95,13 +95,13 @@ def threshold_tests(
 
 
 def box_ends(values: np.ndarray, radius) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of the intervals [x - r, x + r], not less than doubles tell, and to 12 digits: 1.4 + 0.2 is
+    """Return the ends of the intervals [x - r, x + r] to 12 digits, but no less than doubles distinguish: 1.4 + 0.2 is
     1.5999999999999999 in doubles, and 1.6 to a reader.
 
     Parameters
     ----------
     values : float64 (…,), NaN if missing
-    radius : float64, one or as many; 0 for a number that stays, infinite for any
+    radius : float64, one or as many; 0 for a fixed number, infinite for any
 
     Returns
     -------
@@ -147,11 +147,11 @@ def midpoints(values: np.ndarray) -> np.ndarray:
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
-    """float(f"{value:.12g}") of each number.
+    """Return float(f"{value:.12g}") of each number.
 
-    Let v be scaled by 10^k to 12 digits before the point and d be the whole number next to it. d and 10^k are exact as
-    doubles for k from 0 to 22, so d / 10^k is the double nearest to the decimal number. The product v · 10^k is wrong
-    by less than 1e-3, so d is the right one unless the product is that near to a half: such numbers, and those of other
+    Let v be scaled by 10^k to 12 digits before the point and d be the nearest whole number. d and 10^k are exact as
+    doubles for k from 0 to 22, so d / 10^k is the double nearest to the decimal number. The product v · 10^k has an
+    error below 1e-3, so d is correct unless the product is that near to a half: such numbers, and those of other
     sizes, are written and read.
     """
     with np.errstate(all="ignore"):

@@ -83,9 +83,10 @@ def _by_code(lines: list[Scale]) -> list[list[int]]:
 def scales_of(
     dataset: Dataset, asked: TestList, by_scale: list[np.ndarray], look: Look = lambda: None
 ) -> tuple[list[Scale], np.ndarray]:
-    """(scales, place int32 (tests,)), as of RankedAnswers, of all rows of a data set.
+    """Return (scales, place int32 (splits,)), as in RankedAnswers, of all rows of a data set.
 
-    A column has fewer different values than there are rows, so tests are asked of these (see `answers_by_feature`).
+    A column has fewer different values than there are rows, so splits are evaluated on these (see
+    `answers_by_feature`).
     """
     lines, place, seen = [], np.zeros(len(asked), np.int32), {}
     for mine in phases.over(by_scale, "encoding columns"):
@@ -122,8 +123,8 @@ def ranks_on(lines: list[Scale]) -> np.ndarray:
 
 
 def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hashable] | None):
-    """(places of the kept tests, what each stands for), as `merged_columns` of the dense table; `tests_of` are the
-    scale of each test, the tests of each scale, and the place of each test."""
+    """Return (positions of the kept splits, the splits that each represents), as `merged_columns` of the dense table;
+    `tests_of` are the scale of each split, the splits of each scale, and the position of each split."""
     scales, by_scale, place = tests_of
     n, T = len(lines[0].code), len(asked)
     found = Sums.of_rows(T, n)
@@ -155,10 +156,10 @@ def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hash
 
 
 class _TwoScales:
-    """Which tests of one scale part the rows as a test of another one does, each in one look.
+    """Pairs of splits of two scales that separate the rows alike, each found in one step.
 
-    With r and s the ranks of a row, all rows with r > p and no others have s > q if and only if
-    max {s : r <= p} <= q < min {s : r > p}; they are the rows with s <= q if max {s : r > p} <= q < min {s : r <= p}.
+    With r and s the ranks of a row, all rows with r > p and no others have s > q if and only if max {s : r <= p} <= q
+    < min {s : r > p}; they are the rows with s <= q if max {s : r > p} <= q < min {s : r <= p}.
     """
 
     def __init__(self, one: Scale, other: Scale):
@@ -176,7 +177,7 @@ class _TwoScales:
         )
 
     def alike(self, place: int, other: int, opposite: bool) -> bool:
-        """Whether the tests at these places answer alike, or `opposite`, on every row."""
+        """Return whether the splits at these positions separate every row alike, or `opposite`."""
         at = min(place, self.many - 1)
         (left_least, left_most), (right_least, right_most) = (
             (side[0][at], side[1][at]) for side in (self.below, self.above)

@@ -22,10 +22,11 @@ Look = Callable[[], None]  # raises TimeLimitReached
 
 
 def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
-    """(places in `asked`, table, code) per feature: test k of the feature answers table[k, code[row]].
+    """Return (positions in `asked`, table, code) per feature: split k of the feature has the outcome table[k,
+    code[row]].
 
-    A feature has fewer distinct values than there are rows, so its tests are asked of these; tests that
-    weigh several features are asked of all rows.
+    A feature has fewer distinct values than there are rows, so its splits are evaluated on these; splits on several
+    features are evaluated on all rows.
     """
     places = {}
     for place, (split, _) in enumerate(asked):
@@ -103,8 +104,8 @@ def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
 
 
 def merged_columns(asked, lines: list[Line], of: Sequence[Hashable] | None):
-    """(places of the kept tests, what each stands for), the first of equals kept, constants left out; tests `of`
-    different columns are never equal (None: all are of one)."""
+    """Return (positions of the kept splits, the splits that each represents): the first of equal ones is kept,
+    constant ones are left out. Splits `of` different columns are never equal (None: all are of one)."""
     T, n = len(asked), len(lines[0].code) if lines else 0
     found = Sums.of_rows(T, n)
     by_place: list[tuple[Line, int]] = [(None, 0)] * T  # type: ignore[list-item]
@@ -126,8 +127,8 @@ def merged_columns(asked, lines: list[Line], of: Sequence[Hashable] | None):
 
 @dataclass(frozen=True)
 class Sums:
-    """What tests add up over n rows: how many rows answer 1, mixed numbers of these rows, and whether the first row
-    answers 1."""
+    """Sums of splits over n rows: how many rows have the outcome 1, mixed numbers of these rows, and whether the first
+    row has it."""
 
     mixed: np.ndarray  # uint64 (rows,)
     ones: np.ndarray  # int64 (tests,)
@@ -148,9 +149,9 @@ class Sums:
 
 
 def merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Sequence[Hashable] | None):
-    """As `merged_columns`: `alike` tells of two tests whether they part the rows alike.
+    """Return the result of `merged_columns`; `alike` decides whether two splits separate the rows alike.
 
-    Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums themselves.
+    Columns are compared by a sum of mixed numbers over the rows with a 1, and those of equal sums cell by cell.
     """
     key, flipped, n = found.sums, found.flipped, len(found.mixed)
     np.subtract(found.mixed.sum(dtype=np.uint64), key, out=key, where=flipped)
@@ -176,7 +177,8 @@ def merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Seq
 
 
 def _among(keys: np.ndarray, some: np.ndarray, asked: np.ndarray) -> Iterator[int]:
-    """The places of the `asked` keys, bool (keys,), that are among some, sorted: in rising order, a piece at a time."""
+    """Return the positions of the `asked` keys, bool (keys,), that are among some sorted keys: in rising order, a
+    piece at a time."""
     for begin in range(0, len(keys) if len(some) else 0, BLOCK):
         piece = keys[begin : begin + BLOCK]
         found = some[np.searchsorted(some, piece).clip(max=len(some) - 1)] == piece

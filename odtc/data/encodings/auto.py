@@ -10,7 +10,7 @@ OPTIONS = {"bins": BINS}
 
 
 def tests(dataset, bins=None):
-    """The tests of `thresholds` or of `onehot`, as the kind of each feature asks."""
+    """Return the splits of `thresholds` or of `onehot`, by the type of each feature."""
     return TestList.joined(
         threshold_tests(dataset, place, bins)
         if feature.kind == NUMERIC

@@ -38,7 +38,7 @@ BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
 
 
 class Reader(Protocol):
-    """What a reader of data files defines."""
+    """Parts that a reader of data files defines."""
 
     NAME: str
     SUMMARY: str
@@ -60,7 +60,8 @@ class Reader(Protocol):
         return []
 
     def part(self, path, part) -> Iterator[pl.DataFrame]:
-        """The frames of one of `parts`; what it raises is not told: the file is read whole instead."""
+        """Return the frames of one of `parts`; its exceptions are ignored, because the file is then read whole
+        instead."""
         yield self.read(path)
 
     def nameless(self, path, **options) -> list[int]:
@@ -103,8 +104,8 @@ def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator
 
 
 def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
-    """The frames of a file, between which a time limit is looked at: what is said of a tree is said of all rows, so
-    that without them there is none."""
+    """Return the frames of a file, and check the time limit between them: claims about a tree are about all rows, so
+    without them there is no tree."""
     rows = 0
     for frame in frames:
         if rows:

@@ -16,13 +16,13 @@ Label = str | int | float | bool
 
 
 def label_type_of(classes: Iterable[str], guessed: bool = True, like: str = TEXT) -> str:
-    """The type of labels by the names of the classes.
+    """Return the type of labels by the names of the classes.
 
     Parameters
     ----------
     classes : iterable of str
     guessed : bool
-        Whether the labels were read as text that may stand for numbers, as in a CSV file.
+        Whether the labels were read as text that may mean numbers, as in a CSV file.
     like : str
         The type of the labels, if they were not.
 

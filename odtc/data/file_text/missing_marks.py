@@ -1,7 +1,7 @@
-"""Marks of missing cells, as text: -999 or unknown in every column, COL=99 in that column alone.
+"""Marks of missing cells, as text: -999 or unknown in every column, COL=99 only in that column.
 
-A cell is missing if it is written as a mark is, or is the same number: -999.0 where -999 is a mark. A number that is
-written as a code is, such as 099, is none here.
+A cell is missing if it is written as a mark, or is the same number: -999.0 where -999 is a mark. A number that is
+written as a code, such as 099, is not.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -118,5 +118,5 @@ def _are_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None) -> p
 
 
 def _numbers(text: pl.Series, decimal: str | None) -> pl.Series:
-    """The numbers among some texts, but for those that are written as codes are; null for the others."""
+    """Return the numbers among some texts, except for those that are written as codes; null for the others."""
     return finite_numbers(text, decimal).set(text.str.contains(f"^(?:{PADDED.pattern})").fill_null(False), None)

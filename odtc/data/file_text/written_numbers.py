@@ -1,8 +1,8 @@
-"""Numbers as people write them: with a decimal comma, marks of thousands, a currency, a percent sign.
+"""Numbers as people write them: with a decimal comma, thousands separators, a currency, a percent sign.
 
 `--decimal ,` reads 1.234,50 € and 5 %; `--decimal .` reads $1,234.50 and 5%. The other of the two signs, blanks and
-apostrophes are marks of thousands where they stand before each three digits. What stands beside the number is left out:
-5 % is 5. Without the option a number is what a program writes: 1234.5.
+apostrophes are thousands separators before groups of three digits. The text next to the number is left out: 5 % is 5.
+Without the option, a number is written as programs do: 1234.5.
 """
 
 import functools
@@ -23,7 +23,7 @@ BESIDE = rf"(?:\p{{Sc}}|%|‰|{'|'.join(CODES.split())}|kr\.?|zł|Kč|Ft|Fr\.)"
 
 @functools.cache
 def _pattern(decimal: str) -> str:
-    """A whole cell: what stands before, the sign, the whole part, the decimals, the exponent, what stands behind."""
+    """Return the pattern of a whole cell: text before, sign, whole part, decimals, exponent, text behind."""
     marks = [sign for sign in (*SIGNS, *BLANKS, *APOSTROPHES) if sign != decimal]
     grouped = "|".join(rf"\d{{1,3}}(?:[{mark}]\d{{3}})+" for mark in marks)
     point, gap = f"[{decimal}]", f"[{BLANKS}]?"
@@ -32,7 +32,7 @@ def _pattern(decimal: str) -> str:
 
 
 def plain(cells: pl.Series, decimal: str) -> pl.Series:
-    """Cells of text as plain numbers, "1234.50" for "1.234,50 €"; null for what is none.
+    """Return cells of text as plain numbers, "1234.50" for "1.234,50 €"; null for other cells.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def plain(cells: pl.Series, decimal: str) -> pl.Series:
 
 
 def beside(cells: pl.Series, decimal: str) -> set[str]:
-    """What stands before or behind the numbers among some cells: {"€"}."""
+    """Return the texts before or behind the numbers among some cells: {"€"}."""
     parts = _parts(cells, decimal).filter(_is_number())
     return {word for name in ("before", "behind") for word in parts[name].unique().drop_nulls().to_list()}
 
@@ -62,12 +62,12 @@ def signs_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def values_of(words: Sequence[str], decimal: str) -> list[float | None]:
-    """What the words are as numbers; None of a word that is none."""
+    """Return the words as numbers; None for a word that is not one."""
     return plain(pl.Series(words, dtype=pl.String), decimal).cast(pl.Float64).to_list()
 
 
 def _is_number() -> pl.Expr:
-    """A cell that matches, with one sign at most, and nothing or one thing beside it."""
+    """Return whether a cell matches, with at most one sign, and nothing or one text next to it."""
     found = pl.col("whole").is_not_null() | pl.col("alone").is_not_null()
     one = pl.any_horizontal(pl.col("first").is_null(), pl.col("second").is_null())
     return found & one & pl.any_horizontal(pl.col("before").is_null(), pl.col("behind").is_null())

@@ -1,11 +1,11 @@
-"""The columns of a file, whose parts the workers of a cluster read and code.
+"""Columns of a file whose parts the workers of a cluster read and code.
 
-The different cells of the parts are put together by twos, on the workers; the codes of the rows, which are most of it,
-stay where they are until it is known what each of them means, and are then fetched once.
+The different cells of the parts are merged in pairs, on the workers; the codes of the rows, which are most of the
+data, stay there until the meaning of each is known, and are then fetched once.
 
-What comes back is what one process reads: the same cells in the same order, the same codes. Whatever a worker cannot
+The result equals that of one process: the same cells in the same order, the same codes. Anything that a worker cannot
 read (a quote in a CSV file, a broken row, a file that it does not see) is left to one process, which reads the file
-anew and tells what is wrong with it by its row.
+again and reports the error by its row.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -88,7 +88,7 @@ def columns_of(
 
 
 def in_time(future: Any, place: str) -> Any:
-    """What a future came to. Raises TimeLimitReached if the deadline comes before it (odtc.base.deadline)."""
+    """Return the result of a future. Raises TimeLimitReached if the deadline comes before it (odtc.base.deadline)."""
     left = deadline.seconds_left()
     if left is None:
         return future.result()
@@ -104,7 +104,7 @@ def in_time(future: Any, place: str) -> Any:
 
 
 def fetched(client: Any, futures: list[Any], place: str) -> Iterator[Any]:
-    """What futures came to, one after the other; each is let go as soon as it is here."""
+    """Return the results of futures, one after the other; each is released as soon as it has arrived."""
     while futures:
         future = futures.pop(0)
         yield in_time(future, place)
@@ -126,7 +126,7 @@ def reduced(parts: Sequence[Made], join: Callable[[Made, Made], Made]) -> Made:
 
 
 def whole(found: "list[Cells] | str | None") -> "list[Cells]":
-    """What came of all parts; raises for a column that needs its words, or a part that was not read."""
+    """Return the merged results of all parts; raises for a column that needs its texts, or a part that was not read."""
     if isinstance(found, str):
         raise WordsNeeded(found)
     if not found:
@@ -273,7 +273,7 @@ def _recoded(column: Column, number: dict, kind: np.dtype) -> np.ndarray:
 
 
 def _numbers_of(column: Column) -> np.ndarray:
-    """float64 (rows,). Raises WordsNeeded if they are not all numbers that doubles tell apart."""
+    """Return float64 (rows,). Raises WordsNeeded if they are not all numbers that doubles distinguish."""
     if column.values is not None:
         return column.values
     return np.append(np.nan, exact_numbers(column.cells, column.name, column.decimal))[column.code]
