@@ -10,8 +10,6 @@ import pytest
 @pytest.mark.parametrize(
     ("study", "words", "said"),
     [
-        ("cg", (), "expected the data sets in"),
-        ("cg", ("--sets", "iris,irsi"), "got irsi"),
         ("selection", (), "expected the data sets in"),
         ("oblique", (), "expected the data sets in"),
         ("generalisation", (), "or take --own"),
