@@ -60,6 +60,7 @@ from odtc import read
 from odtc.data.reading import fingerprint
 from odtc.errors import OdtcError
 from odtc.evaluation.cross_validation import deal_folds
+from odtc.evaluation.studies.paper_protocols import data_files, protocol
 from odtc.workflow import pipeline
 from odtc.workflow.row_selection.selection import select_rows, take_rows
 
@@ -86,43 +87,22 @@ class Paper:
 
 
 def _sets() -> dict[str, Paper]:
-    """By NAME@DEPTH. Zhu, Murali, Phan, Nguyen & Kalagnanam (2020): Tables 1 and 2 as papers/000 has them, the
-    others as
-    in papers/003, which holds them column by column out of order: see benchmarks/results/oblique-tables-1-5.csv."""
-    return {
-        "iris@2": Paper("2", (98.9, 98.6), (96.4, 92.4), (99.5, 94.4), 8.17),
-        "house-votes-84@2": Paper("2", (98.5, 98.0), (96.3, 93.5), (96.2, 94.8), 1.48),
-        "spectf@2": Paper("2", (85.0, 83.3), (88.0, 72.0), (92.5, 75.0), 0.42),
-        "breast-cancer-wisconsin@2": Paper("2", (97.3, 97.6), (93.4, 91.1), (95.3, 96.1), 517.4),
-        "heart-cleveland@2": Paper("2", (75.3, 69.9), (58.8, 57.5), (60.5, 56.7), 900),
-        "image-segmentation@2": Paper("2", (56.7, 55.0), (42.9, 42.9), (48.0, 49.8), 900),
-        "hayes-roth@2": Paper("2", (76.8, 71.9), (60.0, 55.8), (77.4, 61.2), 900),
-        "echocardiogram@2": Paper("3", (100, 100), (100, 91.1), (100, 91.1), 5.1),
-        "dermatology@2": Paper("3", (81.1, 80.7), (67.0, 65.2), (75.9, 74.6), 900),
-        "parkinsons@2": Paper("3", (100, 91.0), (92.5, 79.9), (94.2, 86.8), 39.3),
-        "sonar@2": Paper("4", (100, 82.4), (79.4, 69.3), (89.0, 74.6), 900),
-        "haberman@2": Paper("4", (74.2, 75.1), (77.1, 73.4), (74.7, 73.3), 900),
-        "hepatitis@2": Paper("4", (100, 89.5), (94.5, 80.1), (99.1, 84.2), 44),
-        "balance-scale@2": Paper("5", (86.5, 89.1), (71.7, 67.5), (82.9, 85.3)),
-        "ionosphere@2": Paper("5", (100, 90.3), (91.0, 87.7), (94.2, 86.4)),
-        "monks-1@2": Paper("5", (98.1, 94.7), (76.8, 68.4), (94.9, 90.6)),
-        "monks-2@2": Paper("5", (87.7, 71.4), (65.2, 54.8), (79.2, 72.2)),
-        "monks-3@2": Paper("5", (92.4, 96.7), (93.5, 94.2), (90.0, 91.8)),
-        "wine@2": Paper("5", (100, 95.3), (94.1, 83.7), (97.0, 88.4)),
-        "dermatology@3": Paper("1", (100, 98.9), (80.7, 76.1), (89.4, 82.6)),
-        "heart-cleveland@3": Paper("1", (90.2, 65.3), (68.0, 55.6), (81.9, 56.2)),
-        "image-segmentation@3": Paper("1", (100, 85.7), (57.1, 57.1), (82.7, 59.4)),
-        "pendigits@2": Paper("7", (38.9, 38.9), (36.5, 36.2), (36.5, 36.2), kept=7.1, beta=(0.1, 0.1)),
-        "avila@2": Paper("7", (55.0, 52.6), (50.7, 50.3), (None, None), kept=4.5, beta=(0.2, 0.05)),
-        "htru2@2": Paper("7", (97.5, 97.8), (97.8, 97.3), (97.8, 97.3), kept=3, beta=(0.1, 0.03)),
-        "skin-segmentation@2": Paper("7", (87.1, 86.3), (81.0, 80.6), (None, None), kept=0.42, beta=(0.2, 0.05)),
-        "statlog-shuttle@2": Paper("7", (94.1, 94.0), (94.0, 93.8), (None, None), kept=2.0, beta=(0.1, 0.02)),
-        "pendigits@3": Paper("8", (62.2, 62.5), (58.4, 57.9), (58.4, 57.9), kept=2.8, beta=(0.1, 0.08)),
-        "avila@3": Paper("8", (58.1, 55.8), (56.2, 53.5), (None, None), kept=2.0, beta=(0.2, 0.02)),
-        "htru2@3": Paper("8", (97.4, 97.9), (97.8, 98.1), (None, None), kept=1.8, beta=(0.2, 0.04)),
-        "skin-segmentation@3": Paper("8", (94.7, 94.9), (87.6, 87.1), (None, None), kept=0.39, beta=(0.2, 0.03)),
-        "statlog-shuttle@3": Paper("8", (99.5, 99.5), (99.7, 99.7), (None, None), kept=1.5, beta=(0.1, 0.015)),
-    }
+    """By NAME@DEPTH, the printed figures of `odtc bench paper s1o-1` to `s1o-8` (without Table 6) whose data are known.
+    Tables 3 to 8 are column by column out of order in papers/003: see benchmarks/results/oblique-tables-1-5.csv."""
+    found, files = {}, data_files()
+    for number in (2, 3, 4, 5, 1, 7, 8):
+        for line in protocol(f"s1o-{number}").lines:
+            if files[line.data].sha256 is None:
+                continue
+            own = "S1O-DS" if ("kept", "S1O-DS") in line.printed else "S1O"
+            pairs = [
+                tuple(line.printed.get((figure, method)) for figure in ("train", "test"))
+                for method in (own, "CART", "OCT-H")
+            ]
+            beta = (line.given["beta1"], line.given["beta2"]) if line.given else None
+            more = line.printed.get(("seconds", own)), line.printed.get(("kept", own)), beta
+            found[line.name] = Paper(str(number), *pairs, *more)
+    return found
 
 
 SETS = _sets()

@@ -18,7 +18,7 @@ from odtc import __version__
 from odtc.base.system import children_cpu_seconds
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
-from odtc.errors import ChoiceError, DataError, NoSolutionError, SolverError
+from odtc.errors import DataError, OdtcError
 from odtc.evaluation.cross_validation import deal_folds
 from odtc.evaluation.studies.engine import Pool, Store, kept, key_of, run_tasks
 from odtc.evaluation.studies.paper_protocols import DataFile, Line, Method, Protocol, Split
@@ -65,7 +65,7 @@ class PaperFit:
         try:
             train, judged = self._parts
             done = run(self._spec_for(train), train)
-        except (NoSolutionError, ChoiceError, DataError, SolverError) as problem:
+        except OdtcError as problem:
             return {"seconds": time.monotonic() - began, "error": " ".join(str(problem).split())}
         if done.was_interrupted:
             raise KeyboardInterrupt
