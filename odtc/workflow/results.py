@@ -23,7 +23,7 @@ from odtc.problem.problem import Problem
 from odtc.trees import attack
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification.verify import RowPredictions
+from odtc.verification.verify import UNSUPPORTED, RowPredictions
 from odtc.workflow.constrained.assurance import Assured, assurances
 from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.row_selection.rest_bound import rest_bound
@@ -519,5 +519,10 @@ def settled(model: Model, decoded: Decoded) -> Solution:
     bound = solution.bound
     if bound is not None and not solution.scope and (bound <= paid or is_close(bound, paid)):
         # The bound of an edited model is not one of this; that of a search of the compiler is settled.
-        bound = paid if solution.proved_by and bound >= paid else settled_solver_bound(model.problem, bound, paid)
+        if solution.proved_by and bound >= paid:
+            bound = paid
+        elif UNSUPPORTED in solution.message:
+            bound = min(bound, float(np.nextafter(paid, -np.inf)))
+        else:
+            bound = settled_solver_bound(model.problem, bound, paid)
     return replace(solution, objective=paid, bound=bound)

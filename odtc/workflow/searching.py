@@ -252,7 +252,8 @@ def raised(ready: Prepared, solution: Solution) -> Solution:
     paid = solution.objective
     bound = settled_bound(ready.problem, ready.bound, paid)
     ended = Termination.OPTIMAL if is_proved(paid, bound) else solution.termination
-    return replace(solution, bound=bound, termination=ended, proved_by=COMPILER)
+    by = COMPILER if is_proved(paid, bound) else solution.proved_by
+    return replace(solution, bound=bound, termination=ended, proved_by=by)
 
 
 def start_of(problem: Problem, name, say=None) -> HeapTree | None:

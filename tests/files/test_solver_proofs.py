@@ -9,6 +9,9 @@ import pytest
 import odtc
 from odtc.problem.exact_objective import exact_cost
 from odtc.solvers.solver import find_solver, version
+from odtc.verification.verify import one_leaf
+from odtc.workflow import pipeline
+from odtc.workflow.provenance.searched_again import search_again
 from tests.command_line import odtc as command
 
 OUTLIER = "x0,w,y\nb,8,0.081\nb,7,0.322\n,1,0.077\ng,6,0.732\ng,6,1000000000.0\nr,7,0.306\nr,9,0.851\n"
@@ -146,3 +149,12 @@ def test_what_a_tolerance_hides_is_not_proved(tmp_path, case):
     assert not done.proved or done.proof.objective == optimum
     assert done.proof.bound <= optimum * (1 + 1e-15)
     assert proved is None or done.proved == proved
+
+
+def test_the_bound_of_a_search_with_another_penalty_holds(tmp_path):
+    """α L̂ is 1e11 beside a loss of 1, so λ of the search that judges oct is 1 less a few units in the last place."""
+    (tmp_path / "data.csv").write_text("a,w,y\n0,1,p\n1,1000000000000.125,p\n2,1000000000007,n\n3,1,n\n")
+    problem = pipeline.pose(odtc.read(tmp_path / "data.csv", weights="w"), "oct", 1, params={"alpha": 0.1})
+    again = search_again(problem, None, 5.0)
+    costs = [exact_cost(problem, tree) for tree in (again.heap, one_leaf(problem))]
+    assert again.least == min(costs) and again.bound <= min(costs)

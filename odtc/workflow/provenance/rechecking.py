@@ -24,7 +24,7 @@ from odtc.workflow.results import Fit, tree_cost
 from odtc.workflow.row_selection.selection import rounds_of, select_rows
 from odtc.workflow.run_record import record_of
 
-ADDED = 1e-13  # relative: rounding of c·x, which the record and the check both add up of the same point
+ADDED = 5e-13  # relative: rounding of c·x, and of c, whose sums a manifest holds as doubles
 LOGGED = 1e-4  # relative: what the digits of a log may hide
 
 
@@ -82,7 +82,8 @@ def recheck(
     if record is not None:
         # The numbers that trees of an edited model can cost are not known.
         rounded = done.proof.bound if model.edited is None else math.inf
-        checks.append(check_record(record, solution.objective if of_edited is None else of_edited, derived, rounded))
+        stated = solution.objective if of_edited is None else of_edited
+        checks.append(check_record(record, stated, derived, rounded))
     if solvers and paid is not None:
         checks += confirm(model, solution, paid if of_edited is None else of_edited, solvers, found, time_limit)
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark

@@ -6,15 +6,17 @@ smaller) can be written by anybody. `odtc verify` searches again, and calls the 
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from odtc.base import deadline, phases
+from odtc.base.whole_numbers import MAX_EXACT
 from odtc.base.wording import command, option
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
-from odtc.problem.exact_objective import exact_cost, exact_objective, settled_bound
+from odtc.problem.exact_objective import ULPS, exact_cost, exact_objective, rounded_down, settled_bound
 from odtc.problem.formulation import Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -154,14 +156,10 @@ def search_again(
         return SearchedAgain(problem, least_objective(problem))
     if found.infeasible:
         return SearchedAgain(problem, least_objective(problem), infeasible=True)
-    bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
-    again = SearchedAgain(
-        problem, max(least_objective(problem), sum(least_prices(problem)) * bound if posed is not problem else bound)
-    )
+    bound, least = _bounds_in(problem, posed, found)
+    again = SearchedAgain(problem, max(least_objective(problem), bound), least=least)
     written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
     again = replace(again, heap=found.heap)
-    if found.proved and not found.off and found.heap is not None:
-        again = replace(again, least=_in_costs_of(problem, posed, exact_cost(posed, found.heap)))
     try:
         met = None if written is None else own_tree(problem, written)
     except (ChoiceError, TreeError):
@@ -229,15 +227,22 @@ def least_prices(problem: Problem) -> tuple[float, float]:
     return (loss, branch) if math.isclose(paid, loss * lost, rel_tol=1e-9) else (0.0, 0.0)
 
 
-def _in_costs_of(problem: Problem, posed: Problem, least: Any) -> Any:
-    """Return a cost of a problem that is searched in the place of another in costs of the other; None if it is not in
-    a fixed proportion to them."""
-    if posed is problem or least is None:
-        return least
-    (exact, other) = exact_objective(problem), exact_objective(posed)
-    if exact is None or other is None or exact.of_loss * other.of_node != exact.of_node * other.of_loss:
-        return None
-    return least * exact.of_loss / other.of_loss
+def _bounds_in(problem: Problem, posed: Problem, found: Any) -> tuple[float, Any]:
+    """Return the bound of a search of `posed` on the objectives of a problem: as a float, and as an exact cost if the
+    search ended with an exact proof, otherwise None."""
+    bound = found.bound - found.off if math.isfinite(found.bound) else 0.0
+    proved = found.proved and not found.off and found.heap is not None
+    least = exact_cost(posed, found.heap) if proved else None
+    if posed is problem:
+        return bound, least
+    exact, other = exact_objective(problem), exact_objective(posed)
+    if exact is None or other is None:
+        return sum(least_prices(problem)) * bound, None
+    ratio = exact.of_loss / other.of_loss
+    off = (exact.of_node - ratio * other.of_node) * len(problem.topology.branch_nodes)  # λ of the search is a double
+    rounded = Fraction(bound) * (1 - Fraction(ULPS, MAX_EXACT)) if least is None else least
+    lower = ratio * rounded + min(0, off)
+    return rounded_down(lower), exact.least(lower) if proved else None
 
 
 def _searched_problem(problem: Problem) -> Problem | None:
