@@ -156,7 +156,7 @@ def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
     results : list of dict
         Cells of `odtc bench models`.
     metric : str
-        A key of METRICS. A proof without branching has 1 node, and one without a count of nodes is left out.
+        A key of METRICS. A proof without a count of nodes, such as that of a linear program, has 1 node.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
 def _measured(result: dict, metric: str) -> float:
     """What a proof took; infinite if it is not known."""
     if metric == "nodes":
-        return np.inf if result["nodes"] is None else max(float(result["nodes"]), 1.0)
+        return max(float(result["nodes"] or 0), 1.0)
     return _seconds(result if metric == "cpu" else result | {"cpu_seconds": None})
 
 

@@ -16,7 +16,7 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
 from odtc.model.feasibility import Check, check_point, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import Solution, Termination, is_proved
+from odtc.model.solution import EDITED, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken, complete
 from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.exact_objective import comparable_cost, settled_bound
@@ -147,6 +147,8 @@ def decode(
     elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
         if all(check.passed for check in checks):  # of a point that is no solution the tree is none to be proved
             solution = _searched(problem, solution, paid)
+    if solution.scope == EDITED and solution.scope_objective is None and None not in (solution.bound, paid):
+        solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # the costs are those of trees
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 

@@ -305,6 +305,18 @@ def test_members_of_a_family_are_found_by_the_words_of_the_data():
     assert "colour" not in str(odtc.decode(own, odtc.solve(own)).tree)
 
 
+def test_a_bound_of_an_edited_model_that_is_off_by_rounding_is_a_proof(small):
+    """HiGHS returned 18.99999999999997 of an optimum of 19, and the tree was only the "best found"."""
+    own = small.add_rows([{"b_1_0": 1.0}], lower=1)
+    solution = odtc.solve(own)
+    for bound, proved in ((solution.objective - 3e-14, True), (solution.objective - 0.5, True), (-1.0, False)):
+        decoded = odtc.decode(own, replace(solution, bound=bound))
+        assert (decoded.solution.bound == decoded.solution.objective) == proved and decoded.solution.scope
+    costly = small.add_columns(["late"], cost=0.25, upper=9).add_rows([{"b_1_0": 1.0, "late": 1.0}], lower=1)
+    found = odtc.decode(costly, replace(odtc.solve(costly), bound=0.5))
+    assert found.solution.bound == 0.5  # costs of one's own are not those of trees
+
+
 def test_splits_of_a_model_are_true_of_the_rows_with_answer_one():
     frame = pd.DataFrame({"size": [1.0, 2.0, 3.0, 1.0], "colour": ["red", "blue", "white", "red"]})
     model = odtc.build(frame, ["no", "yes", "yes", "no"], "flowoct", 1)
