@@ -15,11 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from odtc.solvers.solver import find_solver, version
 from tests.command_line import environment
 
 HERE = Path(__file__).parent
 FIGURE = re.compile(r"\b[0-9a-f]{64}\b|(?<![A-Za-z_#])-?\d[\d,.]*(?:e[+-]?\d+)?(?<![,.])")
 WIDE = 100  # columns of the screen
+NEEDS = {"researcher": ("matplotlib",), "scientist": ("pandas",)}  # packages of a story
+SOLVERS = {"researcher": ("scip", "cbc")}
 
 
 def masked(screen: str) -> str:
@@ -64,8 +67,19 @@ def desk(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("path", sorted(HERE.glob("*.console")), ids=lambda path: path.stem)
+STORIES = [
+    pytest.param(path, marks=[pytest.mark.slow] * (path.stem in SOLVERS), id=path.stem)
+    for path in sorted(HERE.glob("*.console"))
+]
+
+
+@pytest.mark.parametrize("path", STORIES)
 def test_a_story_goes_as_it_is_told(path, desk):
+    for name in NEEDS.get(path.stem, ()):
+        pytest.importorskip(name)
+    for name in SOLVERS.get(path.stem, ()):
+        if version(find_solver(name)) is None and not os.environ.get("ODTC_REQUIRE_SOLVERS"):
+            pytest.skip(f"{name} is not on this machine")
     shown = [(command, masked(desk(command))) for command, _ in parts_of(path)]
     if os.environ.get("ODTC_GOLDEN") == "write":
         text = "\n".join(f"$ {command}\n{screen}\n" if screen else f"$ {command}\n" for command, screen in shown)
