@@ -1,10 +1,9 @@
-"""Few bounds that prove a tree: for some states of the dynamic program a number that no tree there beats.
+"""Few bounds that prove a tree: for some states of the dynamic program, a number that no tree there is below.
 
-A set of targets t(S) is a proof when every state with one has, for each test f that parts its rows,
-t(S & f) + t(S & ~f) + price >= t(S): a state without a target counts as what no tree can avoid,
-and no label costs less than t(S). The fewer states, the smaller the proof: the target of the root is
-what the tree costs, and an arc that two free sides do not carry asks for a target of one of them,
-of that which most arcs ask for.
+A set of targets t(S) is a proof if for every state with one, and each split f that separates its rows, t(S & f) + t(S
+& ~f) + price >= t(S), and no label costs less than t(S). A state without a target counts as its unavoidable cost. The
+fewer states, the smaller the proof: the target of the root is the cost of the tree, and an arc whose two sides do not
+reach their parent's target needs a target for one of them, namely the one that most arcs need.
 """
 
 from dataclasses import replace
@@ -76,10 +75,12 @@ def _in_units(graph: Graph, unit: float) -> Graph:
 
 
 def reduced_graph(graph: Graph) -> Graph:
-    """The part of a Graph that proves its value: the states with a target and those of one best
-    tree. A side without a state costs what no tree can avoid, and what needs no state at all is the
-    cost of stopping. Its linear program is a relaxation with the same value: the targets are feasible
-    for its dual, and the tree is in it."""
+    """Return the part of a Graph that proves its value: the states with a target and those of one best tree.
+
+    A side without a state has its unavoidable cost, and an arc that needs no state at all has the cost of stopping.
+    The linear program of the part is a relaxation with the same value: the targets are feasible for its dual, and the
+    tree is in it.
+    """
     kept = [wanted > -np.inf for wanted in dual_targets(graph)]
     stack = [(0, 0)]
     while stack:

@@ -52,13 +52,13 @@ class Itemsets:
 
 
 def table_fits(n_tests: int, size: int, bytes_each: int) -> bool:
-    """Whether a table of all signed itemsets of this size may be held."""
+    """Return whether a table of all signed itemsets of this size may be stored."""
     return comb(n_tests, size) * 2**size * bytes_each <= MOST_BYTES
 
 
 class Signed:
-    """Sums over the rows of signed itemsets of X (bool (rows, tests)) of each column of `sums`
-    (float64 (rows, columns)), up to any size that is asked for."""
+    """Sums over the rows of signed itemsets of X (bool (rows, splits)) of each column of `sums` (float64 (rows,
+    columns)), up to any requested size."""
 
     def __init__(self, X: np.ndarray, sums: np.ndarray):
         self.flip = X.mean(axis=0) > 0.5
@@ -110,7 +110,8 @@ class Signed:
 
 
 def decimal_scale(loss: np.ndarray) -> int:
-    """The least power of ten that makes all losses whole but for rounding, if integers hold their sums; else 1."""
+    """Return the least power of ten that makes all losses whole except for rounding, if integers can represent their
+    sums; else 1."""
     for digits in range(DIGITS + 1):
         scaled = loss * 10**digits
         if np.abs(scaled).sum() >= MOST_WHOLE:
@@ -147,7 +148,7 @@ class Stumps:
 
     @staticmethod
     def room(n_tests: int, n_classes: int, size: int) -> bool:
-        """Whether `best` of this size has room for its tables; sizes 0 to 3 are counted here."""
+        """Return whether `best` of this size has room for its tables; sizes 0 to 3 are counted here."""
         pair = 4 * n_tests**2 * (n_classes if n_classes > 2 else 1)
         held = (0, 0, 1, 2)  # itemsets of this many tests have tables that stay
         return (
@@ -175,8 +176,8 @@ class Stumps:
         return product.reshape(self.F, *right.shape[1:])
 
     def best(self, size: int, pick) -> None:
-        """Calls pick(first, cost) for blocks of itemsets of this size: cost float64 (tests, 2^size, block),
-        the least cost of a tree of two levels below that asks each test first."""
+        """Call pick(first, cost) for blocks of itemsets of this size: cost float64 (splits, 2^size, block), the least
+        cost of a tree of two levels below whose first split is each of these."""
         whole = self._pairs()[..., None]
         if size == 0:
             pick(0, self._cost(whole[..., None, :], 0, slice(0, 1)))

@@ -1,9 +1,9 @@
-"""The trees of a problem in order of cost, state by state of the dynamic program, as far as they are asked for.
+"""The trees of a problem in order of cost, state by state of the dynamic program, computed when they are needed.
 
-The k-th best tree at a state is found when it is asked for, from the k-th best ones at the states below
-(Huang & Chiang 2005, "Better k-best Parsing", lazily; a tree is a derivation of a hypergraph). Upper
-states and what the best tree costs there are those of a Graph that the compiler has; the last two levels,
-which are most of a program, are looked at only if a tree asks for them, from the rows of the state.
+The k-th best tree at a state is found, when it is needed, from the k-th best ones at the states below (Huang & Chiang
+2005, "Better k-best Parsing", lazily; a tree is a derivation of a hypergraph). Upper states and the costs of their
+best trees are those of an existing Graph; the last two levels, which are most of a program, are computed from the rows
+of the state only if a tree needs them.
 """
 
 import heapq
@@ -26,8 +26,8 @@ class OutOfMemory(Exception):
 
 @dataclass(frozen=True)
 class DerivedTree:
-    """A tree at a state: what it costs, its first test (-1 for a leaf), and which trees follow on either side,
-    each as a state and a place in its order, None for a leaf that is part of the cost."""
+    """A tree at a state: its cost, its first split (-1 for a leaf), and the trees on either side, each as a state and
+    a position in its order, None for a leaf that is part of the cost."""
 
     cost: float
     test: int
@@ -36,8 +36,8 @@ class DerivedTree:
 
 @dataclass
 class _Open:
-    """A state with its trees known so far, and those that may be next: tests by what the best tree that begins
-    with them costs, of which `begun` are in the heap."""
+    """A state with its trees known so far, and the candidates for the next: splits by the cost of the best tree that
+    begins with them, of which `begun` are in the heap."""
 
     stop: float
     worth: np.ndarray
@@ -50,11 +50,11 @@ class _Open:
 
 
 class Derivations:
-    """Trees of a depth over `rows`. The first `n_levels` levels of `graph` have arcs of one test each, and its
-    values are those of trees of this depth; it may be None if there are none.
+    """Trees of a depth over `rows`. The first `n_levels` levels of `graph` have arcs of one split each, and its values
+    are those of trees of this depth; it may be None if there are none.
 
-    A state is (level, its place in the graph) or (level, its rows packed). Raises TimeLimitReached at the deadline,
-    NoRoom if memory comes to an end.
+    A state is (level, its position in the graph) or (level, its rows packed). Raises TimeLimitReached at the deadline,
+    NoRoom at the end of the memory.
     """
 
     def __init__(self, rows: Rows, depth: int, price: float, graph: Graph | None, n_levels: int):
@@ -93,7 +93,7 @@ class Derivations:
         return here.known[i] if i < len(here.known) else None
 
     def first_tests(self, most: float) -> int:
-        """How many trees there are at least that cost at most this: one of each first test, and a leaf."""
+        """Return the least number of trees that cost at most this: one for each first split, and a leaf."""
         self.get(self.root, 0)
         root = self._open[self.root]
         return int((root.worth <= most).sum()) + (root.stop <= most)
@@ -132,7 +132,7 @@ class Derivations:
         )
 
     def _worth(self, j: int, begin: int, end: int) -> np.ndarray:
-        """What the best tree costs that begins with each of these arcs."""
+        """Return the cost of the best tree that begins with each of these arcs."""
         level = self.graph.levels[j]
         if j + 1 >= len(self.graph.levels):
             return level.cost[begin:end]
@@ -140,7 +140,8 @@ class Derivations:
         return level.cost[begin:end] + padded[level.below[begin:end]].sum(axis=1)
 
     def _counted(self, members: np.ndarray, height: int) -> tuple[float, np.ndarray]:
-        """What one label costs on these rows, and the best tree of one or two levels that begins with each test."""
+        """Return the cost of one label on these rows, and of the best tree of one or two levels that begins with each
+        split."""
         X, loss = self.rows.X[members], self.rows.loss[members]
         total = loss.sum(axis=0)
         stop = float(self.rows.leaf_costs(total))
@@ -155,7 +156,7 @@ class Derivations:
         return stop, np.where((count > 0) & (count < len(X)), self.price + worth, np.inf)
 
     def _sides(self, state, here: _Open, at: int) -> tuple[float, tuple]:
-        """What an arc costs by itself, and the states on either side of it, None for one that stops at once."""
+        """Return the cost of an arc itself, and the states on either side of it, None for one that stops at once."""
         if (state, at) not in self._below:
             self._below[state, at] = self._found_sides(state, here, at)
             self._expect(TREE_BYTES)

@@ -50,8 +50,8 @@ class Incumbent:
 
 @dataclass(frozen=True)
 class Flow:
-    """All levels, above subtrees of `height` levels; `branch` (1 + r,) is what a branch node costs and uses,
-    `scale` (1 + r,) the most that a tree without branch nodes can."""
+    """All levels, above subtrees of `height` levels; `branch` (1 + r,) is the cost and the uses of a branch node,
+    `scale` (1 + r,) the largest values of a tree without branch nodes."""
 
     steps: tuple[FlowLevel, ...]
     height: int
@@ -68,7 +68,7 @@ class Flow:
         return tie_tolerance(self.scale)
 
     def weight(self, multipliers: np.ndarray) -> np.ndarray:
-        """(1 + r,): what the coordinates of a vector weigh."""
+        """Return (1 + r,): the weights of the coordinates of a vector."""
         return np.append(1.0, multipliers @ self.budgets.sides[0])
 
     def near(self, weight: np.ndarray) -> float:

@@ -1,17 +1,17 @@
-"""What the subtrees on some rows may cost and use, less what is dominated.
+"""Nondominated vectors (cost, uses) of the subtrees on some rows.
 
-If a tree must keep Σ_i c_i ≤ upper beside costing little, and its cost and each of these sums add up over
-its leaves and branch nodes, a subtree is told by one vector: (cost, use_1, …, use_r). Of height 0 there is one per
+If a tree must satisfy Σ_i c_i ≤ upper in addition to a low cost, and its cost and each of these sums add up over its
+leaves and branch nodes, a subtree is represented by one vector: (cost, use_1, …, use_r). For height 0 there is one per
 label,
 
     P_0(S) = {vector of label k on S},      P_h(S) = nondominated(P_0(S) ∪ ⋃_f P_{h-1}(S & ~f) + P_{h-1}(S & f) +
     branch)
 
-A vector is dominated by another that is ≤ in every coordinate that is bounded from above, the cost among
-them, and equal in those bounded on both sides. Why none of them is missed: replace the dominated subtree in
-any tree that keeps all bounds. The total changes by the difference of the two vectors, so no sum that
-has only an upper bound grows, the others stay, and the tree costs no more. (Sums bounded on both sides are the
-pair of rows a ≤ u, -a ≤ -l, and to be ≤ in both is to be equal: it is one rule.)
+A vector is dominated by another that is ≤ in every coordinate that is bounded from above, the cost among them, and
+equal in those bounded on both sides. No optimum is lost: replace the dominated subtree in any tree that satisfies all
+bounds. The total changes by the difference of the two vectors, so no sum with only an upper bound grows, the others
+stay, and the tree costs no more. (A sum bounded on both sides is the pair of constraints a ≤ u, -a ≤ -l, and ≤ in both
+is equality, so there is one rule.)
 """
 
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class Points:
 
 
 def join_codes(test: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """The codes of subtrees that ask `test` (n,) above the codes `zero` and `one` (n, nodes)."""
+    """Return the codes of subtrees with the split `test` (n,) above the codes `zero` and `one` (n, nodes)."""
     code = np.empty((len(test), 2 * zero.shape[1] + 1), np.int32)
     code[:, 0], width = test, 1
     while width <= zero.shape[1]:  # the nodes of one depth stand together
@@ -132,8 +132,9 @@ def drop_dominated(points: Points, both: np.ndarray, unit: np.ndarray) -> Points
 
 
 def _swept(group: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Which rows of `rest`, sorted within their groups, no predecessor is ≤ in all columns; only these can. Near
-    predecessors go first: what dominated a row that goes is still there, or dominated by what is."""
+    """Return the rows of `rest`, sorted within their groups, for which no predecessor is ≤ in all columns; only these
+    can be nondominated. Near predecessors are compared first: the one that dominates a removed row is still there,
+    or dominated by one that is."""
     left = np.arange(len(group))
 
     def dominated(shifts):

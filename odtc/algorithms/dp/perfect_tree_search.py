@@ -1,8 +1,8 @@
-"""A tree that costs what no tree can avoid, looked for before the dynamic program is made: it needs no proof.
+"""Search for a tree with the unavoidable cost before the dynamic program is built: it needs no proof.
 
-A beam search: at a node with h levels left the tests are tried that begin the best trees of depth 2
-there, the best WIDTH of them, and a side that is not brought down to what none can avoid ends the try. If
-the best tree of depth 2 leaves much, no try is made at all.
+A beam search: at a node with h levels left, the WIDTH best splits are tried, by the best trees of depth 2 that they
+begin there, and a side that does not reach its unavoidable cost ends the try. If the best tree of depth 2 leaves a
+large loss, no try is made.
 """
 
 import numpy as np
@@ -80,7 +80,7 @@ class _Beam:
 
 
 def _loss(rows: Rows, tests: np.ndarray) -> float:
-    """What a tree costs whose leaves have their best labels."""
+    """Return the cost of a tree whose leaves have their best labels."""
 
     def loss(node, members):
         if node >= len(tests) or tests[node] < 0:

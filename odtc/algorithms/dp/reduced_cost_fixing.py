@@ -36,8 +36,8 @@ ROUNDING = 1e-9  # of numbers up to three times the number of states
 
 @dataclass(frozen=True)
 class FixedFlow:
-    """What is left of a Flow, and why: no tree that keeps the bounds costs less than `bound`, and none that costs no
-    more than the `incumbent` lost a column. The incumbent is None if no tree was met."""
+    """The rest of a Flow after fixing: no tree that satisfies the bounds costs less than `bound`, and none that costs
+    no more than the `incumbent` lost a column. The incumbent is None if no tree was found."""
 
     flow: Flow
     bound: float
@@ -99,8 +99,8 @@ def cheapest_feasible_tree(
 
 
 def keep_first(points: Points, width: int) -> Points:
-    """Of points in order of weight the first `width` of each state, and the first of each of about so many ranges of
-    uses."""
+    """Keep, of points in order of weight, the first `width` of each state, and the first of each of about as many
+    ranges of uses."""
     use = points.vector[:, 1:]
     first = np.searchsorted(points.state, points.state)
     r = use.shape[1]
@@ -148,8 +148,8 @@ def best_at_root(flow: Flow, below: Points | None, limit: float, weight: np.ndar
 
 
 def _windowed(budgets: Budgets, branch: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
-    """The cheapest pair whose one use is within its bounds: of the points in order of use that fit beside each, the
-    cheapest, by the least cost of every run of 2^j of them."""
+    """Return the cheapest pair whose only use is within its bounds: of the points in order of use that are compatible
+    with each, the cheapest, by the least cost of every run of 2^j of them."""
     order = np.argsort(right[:, 1], kind="stable")
     use, place = right[order, 1], [order]
     while 2 ** len(place) <= len(order):
@@ -181,8 +181,11 @@ def join_points(
     weight: np.ndarray | None = None,
     room: np.ndarray | None = None,
 ) -> Points | None:
-    """P_{h+1} of the states of a step from the points below, of height h; if `room` (states,) is given, those of
-    at most this weight, and None if there are too many: the points below are then in order of theirs."""
+    """Return P_{h+1} of the states of a step from the points below, of height h.
+
+    With `room` (states,), only those of at most this weight, and None if there are too many: the points below are then
+    in order of weight.
+    """
     n = int(step.below.max(initial=-1)) + 1
     first = below.first(n)
     left = np.diff(first)[step.below[:, 0]]

@@ -1,10 +1,10 @@
 """The best tree of few levels on a set of rows, exactly, by counting in numpy and a memo above.
 
-A row predicted as class k is worth `gain[row, k]`; a tree is worth the sum over its rows, less
-`price` per branch node. Depth 1 is one product XᵀG, depth 2 one product Xᵀdiag(G_k)X per class,
-which counts all four sides of every pair of tests at once: n F² multiplications in all. Deeper
-trees ask every test at the top and look up what is below, with a memo on packed row sets and the
-bound that equal rows get one prediction. So depth h costs about n F^h, less what the bound saves.
+A row predicted as class k is worth `gain[row, k]`; a tree is worth the sum over its rows, minus `price` per branch
+node. Depth 1 is one product XᵀG, depth 2 one product Xᵀdiag(G_k)X per class, which counts all four sides of every pair
+of splits at once: n F² multiplications in total. Deeper trees try every split at the top and look up the subtrees,
+with a memo on packed row sets and the bound that equal rows get one prediction. So depth h costs about n F^h, minus
+the savings by the bound.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ class ShallowTreeSearch:
         return self.memo[key]
 
     def stumps(self, rows) -> np.ndarray:
-        """What a tree is worth that asks each test, and no other."""
+        """Return the value of the tree with each split as its only one."""
         ones, zeros = self._sides(rows)
         self.work += CALL / 10 + 10 * len(rows) * self.X.shape[1]  # one pass over memory, so slower a product
         return ones.max(axis=1) + zeros.max(axis=1) - self.price
@@ -89,8 +89,11 @@ class ShallowTreeSearch:
         return leaf, tests
 
     def pairs(self, rows) -> tuple[np.ndarray, np.ndarray]:
-        """(value, below) of every test: what a tree of depth 2 is worth that asks it first, and the tests
-        of its children, -1 if they predict; from the gains of all pairs of tests."""
+        """Return (value, below) for every split, from the gains of all pairs of splits.
+
+        `value` is that of the best tree of depth 2 that begins with the split, `below` the splits of its children, -1
+        if they predict.
+        """
         X, gain = self.X[rows], self.gain[rows]
         ones, zeros = self._sides(rows)
         F, K = ones.shape

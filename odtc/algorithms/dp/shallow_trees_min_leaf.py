@@ -10,11 +10,10 @@ import numpy as np
 
 
 class Subtrees:
-    """Over groups of rows that are alike: X bool (groups, tests), loss float64 (groups, classes) and copies, the
-    rows of
-    the data of each. A leaf costs `reward` beside its loss and holds `least` rows of the data, and one at least.
-    Costs nearer than
-    `near` are one. Sums are of type `kind`: float32 only if all of them are whole numbers that it holds."""
+    """Subtrees over groups of equal rows: X bool (groups, splits), loss float64 (groups, classes) and copies, the rows
+    of the data of each. A leaf costs `reward` in addition to its loss and has at least `least` rows of the data,
+    and at least one. Costs closer than `near` are equal. Sums have the type `kind`: float32 only if all of them are
+    whole numbers that it represents."""
 
     def __init__(
         self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type
@@ -55,9 +54,8 @@ class Subtrees:
     def two_levels(
         self, members: np.ndarray, asked: np.ndarray, then: tuple[np.ndarray, np.ndarray], leaf: float
     ) -> tuple[float, np.ndarray]:
-        """(cost, int32 (3,)) of the best subtree for these groups: its first test, of `asked`, and those of its left
-        and
-        right side, of `then`; -1 if it predicts, all three if a leaf, which costs `leaf`, is as good."""
+        """Return (cost, int32 (3,)) of the best subtree for these groups: its first split, of `asked`, and those of
+        its left and right side, of `then`; -1 if it predicts, all three if a leaf, which costs `leaf`, is as good."""
         tests = np.full(3, -1, np.int32)
         loss = self.loss[members]
         if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
@@ -95,20 +93,20 @@ class Subtrees:
         return leaf, tests
 
     def _fit(self, ones: np.ndarray, all_: np.ndarray) -> np.ndarray:
-        """Whether both sides have enough rows, at least one each."""
+        """Return whether both sides have enough rows, at least one each."""
         least = max(1, self.least)
         return (ones >= least) & (all_ - ones >= least)
 
     def _tables(self, A, B, loss, copies) -> list:
-        """(sums over the rows with 1 at A's test and at B's, sums over those with 1 at B's) of what a stump is
-        chosen by: with two classes their difference, else every class; and the rows if they are asked for."""
+        """Return (sums over the rows with 1 at A's split and at B's, sums over those with 1 at B's) of the values that
+        choose a stump: with two classes their difference, else every class; and the rows if they are needed."""
         columns = [loss[:, 0] - loss[:, 1]] if loss.shape[1] == 2 else [*loss.T]
         columns += [copies] if self.reward or self.least > 1 else []
         return [((A * weight[:, None]).T @ B, weight @ B) for weight in columns]
 
     def _stumps_below(self, tables, alone, count, side) -> tuple[np.ndarray, np.ndarray]:
-        """Per first test, (place of B's test, cost) of the best stump for the rows of one of its sides, which lose
-        `alone` (tests, classes) and are `count`."""
+        """Return, per first split, (position of B's split, cost) of the best stump for the rows of one of its sides,
+        which lose `alone` (splits, classes) and are `count`."""
         on = [both if side else all_ - both for both, all_ in tables]
         counted = [on.pop()] if self.reward or self.least > 1 else []
         if alone.shape[1] == 2:  # min(p, q) = (p + q - |p - q|) / 2, and p + q is the same for all of B

@@ -1,7 +1,9 @@
-"""What the best trees of two levels cost on either side of each test, of a program over few tests, by compiled loops.
+"""Costs of the best trees of two levels on either side of each split, for a program over few splits, by compiled
+loops.
 
-The sums over triples of tests tell them all (odtc.algorithms.thresholds.binary_triples). Losses are counted in whole
-numbers: of two labels by what one costs more than the other, of more by what each saves of the dearest.
+The sums over triples of splits determine them all (odtc.algorithms.thresholds.binary_triples). Losses are counted in
+whole numbers: for two labels as the difference of their costs, for more as the savings of each compared with the most
+expensive one.
 """
 
 import numpy as np
@@ -14,19 +16,19 @@ TABLE = 2**27  # bytes of the sums over triples of tests at most
 
 
 def side_costs(rows: Rows, price: float) -> np.ndarray | None:
-    """What the best tree of two levels or less costs on either side of each test.
+    """Return the cost of the best tree of two levels or less on either side of each split.
 
     Parameters
     ----------
     rows : Rows
         Leaves may have any number of rows.
     price : float
-        Of a branch node, in units of loss.
+        Penalty of a branch node, in units of loss.
 
     Returns
     -------
-    float64 (2, tests), first of the rows for which a test of `rows.signed` is 0; None if numpy is to count them: no
-    loops are at hand, the tests are many, or losses have too many digits.
+    float64 (2, splits), first of the rows for which a split of `rows.signed` is 0; None if numpy is to count them: no
+    loops are available, the splits are many, or losses have too many digits.
     """
     X, (n, labels) = rows.signed.X, rows.loss.shape
     tests, stride = X.shape[1], 1 if labels == 2 else labels

@@ -1,10 +1,10 @@
-"""The lattice of the states: all of one level and their arcs, made of those of the level above, and what they are
-worth.
+"""Lattice of the states: all states of one level and their arcs, built from those of the level above, and their
+values.
 
-What a set of rows costs under a label, how many rows it holds and the bound that equal rows get one
-label are sums over its rows, so they come from one product per level; so does a hash of the set
-(four limbs of 27 random bits, exact in float64), by which equal sets are found without building
-them. (The construction: Nijssen & Fromont 2007 for the lattice of itemsets.)
+The cost of a set of rows under a label, its number of rows and the bound that equal rows get one label are sums over
+its rows, so they come from one product per level; so does a hash of the set (four limbs of 27 random bits, exact in
+float64), by which equal sets are found without building them. (The construction: Nijssen & Fromont 2007 for the
+lattice of itemsets.)
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ SAMPLE = 32  # states by which the arcs of a level are estimated
 
 
 def _instead() -> str:
-    """What to do about a graph that is too large, in words."""
+    """Return advice for a graph that is too large, in words."""
     return (
         f"use fewer splits (for instance {option('encoding', 'auto:bins=8')}), a smaller {option('depth')}, "
         f"{param('tail', 2)}, or {option('model', 'flowoct')}, which grows with the rows"
@@ -34,11 +34,10 @@ def _instead() -> str:
 
 
 def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, ends: bool = False) -> Graph:
-    """The first levels of the program for all trees over these tests, less those without a state; below
-    the last, both sides of every arc stop, or with `ends` one more level holds their states, without arcs.
+    """Return the first levels of the program for all trees over these splits, except for those without a state.
 
-    A state that costs what no tree can avoid is not expanded (`fold`): exact as long as nothing but
-    cost counts.
+    Below the last level, both sides of every arc stop, or with `ends` one more level has their states, without arcs. A
+    state with its unavoidable cost is not expanded (`fold`): exact as long as only cost counts.
     """
     total = rows.loss.sum(axis=0)
     states = dict(
@@ -108,8 +107,8 @@ def _expect_stumps(rows: Rows, size: int) -> None:
 
 
 def _with_stumps(graph: Graph, depth: int) -> Graph:
-    """The same arcs, those of the level with two levels left with the cost of the best tree of one level
-    on either side."""
+    """Return the same arcs, those of the level with two levels left with the cost of the best tree of one level on
+    either side."""
     if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a test
         return graph
     rows, last, size = graph.rows, graph.levels[-1], depth - 2
@@ -203,7 +202,7 @@ def state_sums(rows: Rows, level: Level) -> np.ndarray:
 
 
 def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
-    """Raises ModelError if the arcs of a level would not fit, estimated by those of some of its states."""
+    """Raise ModelError if the arcs of a level would not fit, estimated by those of some of its states."""
     (n, F), level = rows.X.shape, now["path"].shape[1]
     what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} splits"
     if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):

@@ -1,9 +1,9 @@
-"""The states of the dynamic program for trees: the distinct sets of rows that paths of tests leave.
+"""States of the dynamic program for trees: the distinct sets of rows that paths of splits leave.
 
-A state of level j is a set of rows S that some j tests leave together; at it a tree stops, at the
-cost of its best label, or asks a test f and goes on to S & f and S & ~f. Rows that agree on every
-test are one row here. (Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.network; how
-states are found: odtc.algorithms.dp.state_expansion.)
+A state of level j is a set of rows S that some j splits leave together; at it a tree stops, at the cost of its best
+label, or has a split f and continues with S & f and S & ~f. Rows that agree on every split are one row here. (Martin,
+Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.network; how states are found:
+odtc.algorithms.dp.state_expansion.)
 """
 
 from dataclasses import dataclass, replace
@@ -42,9 +42,9 @@ def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class Rows:
-    """Distinct rows of tests: X bool (rows, tests), loss float64 (rows, classes), what predicting a
-    class costs on all data rows that are alike; count, how many data rows that are (1 or more). No test
-    is asked that leaves either side fewer than `least` data rows."""
+    """Distinct rows of splits: X bool (rows, splits), loss float64 (rows, classes), the cost of predicting a class on
+    all equal data rows; count, the number of these data rows (1 or more). No split is used that leaves either side
+    fewer than `least` data rows."""
 
     X: np.ndarray
     loss: np.ndarray
@@ -74,13 +74,13 @@ class Rows:
 
     @cached_property
     def floor(self) -> np.ndarray:
-        """float64 (rows,): what no tree can avoid on a row."""
+        """Return float64 (rows,): the unavoidable cost of a row."""
         return self.leaf_costs(self.loss)
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """What is added up over the rows of a state, float64 (rows, columns): the loss per class, its
-        largest, the floor, the data rows, the limbs of the hash, and `more`."""
+        """Return the sums over the rows of a state, float64 (rows, columns): the loss per class, its largest, the
+        floor, the data rows, the limbs of the hash, and `more`."""
         n = len(self.X)
         random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
         worst = self.loss.max(axis=1)
@@ -211,7 +211,7 @@ class Graph:
         return int(level.worth(below)[arcs].argmin())
 
     def folded(self, n_levels: int) -> "Graph":
-        """The same program with `n_levels` levels: what is below costs what its best tree does."""
+        """Return the same program with `n_levels` levels: the levels below become the costs of their best trees."""
         if n_levels >= len(self.levels):
             return self
         last = self.levels[n_levels - 1]
