@@ -13,6 +13,7 @@ What every tree template is given:
               needs no recursion, so a tree may be as deep as it likes
     parts     all questions of one feature, those of weighted sums, too
     cells     how the cell of each is read: Question.cell
+    MISSING_WORDS  the texts that mean a missing cell: the built-in ones, unless the tree was trained with others
     separate  whether missing cells go their own way; else a row without a cell that the tree compares is refused
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
@@ -39,7 +40,8 @@ from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
 from odtc.base.templates.filters import Share, one_line
 from odtc.base.text import show_number
-from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of, layout_of
+from odtc.data.reading_spec import missing_texts
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
@@ -186,6 +188,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     parts = [part for place in found if place.question for part in place.question.parts]
     facts = {
         "tree": tree,
+        "MISSING_WORDS": missing_texts(layout_of(tree.features)),
         "shown": shown,
         "places": found,
         "parts": parts,

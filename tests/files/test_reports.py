@@ -190,3 +190,22 @@ def test_a_claim_and_its_note_agree(words, tmp_path):
     said = fit(*words, "--solver", "highs", folder=tmp_path)
     assert said.code == 0 and "own search over all trees of these splits proves the tree" in said.err
     assert "proved optimal: " in said.out and "proof by odtc" in said.out, said.out
+
+
+@pytest.mark.parametrize("words", [("--only-missing", ""), ("--only-missing", "", "--missing", "separate")])
+def test_a_level_that_reads_like_a_missing_cell_is_a_level_in_exports(words, tmp_path):
+    """NA of Namibia was missing in exported code, so that each row was predicted as if it had no country."""
+    assert fit("namibia.csv", *words, folder=tmp_path).code == 0
+    rows = [line.split(",") for line in (HERE / "namibia.csv").read_text().split()[1:]]
+    expected = command("predict", "m.tree.json", HERE / "namibia.csv", folder=tmp_path).out.split()[1:]
+    assert len(set(expected)) == 2
+    space: dict = {}
+    exec(command("export", "m.tree.json", "--to", "python", folder=tmp_path).out, space)
+    assert [space["predict"]({"country": country, "gdp": gdp}) for country, gdp, _ in rows] == expected
+    for to, listed in (("javascript", 'MISSING = [""]'), ("r", 'MISSING <- c("")'), ("java", 'Arrays.asList("")')):
+        assert listed in command("export", "m.tree.json", "--to", to, folder=tmp_path).out
+    assert command("export", "m.tree.json", "--to", "excel", "-o", "m.csv", folder=tmp_path).code == 0
+    assert '""NULL""' not in (tmp_path / "m.csv").read_text("utf-8-sig")
+    (tmp_path / "plain.csv").write_text((HERE / "namibia.csv").read_text().replace("NA", "ZA"))
+    assert command("fit", "plain.csv", "--depth", 1, "-o", "p", folder=tmp_path).code == 0
+    assert '"NULL"' in command("export", "p.tree.json", "--to", "javascript", folder=tmp_path).out

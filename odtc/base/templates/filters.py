@@ -272,8 +272,11 @@ def md(text: str) -> str:
 
 
 def tex(text: str) -> str:
-    """Text of LaTeX that shows itself, on one line."""
+    """Text of LaTeX that shows itself, on one line: no command, no comment, and no ligature such as -- or ,,."""
     special = {
+        "-": "{-}",
+        ",": "{,}",
+        "'": r"\textquotesingle{}",
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",

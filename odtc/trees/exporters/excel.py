@@ -10,8 +10,8 @@ import csv
 import io
 import math
 
-from odtc.base.templates import MISSING_WORDS
 from odtc.data.file_text.label_types import Label
+from odtc.data.reading_spec import missing_texts
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import SHARES, Place, Question, places, with_answers
@@ -129,7 +129,7 @@ def _unknown(part: Question, letters: dict[str, str]) -> str:
     cell = letters[part.feature.name]
     if part.cell == "number":
         return f"NOT(ISNUMBER({cell}))"
-    return f"OR({','.join(f'EXACT({_word(cell)},{text(mark)})' for mark in MISSING_WORDS)})"
+    return f"OR({','.join(f'EXACT({_word(cell)},{text(mark)})' for mark in missing_texts(part.feature.layout))})"
 
 
 def _is_word(cell: str, word: str) -> str:
