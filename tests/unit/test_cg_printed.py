@@ -1,7 +1,6 @@
 """The column generation of Firat et al. as printed: its models term by term, its prices, its bound, its trees."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +20,10 @@ from odtc.formulations.cg.printed_paths import PrintedDuals, PrintedPaths
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import problems
 from odtc.workflow import pipeline
+from tests.by_hand import terms_of, typed
 from tests.command_line import odtc as run
 from tests.command_line import refused
 
-BY_HAND = Path(__file__).parents[1] / "files" / "by_hand"
 MONKS = Path(__file__).parents[2] / "examples" / "monks"
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 SIX = {"x1": [0, 0, 1, 1, 2, 2], "x2": [0, 1, 0, 1, 0, 1], "y": list("abbaab")}
@@ -63,46 +62,6 @@ def test_the_master_is_the_one_that_was_typed_from_the_paper():
 def six_rows():
     data = odtc.read(pl.DataFrame(SIX), target="y")
     return pipeline.pose(data, "cg", 2, literal=True, splits="all")
-
-
-def terms_of(model):
-    """({name: (terms, sense, right side)}, binary variables) of a model, the objective as the row "minimize"."""
-    names, rows = list(model.column_names), list(model.row_names)
-    A = model.A.tocsr()
-    found = {"minimize": ({name: c for name, c in zip(names, model.c.tolist()) if c}, "", 0.0)}
-    for at, name in enumerate(rows):
-        part = slice(A.indptr[at], A.indptr[at + 1])
-        low, high = float(model.row_lower[at]), float(model.row_upper[at])
-        sense = "=" if low == high else "<=" if low == -np.inf else ">="
-        terms = {names[j]: float(a) for j, a in zip(A.indices[part], A.data[part]) if a}
-        found[name] = (terms, sense, high if sense != ">=" else low)
-    whole = {name for name, one in zip(names, model.integrality) if one}
-    return {key: (_constant(terms), *rest) for key, (terms, *rest) in found.items()}, whole
-
-
-def _constant(terms):
-    return {name.replace("objconst", "constant"): value for name, value in terms.items()}
-
-
-def typed(name):
-    """The same of a file typed by hand."""
-    lines = [line for line in (BY_HAND / name).read_text().splitlines() if not line.startswith("\\")]
-    text = " ".join(lines)
-    goal, text = text.removeprefix("minimize").split("subject to")
-    rows, binary = text.split("binary")
-    found = {"minimize": (_terms(goal), "", 0.0)}
-    for row in re.findall(r"\w+: [^:=<]+<?= \d+", rows):
-        key, body = row.split(": ")
-        left, sense, right = re.split(r" (<=|=) ", body)
-        found[key] = (_terms(left), sense, float(right))
-    return found, set(binary.split())
-
-
-def _terms(text):
-    found = {}
-    for sign, number, name in re.findall(r"([+-]?) *([\d.]+) (\w+)", text):
-        found[name] = found.get(name, 0.0) + (-1 if sign == "-" else 1) * float(number)
-    return found
 
 
 @pytest.mark.parametrize("params", PARTS, ids=str)
