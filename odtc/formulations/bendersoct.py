@@ -30,7 +30,16 @@ import numpy as np
 
 from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets, walk_values, walks
 from odtc.errors import SolverError
-from odtc.formulations.shared.node_choices import SURE, choice_rows, fit_to_depth, point_of, tests_at_nodes, tree_of
+from odtc.formulations.shared.node_choices import (
+    FULL,
+    STUMP,
+    SURE,
+    choice_rows,
+    fit_to_depth,
+    point_of,
+    tests_at_nodes,
+    tree_of,
+)
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
@@ -47,7 +56,7 @@ from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.exact_objective import exact_objective
-from odtc.problem.formulation import SAME, TIGHTER, Change
+from odtc.problem.formulation import MERGED, SAME, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
@@ -75,11 +84,11 @@ VARIANTS = (
     {"lambda": 0.25, "literal": True},
 )
 CHANGES = (
-    Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER),
-    Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER),
+    FULL,
+    STUMP,
     Change("cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME),
     Change("fit: cuts are separated at fractional points, too, and those of all walks are added at once", SAME, SAME),
-    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+    MERGED,
 )
 
 

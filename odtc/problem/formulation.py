@@ -86,6 +86,9 @@ class Change:
     relaxation: str
 
 
+MERGED = Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME)
+
+
 class Formulation(Protocol):
     """Parts that every formulation defines."""
 

@@ -97,6 +97,16 @@ def test_sets_of_levels_bound_hyperplanes_as_printed(literal, tmp_path):
     assert odtc.fit(path, "svm1_odt", depth=1, **given).proof.objective == 1
 
 
+def test_sets_of_levels_are_said_to_be_weaker(tmp_path):
+    """PAPERS.md, D7."""
+    path = tmp_path / "steep.csv"
+    path.write_text(STEEP, encoding="utf-8")
+    advice = FORMULATIONS.get("svm1_odt").advice
+    given = {"epsilon": 0.01, "margin": "hard"}
+    assert any("onehot" in note for note in advice(pose(odtc.read(path), "svm1_odt", 1, categories="sets", **given)))
+    assert not any("onehot" in note for note in advice(pose(odtc.read(path), "svm1_odt", 1, **given)))
+
+
 def test_info_lists_the_changes_of_a_default():
     done = run("info", "flowoct")
     assert "bottom=stump" in done.out and "relaxation: tighter" in done.out

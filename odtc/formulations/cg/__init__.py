@@ -55,7 +55,7 @@ from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
 from odtc.problem.exact_objective import settled_bound
-from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
+from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -80,7 +80,7 @@ CHANGES = (
     ),
     Change("a path may stop above its end, and each of its splits separates rows (undo: literal=true)", SAME, OTHER),
     Change("(5) has only rows that a relaxation has violated (undo: literal=true)", SAME, OTHER),
-    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+    MERGED,
 )
 VARIANTS = (
     {"tail": "0"},

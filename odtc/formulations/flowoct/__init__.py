@@ -31,7 +31,7 @@ import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
-from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, point_of, tree_of
+from odtc.formulations.shared.node_choices import FULL, STUMP, choice_rows, fit_to_depth, point_of, tree_of
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -42,7 +42,7 @@ from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.counts import counts_of
 from odtc.problem.estimates import Estimate, Sizes
-from odtc.problem.formulation import SAME, TIGHTER, Change
+from odtc.problem.formulation import MERGED, SAME, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
@@ -56,11 +56,11 @@ PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: 
 
 ANY_COST = True
 CHANGES = (
-    Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER),
+    FULL,
     Change("flows from the root and from leaves to the sink are replaced by what they equal", SAME, SAME),
-    Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER),
+    STUMP,
     Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME),
-    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+    MERGED,
 )
 VARIANTS = (
     {},

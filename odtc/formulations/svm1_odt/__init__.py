@@ -40,7 +40,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.formulation import OTHER, SAME, TIGHTER, Change
+from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Change
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role
@@ -62,7 +62,7 @@ CHANGES = (
     Change("labels=onehot: a 0/1 variable for each class of a leaf replaces u, w and ŷ", SAME, OTHER),
     Change("margin=hard: no variables m, which is the limit of a large α1", OTHER, OTHER),
     Change("rows of the cut family class_sizes are added", SAME, TIGHTER),
-    Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME),
+    MERGED,
 )
 GIVEN, FOLDS = "given", "folds"
 WIDE = 0.01  # ε, if margins are soft and their prices chosen
