@@ -461,6 +461,7 @@ def measure(cell: Cell, settings: Settings) -> dict:
         else:
             spec = settings.of(cell)
             problem = pipeline.pose_run(spec, _dataset(cell.data, spec.reading))
+            facts["n_rows_merged"] = problem.encoded.n_rows  # a printed model merges none
             began = time.process_time()
             model = pipeline.compile_model(problem, spec.model.cuts)
             model.A  # noqa: B018  assembled here, not in the solver's time

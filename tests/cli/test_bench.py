@@ -58,6 +58,16 @@ def measured(small) -> tuple[list[dict], Path]:
     return benchmark.run(cells, QUICK, path), path
 
 
+def test_a_printed_model_counts_each_row(small):
+    forms = [benchmark.Form.parse(text) for text in ("flowoct", "flowoct:literal=true", "flowoct:merge=false")]
+    twice = small / "twice.csv"
+    head, *rows = (small / "few.csv").read_text().splitlines()
+    twice.write_text("\n".join([head, *rows, *rows]) + "\n")
+    cells = benchmark.list_cells([twice], [1], forms, {})
+    merged, *printed = [benchmark.measure(cell, QUICK)["n_rows_merged"] for cell in cells]
+    assert printed == [60, 60] and merged == len(set(rows))
+
+
 @pytest.mark.slow
 def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
     results, path = measured
