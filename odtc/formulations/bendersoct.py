@@ -17,7 +17,7 @@ over the tests. How many of the cuts (8.2) it holds decides what a file is worth
 As in FlowOCT, at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict,
 and with `bottom=stump` a bottom node with its two leaves is one choice, "ask f and predict k on side
 s": the graph ends there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half as
-many walks and the relaxation is tighter. `bottom=flow` undoes that.
+many walks and the relaxation is tighter, and only the b of inner nodes are integer. `bottom=flow` undoes that.
 
 `literal=true` is the printed master: w at every node and at every lambda. Its cuts are separated as in the proof of
 Proposition 1: at integer points only, and for each row only the cut of the path that the row takes.
@@ -39,6 +39,7 @@ from odtc.formulations.shared.node_choices import (
     point_of,
     tests_at_nodes,
     tree_of,
+    whole_with_stumps,
 )
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -125,18 +126,18 @@ class Graph:
     last: np.ndarray  # nodes without: leaves, or with stumps the bottom nodes
     label: np.ndarray  # nodes with label columns
     ends: np.ndarray  # nodes where a walk may end
+    whole: np.ndarray  # branch nodes whose choice of a split is integer
 
     @classmethod
     def of(cls, problem: Problem) -> "Graph":
-        tree, none = problem.topology, problem.topology.nodes[:0]
+        tree, none, B = problem.topology, problem.topology.nodes[:0], problem.topology.branch_nodes
         if problem.params.literal:
-            return cls(False, False, tree.branch_nodes, tree.leaves, tree.nodes, tree.nodes)
+            return cls(False, False, B, tree.leaves, tree.nodes, tree.nodes, B)
         full = problem.params.lambda_ == 0 and not early(problem)
         if problem.params.bottom == "stump":
-            return cls(
-                True, full, tree.inner, tree.bottom, *((none, tree.bottom) if full else (tree.branch_nodes,) * 2)
-            )
-        return cls(False, full, tree.branch_nodes, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2))
+            label, ends = (none, tree.bottom) if full else (B, B)
+            return cls(True, full, tree.inner, tree.bottom, label, ends, whole_with_stumps(problem))
+        return cls(False, full, B, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2), B)
 
 
 def build(problem: Problem) -> Model:
@@ -148,7 +149,7 @@ def build(problem: Problem) -> Model:
 
     # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
     price, whole = error_cost(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
-    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, graph.whole)[:, None])
     w = (
         m.columns("w", node_axis(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump)
         if len(graph.label)
@@ -234,7 +235,8 @@ def separate(problem: Problem, point, relaxed: bool = False, broken: float = BRO
     one."""
     graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
     paths = walk_sets(graph.ends, sink.shape[1])
-    if not relaxed and (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
+    chosen = point["b"][graph.whole - 1]
+    if not relaxed and (np.abs(chosen - np.round(chosen)) < SURE).all():
         # The next trees will send a row that was caught to its other ends: all its walks at once
         # take fewer rounds, and a round is a MIP.
         test = tests_at_nodes(problem, point)

@@ -46,7 +46,7 @@ def fit(
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     keep: Annotated[
         bool,
-        typer.Option("--keep", help="Keep the model and the solution of every round: STEM.round01.mps and .sol."),
+        typer.Option("--keep", help="Keep model and solution of every round of the solver: STEM.round01.mps and .sol."),
     ] = False,
     certificate: Annotated[
         bool,

@@ -31,7 +31,15 @@ import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
-from odtc.formulations.shared.node_choices import FULL, STUMP, choice_rows, fit_to_depth, point_of, tree_of
+from odtc.formulations.shared.node_choices import (
+    FULL,
+    STUMP,
+    choice_rows,
+    fit_to_depth,
+    point_of,
+    tree_of,
+    whole_with_stumps,
+)
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -137,9 +145,7 @@ class Shape:
             return cls(False, full, B, True, params.bottom == "stump", B[1:], label, label, none)
         if params.bottom == "stump":
             flow = B[1:] if tree.depth > 1 else B
-            # A model without integers is another kind of problem to GLPK and its like: not at depth 1. Nor is a
-            # bottom node free to mix its choices if a constraint ties them to those of other nodes.
-            whole = tree.inner if tree.depth > 1 and not problem.constraints else B
+            whole = whole_with_stumps(problem)
             return cls(
                 True, full, whole, False, False, flow, none if full else B, none if full else tree.inner, tree.bottom
             )

@@ -39,6 +39,17 @@ def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, 
         m.add(leaf[L], w[L, np.arange(w.axes[1].size)])
 
 
+def whole_with_stumps(problem: Problem) -> np.ndarray:
+    """Return the branch nodes whose b must be integer if a bottom node with its leaves is one choice.
+
+    Given the b above, the rows of a bottom node are known, and its choice is a vertex of a simplex. A side constraint
+    may tie it to the choices of other nodes; and a model without integers is another type of problem to GLPK and
+    others, so at depth 1 the root is integer.
+    """
+    tree = problem.topology
+    return tree.inner if tree.depth > 1 and not problem.constraints else tree.branch_nodes
+
+
 def fit_to_depth(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
     """The tree, with `full` one in which all branch nodes ask something; raises TreeError for another depth."""
     depth = problem.topology.depth
