@@ -202,7 +202,7 @@ def _summary(results: list[dict]) -> list[str]:
 
 def _notes(results: list[dict]) -> list[str]:
     said = [
-        f"* {result['data']} depth {result['depth']} {result['form']}: {result['message']}"
+        f"* {result['data']} depth {result['depth']} {result['formulation']}: {result['message']}"
         for result in results
         if result["message"]
     ]
