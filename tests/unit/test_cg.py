@@ -891,3 +891,11 @@ def test_threads_that_highs_was_given_before_by_others_do_not_matter():
         assert odtc.fit(MONKS / "monks-1.csv", "cg", depth=1, encoding="onehot").proof.termination == "optimal"
     finally:
         others.resetGlobalScheduler(True)
+
+
+def test_a_search_that_ends_before_its_time_limit_does_not_blame_the_limit():
+    """Linear programs prove nothing of weights that are not whole numbers, long before the limit."""
+    dataset = odtc.read(MONKS / "monks-2.csv").taken(np.arange(0, 169, 4))
+    dataset = replace(dataset, weight=np.sqrt(np.arange(2.0, 2 + dataset.n_rows)))
+    _, solution = fitted(pipeline.pose(dataset, "cg", 2, fitting=True), left=lambda: 3600.0)
+    assert solution.termination == "unknown"

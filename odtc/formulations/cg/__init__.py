@@ -93,6 +93,8 @@ VARIANTS = (
     {"literal": True},
 )
 
+OVER = 0.1  # seconds that are left when a linear program has used up the limit, about
+
 
 @dataclass(frozen=True)
 class Params:
@@ -453,7 +455,9 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     if is_proved(told, max(bound, overall)):
         termination = Termination.OPTIMAL
     elif termination is None:
-        termination = Termination.UNKNOWN if search.finished or left() is None else Termination.TIME_LIMIT
+        seconds = left()
+        timed = seconds is not None and seconds <= OVER
+        termination = Termination.TIME_LIMIT if timed and not search.finished else Termination.UNKNOWN
     some = _some_tests(problem, search.paths)
     if over is not None and is_proved(told, settled_bound(problem, over.bound, told)):
         by = "the search over all splits"
