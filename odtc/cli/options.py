@@ -375,8 +375,9 @@ def described(tree, data: Path, reading: ReadingSpec):
     from odtc.data.file_text.data_files import opened_by
 
     tree = labelled(tree, reading.labels)
-    if not reading.layout:
+    given = reading.layout | ({"header": True} if "--header" in sys.argv else {})  # which replaces a recorded one
+    if not given:
         return tree
-    opened_by(data, reading.layout, strict=True)
-    layout = {key: one for key, one in layout_of(tree.features).items() if key == ONLY_MISSING} | reading.layout
+    opened_by(data, given, strict=True)
+    layout = {key: one for key, one in layout_of(tree.features).items() if key == ONLY_MISSING} | given
     return replace(tree, features=tuple(replace(one, layout=layout) for one in tree.features))

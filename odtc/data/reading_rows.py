@@ -51,8 +51,9 @@ def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[s
             hint = did_you_mean(absent[0], found) if len(absent) == 1 else ""
             many = "s" if len(absent) > 1 else ""
             raise DataError(
-                f"expected the {role} column{many} {some(absent)} in {place}, got no such "
-                f"column{many}{hint}; columns are found by name, in any order"
+                f"expected the {role} column{many} {some(absent)} in {place}, got no such column{many}{hint} among "
+                f"{some(found)}; columns are found by name, in any order"
+                + (f"; leave out comments ({option('comment', '#')})" if found and found[0].startswith("#") else "")
             )
 
 

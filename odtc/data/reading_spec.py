@@ -208,6 +208,8 @@ class ReadingSpec:
     )
 
     def __post_init__(self):
+        if self.separator == " ":
+            object.__setattr__(self, "separator", SPACE)
         check_ranges(self)
 
     @classmethod

@@ -1,5 +1,6 @@
 """Trees side by side: size, what they get right, how often they agree, and where they differ."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,14 +67,15 @@ class Comparison:
         }
 
 
-def compare(given, data=None) -> Comparison:
-    """Runs or trees by their stems or files, with the rows of a file `data` if it is named.
+def compare(given, data=None, described: Callable[[Tree], Tree] = lambda tree: tree) -> Comparison:
+    """Runs or trees by their stems or files, with the rows of a file `data` if it is named; `described` makes of a tree
+    one that reads this file.
 
     Raises ChoiceError for fewer than two, and what `open_run` and the reader do.
     """
     if len(given) < 2:
         raise ChoiceError(f"expected two trees or runs to compare, got {len(given)}")
-    runs = [open_run(one) for one in given]
+    runs = [replace(run, tree=described(run.tree)) for run in map(open_run, given)]
     tasks = sorted({run.tree.task for run in runs})
     if len(tasks) > 1 and any(not TASKS.get(name).NUMBERS or TASKS.get(name).SURVIVES for name in tasks):
         raise ChoiceError(f"expected trees of one task to compare, got {' and '.join(tasks)}")

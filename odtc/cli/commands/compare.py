@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from odtc.base.text import percent_text
+from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import LAYOUT_PART, DataFile, Json, TreeFile, described, takes
+from odtc.cli.options import LAYOUT_PART, DataFile, Json, TreeFile, described, labelled, takes
 from odtc.errors import ChoiceError
 
 
@@ -40,8 +41,10 @@ Inches = Annotated[
 Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of runs, or files of trees.")]
 
 
+@takes(LAYOUT_PART)
 def compare(
     runs: Runs,
+    spec,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DATA", help="Rows on which to compare the predictions.")
     ] = None,
@@ -62,7 +65,7 @@ def compare(
         raise ChoiceError(f"--rows: expected a number of rows, 0 or more, got {rows}")
     if o is not None:
         _expect_picture(o)
-    found = compared(runs, data)
+    found = compared(runs, data, _reading(data, spec))
     for entry in found.entries:
         if entry.run.note and entry.run.selected:
             console.say(f"note: {entry.name}: {entry.run.note}")
@@ -168,8 +171,10 @@ def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture, in
 
 
 @plot.command()
+@takes(LAYOUT_PART)
 def size(
     runs: Runs,
+    spec,
     o: Picture,
     inches: Inches = None,
     data: Annotated[
@@ -180,7 +185,7 @@ def size(
     from odtc.evaluation.compare import compare as compared
 
     _expect_picture(o)
-    print(_picture(o, _sized(compared(runs, data)), inches))
+    print(_picture(o, _sized(compared(runs, data, _reading(data, spec))), inches))
 
 
 @plot.command()
@@ -272,6 +277,17 @@ def _sized_by_figure(found, task):
     title = "test rows" if tested else "training rows"
     brings = all(entry.run.tree.goal for entry in found.entries)
     return lambda ax: pictures.pareto(points, ax, title=title, task=task, brings=brings)
+
+
+def _reading(data: Path | None, spec):
+    """A function that makes of a tree one that reads a file by the options of the command; ChoiceError for such options
+    without a file."""
+    if data is not None:
+        return lambda tree: described(tree, data, spec.reading)
+    if spec.reading.layout:
+        name = next(iter(spec.reading.layout))
+        raise ChoiceError(f"{option(name)} is about the file of --data; name that, too")
+    return lambda tree: labelled(tree, spec.reading.labels)
 
 
 def _picture(path: Path, draw, inches: str | None = None) -> str:

@@ -26,6 +26,7 @@ from odtc.errors import ChoiceError, DataError, TimeLimitReached
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
 BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
+STORED: list[Path] = []  # the files with the bytes of the standard input, which messages call by its name
 STANDARD_INPUT = "standard input"  # the name of a file with its bytes, and what files state of it
 URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
@@ -234,6 +235,7 @@ def standard_input() -> Path:
     folder = tempfile.mkdtemp(prefix="odtc-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder, STANDARD_INPUT)
+    STORED.append(path)
     try:
         with path.open("wb") as stream:
             shutil.copyfileobj(sys.stdin.buffer, stream)
