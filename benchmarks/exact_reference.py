@@ -108,9 +108,8 @@ class Reference:
             return [[sum(row) - vote for vote in row] for row in votes]
         if task == "median":
             y = [Fraction(row["y"]) for row in self.rows]
-            return [
-                [weight * abs(value - answer) for answer in sorted(set(y))] for weight, value in zip(self.weight, y)
-            ]
+            self.labels = sorted(set(y))
+            return [[weight * abs(value - answer) for answer in self.labels] for weight, value in zip(self.weight, y)]
         if task != "classification":
             return None
         self.labels = sorted({row["y"] for row in self.rows})
@@ -242,8 +241,8 @@ class Reference:
 
         def down(node: dict, rows: list[int]) -> None:
             if "split" not in node:
-                answer = self.labels.index(node["label"]) if self.case.task in ("classification", "policy") else None
-                found.append((sum(1 << i for i in rows), answer))
+                label = Fraction(node["label"]) if self.case.task == "median" else node["label"]
+                found.append((sum(1 << i for i in rows), self.labels.index(label) if self.losses else None))
                 return
             split, left = node["split"], []
             for i in rows:
