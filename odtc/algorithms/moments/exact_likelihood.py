@@ -115,22 +115,15 @@ class ExactLikelihood:
     def __init__(self, time: np.ndarray, event: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
         whole, self.unit = whole_numbers(weight)
         own = whole.tolist()
-        hazard = _hazards(time, event, own)
+        hazard, self.scale = _hazards(time, event, own)
         n = int(row_of.max()) + 1
-        events, hazards = [0] * n, [Fraction(0)] * n
+        events, hazards = [0] * n, [0] * n
         for row, mass, died, one in zip(row_of.tolist(), own, event.tolist(), hazard):
             events[row] += mass if died else 0
             hazards[row] += mass * one
-        # Hazards are whole numbers of a common unit, the factor of which moves all costs by the same.
-        below = 1
-        for part in {one.denominator for one in hazards}:
-            below = lcm(below, part)
-            if below.bit_length() > MOST_BITS:
-                raise Undecided
-        self.scale = below
         self.events = array_of(events)
         self.hazards = np.empty(n, object)
-        self.hazards[:] = [one.numerator * (below // one.denominator) for one in hazards]
+        self.hazards[:] = hazards
 
     @cached_property
     def moments(self) -> np.ndarray:
@@ -184,21 +177,27 @@ class ExactLikelihood:
         return sum((self.leaf(np.array([row])) for row in held.tolist()), LogSum(Fraction(0), Counter()))
 
 
-def _hazards(time: np.ndarray, event: np.ndarray, weight: list[int]) -> list[Fraction]:
-    """Return the Nelson-Aalen hazard of each row."""
+def _hazards(time: np.ndarray, event: np.ndarray, weight: list[int]) -> tuple[list[int], int]:
+    """Return the Nelson-Aalen hazard of each row as a whole number of a common unit, and the units of 1. The unit moves
+    the costs of all trees by the same."""
     order = np.argsort(time, kind="stable").tolist()
-    found, at_risk, hazard, start = [Fraction(0)] * len(order), sum(weight), Fraction(0), 0
+    steps, at_risk, below, start = [], sum(weight), 1, 0  # by time: its rows, events and weight at risk
     while start < len(order):
         end = start
         while end < len(order) and time[order[end]] == time[order[start]]:
             end += 1
         tied = order[start:end]
         died = sum(weight[i] for i in tied if event[i])
-        hazard += Fraction(died, at_risk)
-        if hazard.denominator.bit_length() > MOST_BITS:
+        common = gcd(died, at_risk)
+        steps.append((tied, died // common, at_risk // common))
+        below = lcm(below, at_risk // common)
+        if below.bit_length() > MOST_BITS:
             raise Undecided
-        for i in tied:
-            found[i] = hazard
         at_risk -= sum(weight[i] for i in tied)
         start = end
-    return found
+    found, hazard = [0] * len(order), 0
+    for tied, died, risk in steps:
+        hazard += died * (below // risk)
+        for i in tied:
+            found[i] = hazard
+    return found, below
