@@ -12,6 +12,7 @@ import math
 import sys
 import time
 import types
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ from odtc.algorithms.thresholds import (
     depth_two,
     depth_two_numpy,
 )
-from odtc.base import compile_apart, compiled_loops, threads
+from odtc.base import compile_apart, compiled_loops, deadline, phases, threads
 from odtc.base.compiled_loops import AGAIN, VARIABLE, for_numba, is_on_disk, keep_on_disk, wish  # noqa: F401
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
@@ -36,6 +37,7 @@ WIDE = " of int64"  # behind the name of kernels over ranks or tests: for sums t
 STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
+WAITING = 4.0  # CPU seconds in numpy, after which a search without a limit waits for another process to compile them
 # CPU seconds, about
 COMPILED_IN = {"best_pair": 2.0, "depth_two": 11.0, "height_three": 5.0, "height_four": 8.0, "pair_counts": 5.0}
 REPAID = 2.3  # times that must be left: for the search as long as for compiling, and somewhat more
@@ -54,6 +56,7 @@ class Kernels:
         self.always = asked == "always"
         self.settled = asked == "never" or not available()
         self.now = plain()
+        self.meanwhile: Callable[[], None] = lambda: None  # work while another process compiles these kernels
         if not self.settled and (asked == "always" or (self.first, wide) in _loaded):
             self._take()
 
@@ -72,10 +75,22 @@ class Kernels:
         ready = on_disk(self.first, self.wide)
         if not ready and spent > compile_apart.PAYS and place(self.first):
             compile_apart.begin(__name__, self.first + WIDE * self.wide)
+            if spent > WAITING and deadline.seconds_left() is None and compile_apart.goes_on():
+                self._wait()
+                ready = on_disk(self.first, self.wide)
         if not ready:
             ready = spent > COMPILING and _time_to_compile(self.first)
         if ready and not compile_apart.goes_on():
             self._take()
+
+    def _wait(self) -> None:
+        """Waits for the process that compiles the kernels: work in numpy would only take the time from it."""
+        phases.begin("compiling kernels, which takes some seconds once after an installation", stays=True)
+        self.meanwhile()
+        while compile_apart.goes_on():
+            deadline.check()
+            time.sleep(threads.LOOK)
+        _looked.pop((self.first, self.wide), None)
 
     def expect(self, seconds: float) -> None:
         """Takes compiled kernels at once if so many CPU seconds of work in numpy, that lie ahead, are worth it."""

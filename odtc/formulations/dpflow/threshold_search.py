@@ -127,6 +127,14 @@ class _Counted:
             raise TimeLimitReached("enough trees were looked at")
 
 
+def _compile_check() -> None:
+    """Compiles the kernel that checks certificates over thresholds, unless it is on disk."""
+    from odtc.verification import compiled_pairs  # most runs never need to
+
+    compiled_pairs.COMPILED.spend(2 * compiled_pairs.COMPILED_IN)  # so that compiling pays
+    compiled_pairs.compile_now()
+
+
 def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree, need: int):
     """(columns as bits of a whole number, the tree, nested): of the trees that cost as little as one that a search has
     proved the one with the fewest columns; `need` is what the search was told that this one costs."""
@@ -168,6 +176,8 @@ class ThresholdSearch:
         self.tests = tests or RankedTests(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
         self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
+        if self.ranked.least <= 1:
+            self.search.chosen.meanwhile = _compile_check
         # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
         self.search.chosen.expect(min(SOON, self._expected() or self._expected_in_numpy()))
         self.began = self.told = time.monotonic()

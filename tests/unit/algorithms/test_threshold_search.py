@@ -11,6 +11,7 @@ import sys
 import time
 import types
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,13 +36,14 @@ from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, Known, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
-from odtc.base import compile_apart, deadline, system, threads
-from odtc.base.compiled_loops import is_on_disk
+from odtc.base import compile_apart, compiled_loops, deadline, phases, system, threads
+from odtc.base.compiled_loops import Repaid, is_on_disk
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.exact_objective import search_costs
+from odtc.verification import compiled_pairs
 from odtc.workflow import pipeline
 from tests.threshold_problems import draw, interrupted, optimum
 
@@ -1145,3 +1147,49 @@ def test_kernels_on_disk_are_loaded_at_once_if_numpy_would_take_longer(rows, dep
     monkeypatch.setattr(compiled, "compiled", lambda: loaded)
     problem = pipeline.pose(data, "dpflow", depth)
     assert threshold_search.ThresholdSearch(problem).search.kernels.compiled == at_once
+
+
+@pytest.mark.parametrize("limit", [None, 600.0])
+def test_a_search_without_a_limit_waits_for_the_process_that_compiles_its_kernels(limit, monkeypatch):
+    """It went on in numpy, and took 30 CPU seconds more on the first run after an installation."""
+    began, looks, heard = [], [], []
+    monkeypatch.setenv(compiled.VARIABLE, "")
+    monkeypatch.setattr(compiled, "available", lambda: True)
+    monkeypatch.setattr(compiled, "_loaded", [])
+    monkeypatch.setattr(compiled, "_looked", {})
+    monkeypatch.setattr(compiled, "place", lambda name: Path("here"))
+    loaded = types.SimpleNamespace(**vars(compiled.plain()) | {"compiled": True})
+    monkeypatch.setattr(compiled, "compiled", lambda: loaded)
+    monkeypatch.setattr(compiled, "on_disk", lambda *of: len(looks) > 5)
+    monkeypatch.setattr(compile_apart, "begin", lambda *of: began.append(of))
+    monkeypatch.setattr(compile_apart, "goes_on", lambda: bool(began) and not (len(looks) > 5 or looks.append(1)))
+    kernels = compiled.Kernels()
+    kernels.meanwhile = lambda: heard.append("other work")
+    with phases.heard(lambda phase: heard.append(str(phase))), deadline.within(limit):
+        kernels.expect(compiled.WAITING / 2 + compile_apart.PAYS / 2)
+        assert began and not heard and not kernels.now.compiled  # work in numpy may end sooner
+        kernels.expect(compiled.WAITING)
+    assert kernels.now.compiled == (limit is None)
+    assert [words.partition(",")[0] for words in heard] == (
+        ["compiling kernels", "other work"] if limit is None else []
+    )
+
+
+def test_the_time_limit_and_ctrl_c_end_the_wait_for_kernels(monkeypatch):
+    kernels = compiled.Kernels()
+    monkeypatch.setattr(compile_apart, "goes_on", lambda: True)
+    with deadline.within(0.1), pytest.raises(TimeLimitReached):
+        kernels._wait()
+    monkeypatch.setattr(compiled.time, "sleep", lambda seconds: _thread.interrupt_main())
+    with pytest.raises(KeyboardInterrupt):
+        kernels._wait()
+
+
+def test_the_kernel_of_the_check_is_compiled_while_a_search_waits_for_its_own(monkeypatch):
+    called = []
+    monkeypatch.setenv(compiled.VARIABLE, "")
+    monkeypatch.setattr(compiled_pairs, "COMPILED", Repaid(lambda: lambda *of: called.append(of) or 1 << 50, 4.0))
+    monkeypatch.setattr(compiled_loops, "may_compile", lambda: True)
+    monkeypatch.setattr(compiled_loops, "is_on_disk", lambda function: False)
+    threshold_search._compile_check()
+    assert called
