@@ -136,7 +136,12 @@ def constraint_subject(given: Constraint, names: dict[str, str]) -> str:
     kind = given.name.replace("_", " ")
     if len(given.args) == 1 and given.args[0] in names:
         return f"{kind} of {names[given.args[0]]}"
-    return f"{kind} for {', '.join(given.args)}" if given.args else kind
+    words = []
+    for arg in given.args:
+        key, equals, value = (part.strip() for part in arg.partition("="))
+        known = {"group": f"between groups of {value}", "positive": f"for {names.get(value, value)}"}
+        words.append(known.get(key, arg) if equals else arg)
+    return " ".join([kind, *words])
 
 
 def shown_figure(given: Constraint, value: Fraction | float) -> str:

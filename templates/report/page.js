@@ -63,7 +63,7 @@
     const fold = closed.has(node.id), n = sum(node.rows);
     const group = element("g", { class: "node" + (on.has(node.id) ? " on" : "") + (node.id === chosen ? " chosen" : ""), id: "n" + node.id, role: "treeitem",
       tabindex: node.id === chosen ? 0 : -1, transform: `translate(${x},${y})`, "aria-level": depth + 1, "aria-selected": node.id === chosen,
-      "aria-label": (node.words ? node.words + ": " : "") + (node.leaf ? "predicts " + CLASSES[node.label] : "asks " + node.asks) + (counted ? `, ${n} rows` : "") });
+      "aria-label": (node.words ? node.words + ": " : "") + (node.leaf ? "predicts " + CLASSES[node.label] : "splits on " + node.asks) + (counted ? `, ${n} rows` : "") });
     if (!node.leaf) group.setAttribute("aria-expanded", !fold);
     group.append(element("title", {}, node.leaf ? rule(node) + ": " + CLASSES[node.label] : node.asks));
     group.append(element("rect", { class: "box", width: BOX, height: HIGH, rx: 8 }));
@@ -173,7 +173,7 @@
   }
   function tell() {
     const node = NODES[chosen], n = sum(node.rows);
-    const title = node.leaf ? `Predicts ${CLASSES[node.label]}` : `Asks: ${node.asks}?`;
+    const title = node.leaf ? `Predicts ${CLASSES[node.label]}` : `Splits on: ${node.asks}?`;
     about.replaceChildren(html("h3", {}, title), html("p", {}, rule(node) + (node.leaf ? `, then ${CLASSES[node.label]}.` : " comes here.")));
     if (counted) about.append(html("p", {}, n ? `${n} training ${n === 1 ? "row" : "rows"}` + (node.leaf ? `, ${node.rows[node.label]} of them ${CLASSES[node.label]}.` : ".") : "No training row."), ...shares(node));
     if (!node.leaf) about.append(...histogram(chosen), ...terms(node));

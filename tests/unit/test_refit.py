@@ -175,7 +175,7 @@ def test_from_the_command_line_to_the_page(old, tmp_path):
     for words_there in ("Population stability index", "The leaves of the old tree", "What changed, and why", "(large)"):
         assert words_there in page
     for change in said.facts["refit"]["changes"]:  # what was moved is told once, as moved
-        assert f"No longer asked: “{change['before']}”" not in page and change["why"] in page
+        assert f"No longer a split: “{change['before']}”" not in page and change["why"] in page
     assert odtc.read_tree(tmp_path / "new.tree.json").depth <= old.depth
     said = command(*words, folder=tmp_path)
     assert said.code == 0 and "old tree  " in said.out and "distance  " in said.out
