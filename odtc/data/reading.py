@@ -8,7 +8,7 @@ messages count the rows of data from 1, the header not among them.
 import hashlib
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from numbers import Real
@@ -33,6 +33,7 @@ from odtc.data.file_text.codebook import read_codebook, with_labels
 from odtc.data.file_text.data_files import (
     BATCH,
     data_name,
+    fitting_layout,
     frames_of,
     in_time_of,
     load,
@@ -578,9 +579,9 @@ def read_rows(
     for an absent feature column (or target, with `require_labels`) and for text in a numeric column. If the column of
     weights `weights_may_lack`, rows weigh 1 without it.
     """
-    frame, place, name, path = _opened(path, layout_of(features))
-    weights = None if weights_may_lack and weights not in frame.columns else weights
     used = range(len(features)) if used is None else sorted(used)
+    frame, place, name, path = _opened(path, features, used)
+    weights = None if weights_may_lack and weights not in frame.columns else weights
     roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
     expect_columns(frame.columns, place, roles | {"weight": [weights] if weights else []})
     X, _ = code_cells(frame, place, features, used)
@@ -626,7 +627,7 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
     if hasattr(data, "columns") and hasattr(data, "shape"):
         frame, place = table_of(data), "the data frame"
     elif isinstance(data, (str, Path)):
-        frame, place, *_ = _opened(data, layout_of(features))
+        frame, place, *_ = _opened(data, features, sorted(used))
     else:
         cells = np.asarray(data)
         if cells.ndim != 2 or cells.shape[1] != len(features):
@@ -648,11 +649,13 @@ def read_numbers(path, column: str, features: Sequence[Feature] = ()) -> np.ndar
         return None
 
 
-def _opened(path, layout: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str, str | None]:
-    """(frame, what messages call it, its name, its path or None) of a file, or of rows in memory to test on."""
+def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.DataFrame, str, str, str | None]:
+    """(frame, what messages call it, its name, its path or None) of a file with these features, or of rows in memory to
+    test on."""
     if isinstance(path, pl.DataFrame):
         return path, "the rows to test on", "held out", None
     path = Path(path)
+    layout = fitting_layout(path, layout_of(features), [features[at].name for at in used])
     return load(path, layout=layout), repr(str(path)), data_name(path), str(path)
 
 
@@ -662,7 +665,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     Rows without a target or a weight are left out; if `numbered`, the one auxiliary column is the place of each row in
     the file, from 0. Raises DataError as `read_rows`, and for other actions.
     """
-    frame, place, name, path = _opened(path, layout_of(trained.features))
+    frame, place, name, path = _opened(path, trained.features, range(len(trained.features)))
     features = trained.features
     how = ReadingSpec.from_manifest({"target": trained.target, "missing": trained.missing} | trained.source)
     task = task_of(how)

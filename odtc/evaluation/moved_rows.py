@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.data.dataset import layout_of
-from odtc.data.file_text.data_files import frames_of
+from odtc.data.file_text.data_files import fitting_layout, frames_of
 from odtc.data.reading_rows import code_frames
 from odtc.errors import OdtcError
 from odtc.evaluation.html_report import open_run
@@ -57,7 +57,8 @@ def robust_figures(tree: Tree, path, boxes: Boxes, policy: str = "refuse") -> di
     DataError, TreeError
         As of odtc.data.reading_rows.code_frames and Tree.apply.
     """
-    frames, lost, total = frames_of(path, layout=layout_of(tree.features)), 0, 0
+    layout = fitting_layout(path, layout_of(tree.features), [tree.features[at].name for at in tree.used])
+    frames, lost, total = frames_of(path, layout=layout), 0, 0
     for rows in code_frames(frames, repr(str(path)), tree, True, lenient=policy != "refuse"):
         known = (rows.y >= 0) & (tree.apply(rows.X, rows.first, policy) >= 0)
         lost += int((~is_robust(tree, rows.X[known], rows.y[known], boxes)).sum())

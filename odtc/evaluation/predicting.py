@@ -9,7 +9,7 @@ import numpy as np
 
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, layout_of
-from odtc.data.file_text.data_files import BATCH, frames_of
+from odtc.data.file_text.data_files import BATCH, fitting_layout, frames_of
 from odtc.data.reading import read_judged_rows
 from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
@@ -141,7 +141,8 @@ def predict_file(
     if stream is not None:
         stream.write(_line(["prediction", *(f"probability {name}" for name in tree.classes if probabilities)]))
     coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
-    frames = frames_of(path, size, layout_of(tree.features))
+    used = [tree.features[at].name for at in sorted(tree.used)]
+    frames = frames_of(path, size, fitting_layout(path, layout_of(tree.features), used))
     for rows in code_frames(frames, repr(str(path)), tree, score, lenient=policy != "refuse"):
         leaf = tree.apply(rows.X, rows.first, policy)
         predicted = labels[leaf]

@@ -52,6 +52,25 @@ def test_a_header_by_itself_replaces_a_recorded_absence_of_one(words, files):
     assert odtc("compare", "n1", "n2", "--data", "named.csv", "--header", folder=files).code == 0
 
 
+@pytest.mark.parametrize(
+    ("tree", "rows"), [("n2", "named.csv"), ("n2", "semicolons.txt"), ("n2", "bare.csv"), ("s2", "bare.csv")]
+)
+def test_rows_of_another_form_are_read_as_their_own_header_and_separator_say(tree, rows, files):
+    """A header below which the columns have the names of the training file, and another separator."""
+    (files / "semicolons.txt").write_text(text(";", ("c1", "c2", "c3")))
+    if not (files / "s2.tree.json").is_file():
+        words = ("fit", "blanks.txt", "--no-header", "--separator", "space", "--depth", 2, "-o", "s2")
+        assert odtc(*words, folder=files).code == 0
+    own = {"n2": ("bare.csv", "--no-header"), "s2": ("blanks.txt", "--no-header", "--separator", "space")}[tree]
+    done = odtc("fit", *own, "--depth", 2, "--test", rows, "-o", "t", "--json", folder=files)
+    assert done.code == 0, done.err
+    scored = odtc("predict", f"{tree}.tree.json", rows, "--score", "--json", folder=files)
+    assert scored.code == 0 and scored.facts["n_rows"] == len(ROWS), scored.err
+    assert scored.facts["accuracy"] == done.facts["test_accuracy"]
+    again = odtc("refit", f"{tree}.tree.json", *own, "--old-data", rows, "-o", "r", folder=files)
+    assert again.code == 0, again.err
+
+
 def test_a_blank_is_a_separator_as_its_name_is(files):
     for sign in (" ", "space"):
         done = odtc("inspect", "blanks.txt", "--no-header", "--separator", sign, folder=files)

@@ -123,7 +123,7 @@ def refit(
         dataset = with_labels(dataset, codebook_of(old.features))
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
-    before = read_as(old_data, spec.reading) if old_data is not None else None
+    before = _read_old(old_data, spec.reading, old) if old_data is not None else None
     stem = stem_named(o, f"{dataset.name}_refit")
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     for path in (target, page):
@@ -147,6 +147,19 @@ def refit(
     console.print_tree_result(done.chosen, facts, as_json)
     if spec.confidence is not None and not as_json:
         console.print_assured(done.chosen)
+
+
+def _read_old(path: Path, reading, old):
+    """The old rows, read as the new ones are, or, if they lack the columns of the old tree so, without the options of
+    the new file."""
+    from odtc.data.file_text.data_files import OF_ONE_FILE, fitting_layout
+    from odtc.data.reading import read_as
+    from odtc.data.reading_spec import ReadingSpec
+
+    layout = fitting_layout(path, reading.layout, [old.features[at].name for at in sorted(old.used)])
+    plain = ReadingSpec()
+    changes = {name: getattr(plain, name) for name in OF_ONE_FILE if name in reading.layout and name not in layout}
+    return read_as(path, replace(reading, **changes))
 
 
 def _named(context: typer.Context) -> set[str]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from odtc.errors import ChoiceError, DataError, TimeLimitReached
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
 BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
+OF_ONE_FILE = ("header", "separator", "skip_lines")  # options that are often other in another file of the same rows
 STORED: list[Path] = []  # the files with the bytes of the standard input, which messages call by its name
 STANDARD_INPUT = "standard input"  # the name of a file with its bytes, and what files state of it
 URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
@@ -102,6 +103,34 @@ def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator
             yield frame
     if not found:
         raise _header_only(path)
+
+
+def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> Layout:
+    """Return the layout by which a file has these columns: the recorded one, or else one whose header, separator and
+    lines to skip are found as in a file without options.
+
+    Parameters
+    ----------
+    path : path
+    layout : mapping
+        That of the training file.
+    names : iterable of str
+        Columns that the file must have.
+    """
+    if not set(OF_ONE_FILE) & set(layout):
+        return layout
+    own = [key for key in OF_ONE_FILE if key in layout]
+    left_out = [set(), {"header"}, set(own) - {"header"}, set(own)]
+    if layout.get("header") is False:
+        # Without a header every file has the columns c1, c2, …, so their names are looked for in its first line.
+        left_out.sort(key=lambda keys: "header" not in keys)
+    wanted = set(names)
+    for keys in left_out:
+        candidate = {key: value for key, value in layout.items() if key not in keys}
+        with contextlib.suppress(DataError), contextlib.closing(frames_of(path, 1, candidate)) as frames:
+            if wanted <= set(next(frames).columns):
+                return candidate
+    return layout
 
 
 def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
