@@ -103,7 +103,7 @@ def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
     assert said.code == 0, said.err
     facts = said.facts
     assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("time_limit", True, True)
-    assert 0 <= facts["bound"] <= facts["objective"] <= facts["cart_loss"] and "compile" in said.err
+    assert 0 <= facts["bound"] <= facts["objective"] <= facts["cart_loss"] and "before the solver ran" in said.err
     assert facts["n_cols"] is None and set(contents(wide)) == {
         "wide.csv",
         "wide_dpflow_d4.log",
@@ -165,7 +165,7 @@ def test_without_a_start_there_is_one_sentence(wide):
         *("--model", "dpflow", "--solver", "highs", "--depth", 4, "--time-limit", 0.5, "--start", "none"),
         folder=wide,
     )
-    assert "compile" in refused(said, 3)
+    assert "before there was a model" in refused(said, 3)
     assert set(contents(wide)) <= {"wide.csv", "wide_dpflow_d4.log"}
 
 
@@ -201,7 +201,7 @@ def test_the_estimator_keeps_the_limit_too(wide):
     with pytest.warns(ConvergenceWarning, match="time limit"):
         fitted = odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5).fit(rows[:, :-1], rows[:, -1])
     assert fitted.status_ == "time_limit" and fitted.tree_.depth <= 4
-    with pytest.raises(odtc.errors.NoSolutionError, match="compile"):
+    with pytest.raises(odtc.errors.NoSolutionError, match="before there was a model"):
         odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", solver="highs", time_limit=0.5, start="none").fit(
             rows[:, :-1], rows[:, -1]
         )
@@ -270,7 +270,7 @@ def test_a_table_of_answers_is_made_in_blocks_within_the_limit_and_the_memory(mo
         np.asarray(ranked())
     monkeypatch.setattr(memory, "FEW", 0)
     monkeypatch.setattr(memory, "available", lambda: 59_999)
-    with pytest.raises(ModelError, match="the table of the answers of 200 rows to 300 tests would take about"):
+    with pytest.raises(ModelError, match="the table of the answers of 200 rows to 300 splits would take about"):
         np.asarray(ranked())
 
 

@@ -269,4 +269,6 @@ def test_a_certificate_is_of_no_more_answers_than_it_can_hold(monkeypatch):
 
     monkeypatch.setattr(constrained_certificate, "MOST_CELLS", 500)
     found = odtc.fit(table(), target="y", auxiliary=["group"], depth=1, constraints=["recall[yes] >= 0.5"])
-    assert found.facts["termination"] == "optimal" and "tests of 90 rows are too many" in found.decoded.solution.message
+    assert (
+        found.facts["termination"] == "optimal" and "splits of 90 rows are too many" in found.decoded.solution.message
+    )

@@ -209,7 +209,7 @@ def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
     assert (columns["age"]["tests"], columns["colour"]["tests"]) == (5, 3)  # between six numbers; one a colour
     assert columns["group"]["role"] == "auxiliary" and columns["y"]["values"] == "yes (24), no (6)"
     shown = odtc("inspect", "few.csv", folder=tmp_path).out
-    assert all(name in shown for name in columns) and "--encoding auto: 8 different tests" not in shown.replace(
+    assert all(name in shown for name in columns) and "--encoding auto: 8 different splits" not in shown.replace(
         " different", ""
     )
 

@@ -168,7 +168,7 @@ def test_a_tree_of_a_smaller_gap_is_refused_and_trimmed():
     data = EXAMPLES / "iris" / "iris.csv"
     wide = posed(odtc.read(data), 2, mu=0.2)
     heap = HeapTree.from_tree(odtc.fit(data, "cart", 2).tree, wide.encoded, wide.topology)
-    with pytest.raises(TreeError, match="no hyperplane with a gap of mu = 0.2 parts these rows"):
+    with pytest.raises(TreeError, match="no hyperplane with a gap of mu = 0.2 separates these rows"):
         wide.module.start(wide, heap)
     assert wide.module.trimmed(wide, heap).n_branch_nodes == 1
     with pytest.raises(ChoiceError, match="n_min of at most the 150 rows"):

@@ -169,7 +169,7 @@ def test_what_a_path_violates_is_told_with_its_place():
         assert places.violated(path) == said, path
     for columns, tests, said in [
         ("ac", 3, ""),
-        ("abc", 3, "tests 3 columns"),
+        ("abc", 3, "splits on 3 columns"),
         ("a", 4, "has 4 different splits"),
         ("ad", 2, "splits on columns that are never to be together"),
         ("ab", 2, "splits on some of columns that are to be together, not all"),

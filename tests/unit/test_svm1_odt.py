@@ -364,7 +364,7 @@ def test_the_margin_of_a_start_is_taken_and_a_tree_beyond_it_is_refused():
     data = EXAMPLES / "iris" / "iris.csv"
     wide = posed(odtc.read(data), 2, epsilon=0.9)
     heap = HeapTree.from_tree(odtc.fit(data, "cart", 2).tree, wide.encoded, wide.topology)
-    with pytest.raises(TreeError, match="no hyperplane with a margin of epsilon = 0.9 parts these rows"):
+    with pytest.raises(TreeError, match="no hyperplane with a margin of epsilon = 0.9 separates these rows"):
         wide.module.start(wide, heap)
     assert wide.module.trimmed(wide, heap).n_branch_nodes < heap.n_branch_nodes
 

@@ -113,7 +113,7 @@ def test_what_is_stated_beyond_what_was_found_is_refused(more):
             claim.expect({"of": {name: told for name, told in (OF | more).items() if name != key}}, OF | more)
         with pytest.raises(CertificateError, match=claim.NAMES[key]):
             claim.expect({"of": OF | more | {key: [value]}}, OF | more)
-    with pytest.raises(CertificateError, match="counts 8 rows that it is of, but of this data it is of 7"):
+    with pytest.raises(CertificateError, match="covers 8 rows, but the data file has 7"):
         claim.expect({"of": OF, "data": {"n_rows": 8}}, OF)
     for key, value in (("task", "median"), ("asked", {"goal": "least"}), ("other", 1)):
         with pytest.raises(CertificateError, match=claim.NAMES.get(key, f"states the {key} as")):
