@@ -36,7 +36,7 @@ def main() -> None:
     # How many leaves are worth their price: the best tree for every ccp_alpha.
     path = tree.cost_complexity_pruning_path(X_train, y_train)
     for alpha, wrong, leaves in zip(path.ccp_alphas, path.impurities, path.n_leaves):
-        print(f"from ccp_alpha {alpha:.4f} on: {leaves} leaves, {wrong:.1%} wrong")
+        print(f"from ccp_alpha {alpha:.4f} on: {leaves} leaves, {wrong:.1%} misclassified")
 
 
 if __name__ == "__main__":

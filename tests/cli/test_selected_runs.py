@@ -136,7 +136,7 @@ def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_doe
     given, told = iter(fits), []
     assert select_in_rounds(dataset, "iterative:rounds=4", 1, lambda part, seconds: next(given), told.append) is fits[1]
     assert "1 constraint broken" in told[0] and told[2].endswith(
-        "2 wrong and 1 constraint broken, before 4: that tree is kept"
+        "2 misclassified and 1 constraint broken, before 4: that tree is kept"
     )
 
 
