@@ -268,7 +268,9 @@ def fit(base: Model, solve, start=None, tell=None, left=None, in_tree=None) -> t
     """
     run = _Separation(base, start, tell, left or (lambda: None))
     if in_tree is not None and base.problem.params.one_tree:
-        return run.answer(*run.in_one_tree(in_tree))
+        model, found = run.in_one_tree(in_tree)
+        if found.termination != Termination.ERROR:  # such as a package whose licence is for smaller models
+            return run.answer(model, found)
     if not base.problem.params.literal and (stopped := run.relax()) is not None:
         return run.answer(run.model(), stopped)
     return run.answer(*run.in_rounds(solve))

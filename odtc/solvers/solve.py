@@ -115,7 +115,7 @@ def solve_with_cuts(
     Solution
         Its point is checked against the model; that it satisfies the cuts is for the caller to check.
     """
-    module, run = find_solver(solver), _Run(model, progress, log, start)
+    (module, version), run = installed(solver), _Run(model, progress, log, start)
     raised = external.raised(lambda event: event, model.offset)
 
     def solved(emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Any:
@@ -125,7 +125,11 @@ def solve_with_cuts(
         return raised(module.run_with_cuts(model, options, start, cuts, hear, cancelled))
 
     _in_thread(solved, run, options.time_limit)
-    return run.solution(module.NAME, time.monotonic() - run.began, options.time_limit)
+    return run.solution(_named(module, version), time.monotonic() - run.began, options.time_limit)
+
+
+def _named(module: Member, version: str) -> str:
+    return module.NAME if version == FOUND else f"{module.NAME} {version}"
 
 
 def _solve(
@@ -184,8 +188,7 @@ def _solve_once(
                 _in_process(solver, job, run, ends_in)
     except KeyboardInterrupt:  # before the solver could be told
         run.stopped = Termination.INTERRUPTED
-    name = module.NAME if found == FOUND else f"{module.NAME} {found}"
-    return run.solution(name, time.monotonic() - run.began, options.time_limit)
+    return run.solution(_named(module, found), time.monotonic() - run.began, options.time_limit)
 
 
 def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts:

@@ -274,6 +274,14 @@ def test_a_solver_that_fails_says_so():
     assert not solution.has_solution and solution.message == "no licence"
 
 
+def test_a_package_that_fails_is_replaced_by_rounds():
+    problem, (solve, asked) = monks(cuts="none"), by("highs")
+    failed = Solution(None, Termination.ERROR, seconds=0.1, message="the model is too large for this licence")
+    _, solution = problem.module.fit(pipeline.compile_model(problem), solve, in_tree=lambda model, cuts, start: failed)
+    assert solution.termination == Termination.OPTIMAL and asked
+    assert solution.objective == odtc.fit(MONKS / "monks-3.csv", "dpflow", 2).facts["objective"]
+
+
 MONKS = Path(__file__).parents[2] / "examples" / "monks"
 
 

@@ -101,25 +101,7 @@ def run_with_cuts(
     import cplex  # type: ignore[import-untyped]
     from cplex.callbacks import Context, UserCutCallback  # type: ignore[import-untyped]
 
-    theirs = cplex.Cplex()
-    for channel in (theirs.set_log_stream, theirs.set_results_stream, theirs.set_warning_stream):
-        channel(None)
-    control = theirs.parameters
-    control.mip.tolerances.mipgap.set(options.gap)
-    control.mip.tolerances.absmipgap.set(options.gap)
-    control.randomseed.set(options.seed)
-    control.preprocessing.symmetry.set(0)
-    control.preprocessing.reduce.set(1)  # primal reductions only
-    control.threads.set(options.threads or 1)  # several threads would call `cuts` at the same time
-    if options.time_limit is not None:
-        control.timelimit.set(options.time_limit)
-    names = {"obj": model.c.tolist(), "lb": model.col_lower.tolist(), "ub": model.col_upper.tolist()}
-    theirs.variables.add(**names, types="".join("I" if whole else "C" for whole in model.integrality))
-    columns = list(range(len(model.c)))
-    for index, coef, low, high in stated_rows(model):
-        sense = "E" if low == high else "L" if low is None else "G" if high is None else "R"
-        side, width = (high, 0.0) if low is None else (low, 0.0 if high is None else high - low)
-        theirs.linear_constraints.add([cplex.SparsePair(index, coef)], sense, [side], [width])
+    theirs, columns = _held_by_cplex(model, options), list(range(len(model.c)))
     if start is not None:
         starts = theirs.MIP_starts
         starts.add(cplex.SparsePair(columns, start.tolist()), starts.effort_level.check_feasibility)
@@ -148,3 +130,28 @@ def run_with_cuts(
     bound = None if status == Termination.INFEASIBLE else solution.MIP.get_best_objective()
     nodes = int(solution.progress.get_num_nodes_processed())
     return Outcome(point, status, solution.get_objective_value() if found else None, bound, nodes)
+
+
+def _held_by_cplex(model: Any, options: Options) -> Any:
+    """Return a cplex.Cplex with the model and the options."""
+    import cplex
+
+    theirs = cplex.Cplex()
+    for channel in (theirs.set_log_stream, theirs.set_results_stream, theirs.set_warning_stream):
+        channel(None)
+    control = theirs.parameters
+    control.mip.tolerances.mipgap.set(options.gap)
+    control.mip.tolerances.absmipgap.set(options.gap)
+    control.randomseed.set(options.seed)
+    control.preprocessing.symmetry.set(0)
+    control.preprocessing.reduce.set(1)  # primal reductions only
+    control.threads.set(options.threads or 1)  # several threads would call `cuts` at the same time
+    if options.time_limit is not None:
+        control.timelimit.set(options.time_limit)
+    names = {"obj": model.c.tolist(), "lb": model.col_lower.tolist(), "ub": model.col_upper.tolist()}
+    theirs.variables.add(**names, types="".join("I" if whole else "C" for whole in model.integrality))
+    for index, coef, low, high in stated_rows(model):
+        sense = "E" if low == high else "L" if low is None else "G" if high is None else "R"
+        side, width = (high, 0.0) if low is None else (low, 0.0 if high is None else high - low)
+        theirs.linear_constraints.add([cplex.SparsePair(index, coef)], sense, [side], [width])
+    return theirs

@@ -86,29 +86,7 @@ def run_with_cuts(
     Cuts of a callback are on the columns of the presolved problem, so presolve is off; symmetries and dual reductions
     of the rows that Xpress knows are not valid for those that will come.
     """
-    import xpress
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a licence for small problems
-        xpress.init()
-    theirs = xpress.problem()
-    control: dict[str, Any] = {"outputlog": 0, "presolve": 0, "mippresolve": 0, "symmetry": 0, "mipdualreductions": 0}
-    control |= {"miprelstop": options.gap, "mipabsstop": options.gap, "randomseed": options.seed}
-    control |= {"threads": options.threads or 1}  # several threads would call `cuts` at the same time
-    control |= {} if options.time_limit is None else {"timelimit": options.time_limit}
-    for name, value in control.items():
-        setattr(theirs.controls, name, value)
-    x = [
-        theirs.addVariable(lb=low, ub=high, vartype=xpress.integer if whole else xpress.continuous)
-        for low, high, whole in zip(model.col_lower, model.col_upper, model.integrality)
-    ]
-    theirs.setObjective(xpress.Sum(cost * column for cost, column in zip(model.c.tolist(), x)))
-    for index, coef, low, high in stated_rows(model):
-        body = xpress.Sum(a * x[j] for j, a in zip(index, coef))
-        if low is not None:
-            theirs.addConstraint(body == low if low == high else body >= low)
-        if high is not None and low != high:
-            theirs.addConstraint(body <= high)
+    theirs = _held_by_xpress(model, options)
     if start is not None:
         theirs.addMipSol(start.tolist())
     calls = CutCalls(model, cuts, cancelled)
@@ -137,3 +115,31 @@ def run_with_cuts(
     found = int(attributes.solstatus) in (1, 2)
     point = np.array(theirs.getSolution(), float) if found else None
     return Outcome(point, status, attributes.objval if found else None, attributes.bestbound, int(attributes.nodes))
+
+
+def _held_by_xpress(model: Any, options: Options) -> Any:
+    """Return an xpress.problem with the model and the options."""
+    import xpress
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a licence for small problems
+        xpress.init()
+    theirs = xpress.problem()
+    control: dict[str, Any] = {"outputlog": 0, "presolve": 0, "mippresolve": 0, "symmetry": 0, "mipdualreductions": 0}
+    control |= {"miprelstop": options.gap, "mipabsstop": options.gap, "randomseed": options.seed}
+    control |= {"threads": options.threads or 1}  # several threads would call `cuts` at the same time
+    control |= {} if options.time_limit is None else {"timelimit": options.time_limit}
+    for name, value in control.items():
+        setattr(theirs.controls, name, value)
+    x = [
+        theirs.addVariable(lb=low, ub=high, vartype=xpress.integer if whole else xpress.continuous)
+        for low, high, whole in zip(model.col_lower, model.col_upper, model.integrality)
+    ]
+    theirs.setObjective(xpress.Sum(cost * column for cost, column in zip(model.c.tolist(), x)))
+    for index, coef, low, high in stated_rows(model):
+        body = xpress.Sum(a * x[j] for j, a in zip(index, coef))
+        if low is not None:
+            theirs.addConstraint(body == low if low == high else body >= low)
+        if high is not None and low != high:
+            theirs.addConstraint(body <= high)
+    return theirs
