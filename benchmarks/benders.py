@@ -17,6 +17,7 @@ import csv
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -61,7 +62,9 @@ def cell(words: tuple[str, ...], limit: float) -> list[str]:
     said = done.stdout.split()
     if len(said) >= 3 and said[-2] == "optimal" and float(said[-3]) <= limit:
         return said[-3:]
-    return [f"{TIMEOUT * limit:g}", "limit" if done.returncode in (0, -9, -24) else f"exit {done.returncode}", ""]
+    if done.returncode not in (0, -signal.SIGKILL, -signal.SIGXCPU):
+        sys.exit(f"{' '.join(words)} failed: {done.stderr[-500:]}")
+    return [f"{TIMEOUT * limit:g}", "limit", ""]
 
 
 def ratios(lines: list[dict[str, str]]) -> list[str]:
