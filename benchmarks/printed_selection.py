@@ -5,7 +5,8 @@
 75 % of the complete rows train (the split of `odtc bench paper`, seed 0); the leaves and classes of CART make clusters.
 The algorithm is run with three optimal solutions of LP (7): `hull`, mixtures of extreme points by the search for the
 convex hull; `lp`, a vertex found by HiGHS and transformed by T of Theorem 4; `vertex`, the same without T, as the paper
-takes it. The last two only if no cluster has more than --points points. `eps` is the paper's ε′, and 0. `I`, `J` and
+takes it. The last two only if no cluster has more than --points points. `cart` is `hull` for the clusters of CART over
+all thresholds, where `odtc select` takes 32 quantiles of each column. `eps` is the paper's ε′, and 0. `I`, `J` and
 `kept` are shares of the training rows in %. Lines are appended; a line that the file has is not computed again.
 """
 
@@ -15,18 +16,20 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.data import data_file, expect_data_folder
 from odtc import read
 from odtc.algorithms.convex_hull import hull
+from odtc.data.dataset import Dataset
 from odtc.evaluation.studies.paper import parts
 from odtc.evaluation.studies.paper_protocols import Line, Split, protocol
 from odtc.workflow.row_selection.printed import SURE, heavy, solved, transformed
 from odtc.workflow.row_selection.programs import by_algorithm, heavy_points
-from odtc.workflow.row_selection.selection import Cluster, clusters_of_tree
+from odtc.workflow.row_selection.selection import Cluster, clusters_of_tree, coordinates
 
 STUDIES = ("s1o-6", "s1o-7", "s1o-8")
-WAYS = ("hull", "lp", "vertex")
+GROUPS, GROUPS_OF_EPS = (["hull"], ["cart"], ["lp", "vertex"]), (["vertex"],)  # computed together
 HEAD = (
     "set",
     "rows",
@@ -66,10 +69,18 @@ def main() -> None:
         clusters = clusters_of_tree(train, line.depth)[1]
         few = max(len(one.rows) for one in clusters) <= asked.points
         for eps in sorted({0.0, line.given["eps"]}):
-            ways = [*WAYS[: 1 if eps == 0.0 else 0], *(WAYS[1 if eps == 0.0 else 2 :] if few else ())]
-            for some in (ways[:1], ways[1:]) if eps == 0.0 else (ways,):
-                if some and (line.name, eps, some[0]) not in done:
-                    append(asked.out, measured(line, clusters, eps, some))
+            for ways in GROUPS if eps == 0.0 else GROUPS_OF_EPS:
+                if (few or ways in GROUPS[:2]) and (line.name, eps, ways[0]) not in done:
+                    mine = clusters_of_cart(train, line.depth) if ways == ["cart"] else clusters
+                    append(asked.out, measured(line, mine, eps, ways))
+
+
+def clusters_of_cart(train: Dataset, depth: int) -> list[Cluster]:
+    """Leaves and classes of scikit-learn's tree over all thresholds; how near a row is to a hyperplane is left open."""
+    leaf = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(train.X, train.y).apply(train.X)
+    number, Z = leaf * len(train.classes) + train.y, coordinates(train)
+    rows = [np.flatnonzero(number == one) for one in np.unique(number)]
+    return [Cluster(some, Z[some], np.zeros(len(some))) for some in rows]
 
 
 def append(path: Path, lines: list[list]) -> None:
@@ -99,9 +110,9 @@ def measured(line: Line, clusters: list[Cluster], eps: float, ways: list[str]) -
 def chosen(cluster: Cluster, eps: float, ways: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """(whether each row is outside I, the places of J by the way)."""
     d = cluster.Z.shape[1]
-    if ways == ["hull"]:
+    if ways in GROUPS[:2]:
         found = hull(cluster.Z)
-        return found.extreme, {"hull": heavy_points(found, d)}
+        return found.extreme, {ways[0]: heavy_points(found, d)}
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     b, mix = solved(points, eps, "")
     inside = b >= 1 - SURE
