@@ -264,7 +264,7 @@ def test_the_estimator_answers_as_scikit_survival_does():
     assert fitted.score(X, y) == pytest.approx(metrics.concordance_index_censored(event, time, risk)[0])
     leaf, table = fitted.apply(X), fitted.predict_survival_function(X, return_array=True)
     hazard = fitted.predict_cumulative_hazard_function(X)
-    for number in range(fitted.get_n_leaves()):
+    for number in np.unique(leaf):
         held = leaf == number
         at, left = kaplan_meier_estimator(event[held], time[held])
         assert table[held][0][np.searchsorted(fitted.unique_times_, at)] == pytest.approx(left)

@@ -183,6 +183,14 @@ def test_squared_errors_with_a_penalty_are_rounded_once(tmp_path):
     assert done.proved and done.proof.objective == done.proof.bound == float(exact * Fraction(9, 10) + Fraction(1, 10))
 
 
+def test_a_hazard_that_no_certificate_holds_leaves_the_proof_of_the_search():
+    """The check of a certificate that the run itself had made was refused, and with it the proof."""
+    columns = {"x": [0.0, 1, 2, 3, 3], "t": [4, 9, 7, 4, 9], "e": [1, 0, 1, 0, 1], "w": [0.006, 0.0009, 7e3, 6e7, 800]}
+    done = odtc.fit(pl.DataFrame(columns), depth=2, task="survival", time="t", event="e", weights="w")
+    assert done.proved and done.verified and not done.certified
+    assert "too small to differ from 0" in done.solution.message
+
+
 @pytest.mark.parametrize("seed", [1, 8, 9, 19, 23])
 def test_medians_of_numbers_of_seventeen_digits_have_the_nearest_objective(seed):
     """Differences of such numbers have no double, so costs of answers that are doubles add up to another number."""

@@ -346,7 +346,7 @@ def test_it_reads_a_certificate_of_sums_as_a_user_calls_it(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(facts))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "tests that satisfies leaf_rows >= 2 costs less than" in done.stdout and "costs up to" in done.stdout
+    assert "splits that satisfies leaf_rows >= 2 costs less than" in done.stdout and "costs up to" in done.stdout
     facts["data"]["event"] = "event=1"
     (tmp_path / "p.json").write_text(json.dumps(facts))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)

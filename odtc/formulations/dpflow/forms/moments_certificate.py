@@ -149,7 +149,10 @@ def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
         tries.append(weights | {"number_bits": _bits(numbers, dataset.weight * weights["weight_scale"])})
     for at, scales in enumerate(tries, 1):
         try:
-            return scales, law.MEASURE(scales, dataset)
+            measure = law.MEASURE(scales, dataset)
+            if (measure.moments[0] == 0)[measure.moments[1] > 0].any():
+                raise CertificateError("the hazard of a row with an event is too small to differ from 0")
+            return scales, measure
         except CertificateError as refused:
             if at == len(tries):
                 raise ChoiceError(f"{refused}: the search is the only proof") from None
