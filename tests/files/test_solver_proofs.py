@@ -138,6 +138,28 @@ FALSE = {  # table, options, the optimum by exhaustive search in fractions, whet
     ),
 }
 
+ROUNDED = {  # tables whose models round the cost of a tree
+    "a penalty of 1e-9": (
+        "x0,y\n1,0.1\n2,0.3\n3,0.3\n4,0.7\n5,0.9\n",
+        {"task": "regression", "params": {"lambda": "1e-9"}},
+    ),
+    "likelihoods of large and small weights": (
+        "x0,w,t,e\n-0.03,0.02,0.3,1\n-723.6,0.0009,0.7000000000000001,0\n14,0.0004,0.2,1\n0.008,3e-08,0.7,1\n"
+        "-0.73,1e-09,0.7,0\n5.3,40000000.0,0.6,0\n0.3,7e-06,0.30000000000000004,1\n0.07,3000000.0,0.30000000000000004,1\n",
+        {"task": "survival", "time": "t", "event": "e", "weights": "w"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROUNDED)
+def test_a_model_that_rounds_the_cost_of_its_start_is_solved(tmp_path, case):
+    text, how = ROUNDED[case]
+    (tmp_path / "data.csv").write_text(text)
+    done = odtc.fit(tmp_path / "data.csv", depth=2, model="dpflow", solver="highs", **how)
+    alone = odtc.fit(tmp_path / "data.csv", depth=2, **how)
+    assert done.verified and done.proved and alone.proved
+    assert exact_cost(done.problem, done.decoded.heap) == exact_cost(alone.problem, alone.decoded.heap)
+
 
 @pytest.mark.parametrize("case", FALSE)
 def test_what_a_tolerance_hides_is_not_proved(tmp_path, case):
