@@ -287,6 +287,28 @@ def exact_cost(problem: Problem, heap: HeapTree) -> Any:
     return sum(leaves, heap.n_branch_nodes * price)
 
 
+def least_difference(problem: Problem) -> Fraction | None:
+    """Return a lower bound on the difference of two objectives that differ.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Fraction or None
+        0 if leaves cost functions of sums; None if it is not known, as of margins and of discrimination.
+    """
+    if (exact := exact_objective(problem)) is not None:
+        return exact.least_difference
+    if TASKS.get(problem.encoded.task).MOMENTS:
+        return Fraction(0)
+    if problem.module.boxes(problem) is None or problem.module.prices_answers(problem):
+        return None
+    # Rows that an adversary moves cost what they cost where they stay.
+    return ExactObjective(problem, whole_losses(problem.encoded), *_penalties(problem)).least_difference
+
+
 def comparable_cost(problem: Problem, heap: HeapTree) -> Any:
     """Return `exact_cost`, or the objective in floats if there is none: to compare with that of other trees.
 

@@ -24,7 +24,7 @@ from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
 from odtc.problem.constraints.search_terms import terms_of
 from odtc.problem.cuts.cut import arrange_tree
-from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs, settled_bound
+from odtc.problem.exact_objective import exact_objective, least_difference, rounded_down, search_costs, settled_bound
 from odtc.problem.problem import Problem
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -402,11 +402,10 @@ def _largest_cost(model: Model) -> float:
 def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:
     """Return why a solver that may be off by `slack` does not tell two trees, or two sums of a constraint, apart; ""
     if it does."""
-    if not infeasible and (exact := exact_objective(problem)) is not None:
-        if (least := exact.least_difference) <= SEVERAL * slack:
-            return f"two trees may differ by {float(least):.3g}, and a solver may be off by {slack:.3g}"
-    elif not infeasible and TASKS.get(problem.encoded.task).MOMENTS:
-        return f"two trees may differ by any small number, and a solver may be off by {slack:.3g}"
+    least = None if infeasible else least_difference(problem)
+    if least is not None and least <= SEVERAL * slack:
+        by = f"{float(least):.3g}" if least else "any small number"
+        return f"two trees may differ by {by}, and a solver may be off by {slack:.3g}"
     widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
     if SEVERAL * TOLERANCE * widest >= 1:
         return f"the numbers of a constraint have {len(str(widest))} digits, too many for a solver's tolerance"

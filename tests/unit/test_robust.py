@@ -22,6 +22,7 @@ from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow.posing import pose
 from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
@@ -438,3 +439,15 @@ def test_settings_are_compared_by_rows_that_are_moved(folder):
     for words, got in (((), "none"), (("-p", "robust=1,2"), "2")):
         done = command("tune", "a.csv", "--score", "robust_accuracy", *words, folder=folder)
         assert done.code == 1 and f"one box that all settings are judged by, as -p robust=age:2, got {got}" in done.err
+
+
+@pytest.mark.parametrize(("penalty", "counts"), [("0.1", True), ("1e-7", False)])
+def test_a_proof_of_a_solver_counts_only_where_robust_trees_differ_by_more_than_its_tolerance(
+    tmp_path, penalty, counts
+):
+    rows = "".join(f"{x},{y}\n" for x, y in zip([1, 2, 3, 4, 5, 6, 8, 9], "aabbabab"))
+    (tmp_path / "a.csv").write_text("x,y\n" + rows)
+    params = {"robust": "x:0.7", "lambda": penalty}
+    done = odtc.fit(tmp_path / "a.csv", "flowoct", depth=2, params=params, solver="highs")
+    assert done.verified and (UNSUPPORTED in done.solution.message) != counts
+    assert done.proved or not counts
