@@ -261,6 +261,7 @@ def _run_once(
     elif solution.termination in STOPPED:
         done = unfinished(ready, labelled, solution, spec.simplify)
     elif UNSUPPORTED in solution.message and solution.termination in FAILED:
+        sink.no_model()
         done = without_point(ready, last, solution, labelled, spec.simplify)
     else:
         start = ready.best_known if solution.termination in FAILED else None  # as good as before

@@ -229,7 +229,7 @@ class FileSink(Sink):
 
     def no_model(self) -> None:
         self._modelless = True  # an older solution goes when the tree comes: if that cannot be written, nothing is lost
-        self.files = [*self._logs]
+        self.files = [*self._built, *self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
         with together(self.stem):  # older near-optimal trees go when the new ones come
@@ -266,7 +266,7 @@ class FileSink(Sink):
                 artifacts.write_tree(done.tree, self.tree)
                 if self.certificate:
                     self._write_certificate(done)
-                if done.model is None:
+                if done.model is None or self._modelless:
                     write_record(done, spec, self.stem, self.tree)
                 record = write_settings(self.stem, spec, self.tree)
             self.files += [record] * (record not in self.files)

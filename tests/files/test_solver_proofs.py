@@ -180,3 +180,12 @@ def test_the_bound_of_a_search_with_another_penalty_holds(tmp_path):
     again = search_again(problem, None, 5.0)
     costs = [exact_cost(problem, tree) for tree in (again.heap, one_leaf(problem))]
     assert again.least == min(costs) and again.bound <= min(costs)
+
+
+def test_a_run_whose_solver_failed_is_verified_as_one_of_the_search(tmp_path):
+    (tmp_path / "data.csv").write_text(FALSE["costs above the 1e20 of solvers"][0])
+    words = "--depth", 1, "--task", "median", "--weights", "w", "--model", "dpflow", "--solver", "highs"
+    said = command("fit", "data.csv", *words, "-o", "m", folder=tmp_path)
+    assert said.code == 0 and "proved optimal" in said.out and "1e+20" in said.err
+    assert not (tmp_path / "m.sol").exists()
+    assert command("verify", "m", folder=tmp_path).code == 0
