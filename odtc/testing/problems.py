@@ -203,9 +203,9 @@ REFUSALS = (
     "two columns",
     "rows of",
     "levels of",
-    "can be asked",
+    "can be split on",
     "by thresholds",
-    "alone tells apart",
+    "two rows that differ only in",
 )
 
 

@@ -131,7 +131,7 @@ def test_a_tree_of_another_target_is_none_of_the_solution_beside_it(folder, tmp_
 
 def test_a_tree_alone(folder, tmp_path):
     (tmp_path / "m.tree.json").write_bytes((folder / "m.tree.json").read_bytes())
-    assert "found neither" in refused(odtc("verify", "m.tree.json", folder=tmp_path))
+    assert "found none of them" in refused(odtc("verify", "m.tree.json", folder=tmp_path))
 
 
 def test_options_of_solutions(folder):
@@ -343,7 +343,7 @@ def test_a_tree_that_was_decoded_to_another_name_is_held_against_its_solution(tm
     assert "tree file" in refused(odtc("verify", "foo.json", folder=tmp_path))
     tree["target"] = "another"
     (tmp_path / "foo.json").write_text(json.dumps(tree))
-    assert "found neither" in refused(odtc("verify", "foo.json", folder=tmp_path))
+    assert "found none of them" in refused(odtc("verify", "foo.json", folder=tmp_path))
 
 
 def test_a_certificate_over_more_tests_is_one_of_a_run_that_costs_as_much(tmp_path):
@@ -659,7 +659,7 @@ def test_of_several_solutions_the_one_of_the_tree_is_taken(tmp_path, monkeypatch
     assert taken(other, wrong, own, whole) == "c"
     assert taken(other, other, other, other) == "d"
     assert taken(other, whole, other, other) == "b"
-    with pytest.raises(TreeError, match="found neither"):
+    with pytest.raises(TreeError, match="found none of them"):
         taken(wrong, wrong, wrong, wrong)
     (tmp_path / "x.sol").write_text("")
     told["x"] = wrong

@@ -35,12 +35,12 @@ def run(folder, script: str, limit: float | None = 5.0, path=None):
     [
         ("", "there is no solution"),
         ("head -c 5000 /dev/urandom > $2", "neither UTF-8 nor UTF-16"),
-        ("ln -s $2 $2", "no point"),
-        ("rm $1; cd /; rm -r $OLDPWD", "no point"),
-        ("echo nothing below 1e400", "no point"),
+        ("ln -s $2 $2", "no solution"),
+        ("rm $1; cd /; rm -r $OLDPWD", "no solution"),
+        ("echo nothing below 1e400", "no solution"),
         ("kill -9 $$", ""),
         ("printf '\\000\\033[31m\\r' ; exit 1", ""),
-        ("cat", "no point"),
+        ("cat", "no solution"),
     ],
     ids=str,
 )

@@ -227,7 +227,7 @@ def test_a_point_within_a_solvers_tolerances_is_one(fake, monkeypatch):
 
 def test_optimal_without_a_point_is_an_error(fake):
     found = solve(COVER, "fake", Options(seed=10))
-    assert (found.termination, found.bound) == ("error", None) and "no point" in found.message
+    assert (found.termination, found.bound) == ("error", None) and "no solution" in found.message
 
 
 def test_at_the_end_of_its_time_no_solver_proves_that_there_is_no_solution(fake):

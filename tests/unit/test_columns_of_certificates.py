@@ -95,7 +95,7 @@ def test_columns_that_are_none_are_refused():
         with pytest.raises(ValueError, match="zip"):
             rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
     for wrong in ([1.0, 1.0], [2.0, 1.0], [0.0, 2.0, 1.0], [1.0, np.inf], [-np.inf, 1.0], [np.nan], [1.0, 2.0, 2.0]):
-        with pytest.raises(ValueError, match="no finite numbers in rising order"):
+        with pytest.raises(ValueError, match="not finite numbers in rising order"):
             rank_columns([{"kind": "threshold", "feature": "a", "thresholds": wrong}], other, left_of)
     with pytest.raises(ValueError, match="no columns of splits"):
         rank_columns([], other, left_of)

@@ -484,7 +484,7 @@ def test_rows_that_other_columns_tell_apart_too_do_not_rise():
     apart = odtc.Dataset(
         "apart", np.array([[0.0, 0], [1, 1], [2, 0.5]]), np.array([0, 1, 0], np.int32), features, ("0", "1"), np.ones(3)
     )
-    with pytest.raises(ChoiceError, match="alone tells apart"):
+    with pytest.raises(ChoiceError, match="two rows that differ only in"):
         parse("monotone[x,positive=1]", encode(apart))
     with pytest.raises(ChoiceError, match="a column of numbers"):
         parse("monotone[a1,positive=1]", monks())

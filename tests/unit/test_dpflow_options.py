@@ -118,11 +118,11 @@ def drawn(seed: int, form: dict) -> Problem:
                 for word in (
                     "two groups",
                     "rows of",
-                    "can be asked",
-                    "alone tells apart",
+                    "can be split on",
+                    "two rows that differ only in",
                     "separates rows",
                     "cannot",
-                    "no test",
+                    "no split",
                 )
             ), refused
     raise AssertionError("no such problem was drawn")

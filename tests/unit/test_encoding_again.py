@@ -61,8 +61,8 @@ def weight(facts):
 
 
 ALTERED = {
-    threshold: "the tests",
-    level: "the tests",
+    threshold: "the splits",
+    level: "the splits",
     merged: "the splits that represent others",
     copies: "the numbers of equal rows",
     column: "the columns",

@@ -252,7 +252,7 @@ def test_the_words_tell_held_out_figures_beside_the_majority_and_a_linear_model(
     assert "2 leaves" in note and "majority" in note and "a linear model without a tree" in note
     assert "of the folds that chose it" in note
     noise = dataset(X, np.random.default_rng(0).permutation(y))
-    assert odtc.fit(noise, "oblique_search", 1).decoded.solution.message.startswith("WARNING: no tree surely beats")
+    assert odtc.fit(noise, "oblique_search", 1).decoded.solution.message.startswith("WARNING: no tree is surely better")
 
 
 def line_with_gaps(n: int, seed: int, columns: int = 3):
@@ -389,7 +389,7 @@ def test_the_estimator_tells_what_the_folds_said_and_warns_of_a_majority():
     kept = {"model": "oblique_search", "max_depth": 1, "params": {"seconds": 300.0}}
     assert "chosen by 10 folds" in odtc.OptimalTreeClassifier(**kept).fit(X, y).message_
     noise = np.random.default_rng(0).permutation(y)
-    with pytest.warns(UserWarning, match="no tree surely beats the majority"):
+    with pytest.warns(UserWarning, match="no tree is surely better than the most frequent class"):
         tree = odtc.OptimalTreeClassifier(**kept).fit(X, noise)
     assert tree.message_.startswith("WARNING: ")
 
@@ -448,7 +448,7 @@ def test_no_tree_of_noise_surely_beats_the_majority_on_the_rest_and_without_a_re
     done = odtc.fit(part, "oblique_search", 2)
     assert (
         done.tree.n_leaves == 1
-        and "WARNING: no tree surely beats the majority on the 240 rows" in done.solution.message
+        and "WARNING: no tree is surely better the majority on the 240 rows" in done.solution.message
     )
     with pytest.raises(ChoiceError, match="there are none"):
         odtc.fit(whole, "oblique_search", 2, choice="rest")
