@@ -50,7 +50,7 @@ def test_verify_searches_no_tree_of_its_own(wide, monkeypatch, more):
     monkeypatch.setattr(intervals, "optimal", None)
     assert command("verify", "w.tree.json", folder=wide).code == 0  # its search of some seconds may derive the bound
     said = command("verify", "w.tree.json", "--time-limit", 0, folder=wide)
-    assert said.code == 0 and "the word of the run" in said.err, said.err
+    assert said.code == 0 and "claimed by the run" in said.err, said.err
 
 
 def test_the_model_is_recorded_as_asked_and_as_chosen(tmp_path):

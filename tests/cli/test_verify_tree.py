@@ -54,9 +54,11 @@ def test_the_stem_of_a_run_with_a_certificate(tmp_path):
     assert said.facts["certificate"]["objective"] == said.facts["objective"]
     words = odtc("verify", "m", folder=tmp_path)
     assert words.code == 0 and "tree file" in words.out and "proved: no tree of depth 1" in words.out
-    assert "word of the run" not in words.err  # the certificate has just proved the bound
+    assert "claimed by the run" not in words.err  # the certificate has just proved the bound
     alone = odtc("verify", "m.tree.json", "--time-limit", 0, folder=tmp_path)  # the tree, and no search again
-    assert alone.code == 0 and "termination, bound, gap, fewest leaves" in alone.err and "word of the run" in alone.err
+    assert (
+        alone.code == 0 and "termination, bound, gap, fewest leaves" in alone.err and "claimed by the run" in alone.err
+    )
     (tmp_path / "m.tree.json").unlink()
     assert "--certificate m.certificate.json" in refused(odtc("verify", "m", folder=tmp_path))
 

@@ -80,7 +80,7 @@ def test_command_line(files, tmp_path):
     said = command("fit", train, *words, "--confidence", 0.95).out
     assert "assured   recall[yes] >= 0.7: " in said and "f1[yes] >= 0.1: cannot be assured" in said
     assert json.loads((tmp_path / "t.run.json").read_text())["assured"] == facts
-    assert "expected a --constraint" in refused(command("fit", train, "--confidence", 0.95))
+    assert "--confidence needs a --constraint" in refused(command("fit", train, "--confidence", 0.95))
     assert "expected a --confidence between 0 and 1" in refused(command("fit", train, *words[:6], "--confidence", 95))
 
 
@@ -420,7 +420,7 @@ def test_a_group_that_no_test_can_assure_is_told_before_the_search(tmp_path):
     asked = "statistical_parity[group=side,positive=yes] <= 0.01"
     words = ("--auxiliary", "side", "--test", tmp_path / "more.csv", "--constraint", asked, "--confidence", 0.9)
     said = command("fit", path, *words, folder=tmp_path)
-    told = re.search(r"which has 9 rows of q; it needs ([\d,]+) or more", said.err)
+    told = re.search(r"because it has 9 rows of q; it needs ([\d,]+) or more", said.err)
     assert told and said.err.index(told[0]) < said.err.index("not assured on new rows"), said.err
 
 
