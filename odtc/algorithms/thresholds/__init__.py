@@ -1,1 +1,1 @@
-"""Searches over all thresholds of numeric columns, and the linear program that proves what they find."""
+"""Searches over all thresholds of numeric columns, and the linear program that proves their results."""

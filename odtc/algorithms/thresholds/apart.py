@@ -1,13 +1,14 @@
-"""Tests of one proof as subproblems of processes apart (odtc.algorithms.thresholds.workers).
+"""Splits of one proof as subproblems of other processes (odtc.algorithms.thresholds.workers).
 
-A part is one cut of the root in its interval; of a side of the root, if the root has few cuts. Each process has a few
-parts at a time. What comes back, the bounds of the sides and the trees found, is at once what the next part is handed
-out with: the best tree is shared, and intervals that it settles are never handed out. Of the bounds follow the bound of
-all trees, and the certificate, as if this process had found them. Each process searches the same ranked rows with a
-memory of its own, which it keeps from part to part; of that it hands back only states of height 3 and more, as those of
-less a certificate does not name.
+A part is one cut of the root in its interval, or of a side of the root if the root has few cuts. Each process has a
+few parts at a time. Its results, the bounds of the sides and the trees found, are used for the next parts at once: the
+best tree is shared, and intervals that it settles are never handed out. The bound of all trees and the certificate
+follow from these bounds as if this process had found them. Each process searches the same ranked rows with a memory of
+its own, which it keeps from part to part; it returns only states of height 3 and more, because a certificate does not
+name lower ones.
 
-If processes are lost, their intervals are open again and handed out anew: a kill costs the parts that were worked on.
+If processes are lost, their intervals are open again and handed out once more: a kill costs only the parts in
+progress.
 """
 
 import time
@@ -48,7 +49,7 @@ class Part:
 
 
 def pays(search: Any, node: Any, height: int) -> bool:
-    """Whether the cuts of a node are evaluated by other processes."""
+    """Return whether the cuts of a node are evaluated by other processes."""
     team = workers.present()
     if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.by_tests:
         return False
@@ -89,7 +90,7 @@ def halve(search: Any, node: Any, height: int, need: int, known: Any, intervals:
 
 
 def _halve_here(search, node, height, need, known, intervals, until):
-    """Whether all was halved by this process before it had so many CPU seconds."""
+    """Return whether this process halved all intervals before it had used this many CPU seconds."""
     while time.process_time() < until:
         cutoff = min(known.upper, need)
         known.lower = max(known.lower, min(cutoff, intervals.least(cutoff)))

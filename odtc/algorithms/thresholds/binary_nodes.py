@@ -1,16 +1,16 @@
-"""Nodes of a search over few tests, each with two answers: trees of depth 2 by sums over pairs of tests.
+"""Nodes of a search over few binary splits: trees of depth 2 by sums over pairs of splits.
 
-With x_f(e) in {0, 1} and what each entry saves for each label, P_k[f, g], the savings of label k on the entries that
-answer 1 to f and to g, give every tree of depth 2 at once: with s_k[f] = P_k[f, f] and t_k the sums of all entries,
+With x_f(e) in {0, 1} and the saving of each label on each entry, P_k[f, g], the savings of label k on the entries with
+outcome 1 for f and for g, give every tree of depth 2 at once: with s_k[f] = P_k[f, f] and t_k the sums of all entries,
 
     (1, 1): P_k[f, g]           (0, 1): s_k[g] - P_k[f, g]
     (1, 0): s_k[f] - P_k[f, g]  (0, 0): t_k - s_k[f] - s_k[g] + P_k[f, g]
 
-With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| =
-max(|a + b|, |a - b|). P of one side of a test is P of the node less that of the other side, so that only the smaller
-side is counted: row by row by the compiled kernels (binary_pairs), by matrix products in numpy. Answers that most
-entries have are taken as 0 in P, as the formulas are the same if 0 and 1 of a test are exchanged. A column of more
-than two ranks is one test for each of its cuts.
+With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| = max(|a + b|,
+|a - b|). P of one side of a split is P of the node minus that of the other side, so only the smaller side is counted:
+row by row by the compiled kernels (binary_pairs), by matrix products in numpy. Outcomes that most entries have are
+taken as 0 in P, because the formulas are the same if 0 and 1 of a split are exchanged. A column of more than two ranks
+is one split for each of its cuts.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ LONG = 1e8  # additions of a kernel: about a tenth of a second
 
 
 class BinaryNode:
-    """Entries that a path of tests leaves, and as a leaf its cost; `sums` is what each label saves, and `pairs` are the
-    sums P and the weights of the entries that answer 1, once they are counted."""
+    """Entries that a path of splits leaves, with their cost as a leaf; `sums` is the saving of each label, and `pairs`
+    are the sums P and the weights of the entries with outcome 1, once they are counted."""
 
     __slots__ = ("cuts", "entries", "key", "label", "last", "leaf", "pairs", "rows", "sibling", "sums", "weight")
 
@@ -106,8 +106,8 @@ class BinaryNodes:
         return self._cuts(node)[0]
 
     def _cuts(self, node):
-        """(the cuts, the tests that they are, how many are those of the columns before each): tests that part the
-        entries, each in another way than those before it."""
+        """Return (the cuts, their splits, the number of cuts of the columns before each): splits that separate the
+        entries, each differently from those before it."""
         if node.cuts is None:
             both = np.stack([np.ones(node.n), self.most[node.entries], self.count[node.entries]])
             left = np.rint(both @ (~self.answer[:, node.entries]).T.astype(float)).astype(np.int64)
@@ -150,7 +150,7 @@ class BinaryNodes:
         return self._node(entries, self._key(entries))
 
     def middle(self, node: BinaryNode, weight: np.ndarray) -> np.ndarray:
-        """The rank of each column up to which half of a weight lies, which is float (entries of the node,)."""
+        """Return the rank of each column up to which half of a weight is, which is float (entries of the node,)."""
         above = 2 * (self.answer[:, node.entries] @ weight) > weight.sum()
         return np.bincount(self.of_column[above], minlength=len(self.ranked.columns)).astype(np.uint32)
 
@@ -243,7 +243,8 @@ class BinaryNodes:
         return (int(cost), *self.named(at)) if cost < best[0] else best
 
     def solves(self, height: int) -> bool:
-        """Whether a kernel finds the best tree of this height (`tall`): 3 or 4, if its tables are not too large."""
+        """Return whether a kernel finds the best tree of this height (`tall`): 3 or 4, if its tables are not too
+        large."""
         small = self.ranked.least <= 1 and self.ranked.gain.dtype == np.int32
         size = 4 * self.ranked.stride * self.tests**3
         return small and 3 <= height <= 4 and size <= TABLE and self.tests > 0 and self.chosen.tall(height)
@@ -275,8 +276,8 @@ class BinaryNodes:
         return int(cost), *self._first(test), int(sets)
 
     def is_long(self, node: BinaryNode) -> bool:
-        """Whether the best tree of height 4 takes so long that it is sought side by side (`Fours`), not by a kernel,
-        which looks at no deadline."""
+        """Return whether the best tree of height 4 takes so long that it is sought by `Fours` in parallel, not by a
+        kernel, which does not check the deadline."""
         ones = float((self.first[node.entries + 1] - self.first[node.entries]).sum()) / max(1, node.n)
         return self.tests * (node.n * ones**3 / 6 + 2 * self.ranked.stride * self.tests**3) > LONG
 
@@ -338,13 +339,13 @@ class BinaryNodes:
         return node.pairs
 
     def _saved(self, one, two):
-        """What two leaves with these sums by label save; with two labels twice that, less the weight."""
+        """Return the savings of two leaves with these sums by label; with two labels twice that, minus the weight."""
         if self.ranked.stride == 1:
             return np.maximum(np.abs(one[0] + two[0]), np.abs(one[0] - two[0]))
         return one.max(axis=0) + two.max(axis=0)
 
     def _cost(self, weight, saved):
-        """What leaves cost on entries of this weight."""
+        """Return the costs of leaves on entries of this weight."""
         rest = weight - saved
         return rest >> 1 if self.ranked.stride == 1 else rest
 
@@ -373,11 +374,11 @@ class Fours:
         self._parting = parting
 
     def bound(self, test: int) -> int:
-        """What trees cost at least that begin with a test."""
+        """Return a lower bound on the cost of trees that begin with a split."""
         return self.price + int(self._low[0, test]) + int(self._low[1, test])
 
     def least(self) -> int:
-        """What trees cost at least that begin with any test."""
+        """Return a lower bound on the cost of trees that begin with any split."""
         return self.price + int(self._low[:, self._parting].sum(axis=0).min(initial=NEVER))
 
     def sides(self, test: int) -> list[tuple[int, bool]]:
@@ -386,7 +387,7 @@ class Fours:
         return [(answer, bool(answer) != bool(self.nodes.swapped[test])) for answer in (first, 1 - first)]
 
     def learn(self, test: int, answer: int, cost: int) -> None:
-        """Takes what the best tree of height 3 on one side of a test costs."""
+        """Use the cost of the best tree of height 3 on one side of a split."""
         both, own = self._weight[test], self._own
         if answer:  # of the entries that answer 1 to the test: those that answer 1, or 0, to the others
             ones, zeros = both, own[test] - both

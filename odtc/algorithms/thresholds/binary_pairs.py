@@ -1,22 +1,23 @@
-"""The best tree of depth 2 over tests with two answers: sums over pairs of tests, row by row.
+"""The best tree of depth 2 over binary splits: sums over pairs of splits, row by row.
 
 Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); the formulas are those of
-odtc.algorithms.thresholds.binary_nodes, whose numpy code gives the same answers. An entry adds to the pairs of tests
-that it answers 1, of which tables of levels have few.
+odtc.algorithms.thresholds.binary_nodes, whose numpy code gives the same results. An entry adds to the pairs of splits
+for which it has outcome 1; tables of levels have few of these.
 """
 
 import numpy as np
 
 
 def pair_sums(entries, first, column, label, gain, most, stride, columns):
-    """What each label saves on the entries that answer 1 to two tests, and what these can cost at most for one.
+    """Return the saving of each label on the entries with outcome 1 for two splits, and for one split the largest cost
+    of these entries.
 
     Parameters
     ----------
     entries : int64 (n,), entries of the node
-    first, column : int64 (all entries + 1,), int32; entry e answers 1 to column[first[e] : first[e + 1]], rising
+    first, column : int64 (all entries + 1,), int32; entry e has outcome 1 for column[first[e] : first[e + 1]], rising
     label, gain, most : as in RankedRows, of all entries
-    stride, columns : int, labels and tests
+    stride, columns : int, labels and splits
 
     Returns
     -------
@@ -35,14 +36,14 @@ def pair_sums(entries, first, column, label, gain, most, stride, columns):
 
 
 def best_pair(pairs, weight, total, whole, price):
-    """(cost, test) of the best tree of depth 2 with a first test.
+    """Return (cost, split) of the best tree of depth 2 with a first split.
 
     Parameters
     ----------
-    pairs, weight : as of `pair_sums`
-    total : int64 (stride,), what each label saves on all entries of the node
-    whole : int, what these can cost at most
-    price : int, of a branch node
+    pairs, weight : as returned by `pair_sums`
+    total : int64 (stride,), the saving of each label on all entries of the node
+    whole : int, the largest cost of these
+    price : int, the penalty of a branch node
     """
     K, F = pairs.shape[0], pairs.shape[1]
     best, test = np.int64(1 << 59), -1

@@ -1,19 +1,19 @@
-"""The best trees of height 3 and 4 over tests with two answers: sums over triples of tests, and a search above them.
+"""The best trees of height 3 and 4 over binary splits: sums over triples of splits, and a search above them.
 
-Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled). With T_k[f, g, h], what label k
-saves on the entries that answer 1 to f, g and h, and the sums over pairs and single tests (as of
-odtc.algorithms.thresholds.binary_nodes), every tree of height 3 is known: the sums p over the entries of a cell that
-answer 1 to h, for the four cells of f and g, are
+Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled). T_k[f, g, h], the saving of
+label k on the entries with outcome 1 for f, g and h, and the sums over pairs and single splits (as in
+odtc.algorithms.thresholds.binary_nodes) determine every tree of height 3: the sums p over the entries of a cell with
+outcome 1 for h, for the four cells of f and g, are
 
-    (1, 1): T[f, g, h]   (1, 0): P[f, h] - T   (0, 1): P[g, h] - T   (0, 0): S[h] - P[f, h] - P[g, h] + T
+(1, 1): T[f, g, h] (1, 0): P[f, h] - T (0, 1): P[g, h] - T (0, 0): S[h] - P[f, h] - P[g, h] + T
 
-and with two labels a test of h saves max(|s|, |2 p - s|) on a cell with the sum s, so that of all h only the largest
-and the least p matter. What is saved counts twice with two labels: a tree costs (weight - saved) / 2, and a branch node
-2 price. Trees of height 4 are searched test by test; what a set of entries costs bounds the cost of any other one,
+and with two labels a split h saves max(|s|, |2 p - s|) on a cell with the sum s, so only the largest and the least p
+over all h matter. With two labels, savings count twice: a tree costs (weight - saving) / 2, and a branch node 2 price.
+Trees of height 4 are searched split by split; the cost of a set of entries bounds the cost of any other one,
 
-    V(B) >= V(A) - w(A \\ B),
+V(B) >= V(A) - w(A \ B),
 
-as a tree for B is one for A, on which the entries that B has not cost no more than their weight.
+because a tree for B is one for A, on which the entries that B lacks cost no more than their weight.
 """
 
 import numpy as np
@@ -77,12 +77,12 @@ def triples(entries, n, first, column, label, gain, stride, active, place, m, ro
 
 
 def best_pairs(table, pairs, total, toll):
-    """What trees of depth 2 save on both sides of each test, int64 (2, m): where it answers 0, and 1.
+    """Return the savings of trees of depth 2 on both sides of each split, int64 (2, m): outcome 0, and outcome 1.
 
     Parameters
     ----------
-    table, pairs, total : as of `triples`
-    toll : int, what a branch node takes of what is saved
+    table, pairs, total : as in `triples`
+    toll : int, the reduction of a saving by a branch node
     """
     stride, m = pairs.shape[0], pairs.shape[1]
     best = np.zeros((2, m), np.int64)
@@ -151,7 +151,7 @@ def best_pairs(table, pairs, total, toll):
 
 
 def two_levels(first, column, label, gain, stride, toll, F):
-    """`best_pairs` of all entries and columns; the parameters are those of `triples`."""
+    """Return `best_pairs` of all entries and columns; the parameters are those of `triples`."""
     n, every = len(label), np.arange(F).astype(np.int32)
     room = np.empty(stride * F * F * F, np.int32)
     entries = np.arange(n).astype(np.int32)
@@ -160,11 +160,11 @@ def two_levels(first, column, label, gain, stride, toll, F):
 
 
 def most_saved(total):
-    """What a leaf saves at most: of two labels either one, with one sum for both.
+    """Return the largest saving of a leaf; with two labels either one, with one sum for both.
 
     Parameters
     ----------
-    total : int32 (labels,), as of `triples`
+    total : int32 (labels,), as in `triples`
     """
     saved = np.int64(abs(total[0])) if len(total) == 1 else np.int64(0)
     for k in range(len(total)):
@@ -187,8 +187,8 @@ def columns_of(entries, n, first, column, F):
 
 
 def height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves):
-    """(cost, column, weight) of the best tree of height 3; column -1 if it is a leaf. `saves` (F,) takes what the best
-    one with each first test saves, counted as above; 0 if the test parts nothing."""
+    """Return (cost, column, weight) of the best tree of height 3; column -1 if it is a leaf. `saves` (F,) receives the
+    saving of the best one with each first split, counted as above; 0 if the split separates nothing."""
     active, place = columns_of(entries, n, first, column, F)
     m, toll = len(active), 2 * price if stride == 1 else price
     table, pairs, total = triples(entries, n, first, column, label, gain, stride, active, place, m, room)

@@ -16,8 +16,8 @@ MANY = 1024, 256  # blocks of a column, from which on they are grouped: with two
 
 
 def group_size(n):
-    """How many entries a group has at least: few, so that in columns that tell little the bounds of most groups are
-    below the best cut."""
+    """Return the least number of entries of a group: few, so that in uninformative columns the bounds of most groups
+    are below the best cut."""
     return max(16, int(n**0.5 / 2))
 
 

@@ -1,15 +1,15 @@
-"""A bound of all trees by rows that the sides of many tests have in common.
+"""Bound on all trees by rows that the sides of many splits have in common.
 
-With b(f) any rank of a column f, each cut of f has all rows of rank <= b(f) on its left side, or all rows of rank
->= b(f) on its right side. Call these two sets the halves of f: they overlap in one rank, so that a column with few
-ranks has large ones, and one of two ranks needs only one of them. V_h grows with the rows, so for any way to put the
-halves of all columns into groups
+With b(f) any rank of a column f, each cut of f has all rows of rank <= b(f) on its left side, or all rows of rank >=
+b(f) on its right side. Call these two sets the halves of f: they overlap in one rank, so a column with few ranks has
+large ones, and one of two ranks needs only one of them. V_h grows with the rows, so for any partition of the halves of
+all columns into groups
 
-    V_h(S) >= min(leaf(S), price + min over groups G of V_{h-1}(C_G)),    C_G = the rows that all halves of G hold
+V_h(S) >= min(leaf(S), price + min over groups G of V_{h-1}(C_G)), C_G = the rows in all halves of G
 
-A group of many halves has few rows in common: its bound is small, but there soon, as fewer and smaller trees are
-sought. Groups are as large as what is asked for allows, and are parted if their common rows cost too little. Where one
-half of a column of two ranks costs too little, the two sides of its only test are taken together.
+A group of many halves has few rows in common: its bound is small, but available soon, because fewer and smaller trees
+are sought. Groups are as large as the required bound allows, and are divided if their common rows cost too little.
+Where one half of a column of two ranks costs too little, the two sides of its only split are taken together.
 """
 
 import math
@@ -28,8 +28,8 @@ AGAIN = 4  # a pass that shows less than this part of what is asked for ends
 
 @dataclass
 class Group:
-    """Halves, (column, rank of a test, whether the half is right of it), the set of their common entries, and what no
-    tree of the height below costs less than on these."""
+    """Halves, (column, rank of a split, whether the half is right of it), the set of their common entries, and a lower
+    bound on the cost of trees of the height below on these."""
 
     halves: list[tuple[int, int, bool]]
     key: bytes
@@ -54,7 +54,7 @@ class CommonRows:
         self.halves = float((1 + (ranked.rank.max(axis=0, initial=0) > 1)).sum())
 
     def bound(self, height: int, need: int) -> int:
-        """What the trees of this height for all entries cost at least; no more than `need` is sought."""
+        """Return a lower bound on the cost of trees of this height for all entries; no more than `need` is sought."""
         try:
             return self.lower(self.search.root, height, need)
         finally:
@@ -79,7 +79,8 @@ class CommonRows:
         return self.halves / together * self._work(entries / 2**together, each, height - 1, need)
 
     def lower(self, node, height: int, need: int) -> int:
-        """What the trees of this height on a node of the search cost at least; no more than `need` is sought."""
+        """Return a lower bound on the cost of trees of this height on a node of the search; no more than `need` is
+        sought."""
         search = self.search
         known = search.entry(node, height)
         if known.lower >= min(known.upper, need):
@@ -129,8 +130,8 @@ class CommonRows:
         return need, groups
 
     def _fitted(self, node, height) -> float:
-        """What rows cost as one leaf, about, that some tree of a height predicts without a loss whatever their labels
-        are: as many rows as it takes bits to say which tree it is."""
+        """Return about the cost, as one leaf, of rows that some tree of a height predicts without a loss whatever
+        their labels are: as many rows as it takes bits to identify the tree."""
         cuts = max(2, int((self.search.nodes.cuts(node)[0] - 1).sum()))
         each = node.weight / max(1, node.n)
         return each * (2**height - 1) * math.log2(cuts) / 2
@@ -143,7 +144,7 @@ class CommonRows:
         return Group(halves, core.key, min(need, self.lower(core, height, need)))
 
     def _alone(self, halves, one, node) -> bool:
-        """Whether the column of a half has one cut."""
+        """Return whether the column of a half has one cut."""
         return int(self.search.nodes.cuts(node)[0][halves[one][0]]) == 2
 
     def _holds(self, half, entries):

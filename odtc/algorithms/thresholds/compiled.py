@@ -107,8 +107,8 @@ class Kernels:
         return self.now
 
     def tall(self, height: int) -> bool:
-        """Whether there is a kernel for trees of this height, 3 or 4, over tests with two answers: each is compiled
-        apart from the others, as these pay sooner."""
+        """Return whether there is a kernel for trees of this height, 3 or 4, over binary splits: each is compiled
+        separately, because these pay sooner."""
         name = TALL[height - 3]
         if not self.now.compiled:
             return False
@@ -128,7 +128,7 @@ def of_states():
 
 @cache
 def available() -> bool:
-    """Whether numba is installed."""
+    """Return whether numba is installed."""
     return importlib.util.find_spec("numba") is not None
 
 

@@ -1,18 +1,18 @@
-"""The best tree of depth 2 over all thresholds, exactly, by bounds on pairs of columns (NUMBERS method; ConTree).
+"""The best tree of depth 2 over all thresholds, exactly, by bounds on pairs of columns (ConTree: Brita et al. 2025).
 
-Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); none calls itself.
+Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); none is recursive.
 
-Words: a node holds `order`, uint32 (columns, entries): the entries by rising rank in each column, as entry << 1 | last,
-where last marks the last entry of a block of equal ranks. Cut c of a column lies after its first c blocks. The weight
-w(c) of a cut is what the entries left of it can cost at most.
+A node has `order`, uint32 (columns, entries): the entries by rising rank in each column, as entry << 1 | last, where
+last marks the last entry of a block of equal ranks. Cut c of a column is after its first c blocks. The weight w(c) of
+a cut is the largest cost of the entries left of it.
 
-For a first test on column f, l[g] and r[g] bound what the left and the right side cost with one test of column g or
-none. As left sides grow with the cut and right sides shrink, for lo <= c <= hi
+For a first split on column f, l[g] and r[g] bound the costs of the left and the right side with at most one split, on
+column g. As left sides grow with the cut and right sides shrink, for lo <= c <= hi
 
-    l_c >= l_lo,   l_c >= l_hi - (w(hi) - w(c)),   r_c >= r_hi,   r_c >= r_lo - (w(c) - w(lo))
+l_c >= l_lo, l_c >= l_hi - (w(hi) - w(c)), r_c >= r_hi, r_c >= r_lo - (w(c) - w(lo))
 
-so cuts between two evaluated ones are left out if the bounds of all pairs of columns reach the best tree, and only
-columns that can be part of a better tree are scanned at those that are left.
+so cuts between two evaluated ones are skipped if the bounds of all pairs of columns reach the best tree, and at the
+remaining cuts only columns that can be part of a better tree are scanned.
 """
 
 import numpy as np
@@ -314,11 +314,11 @@ def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
 
 
 def move_rare(left, whole, of_left, of_whole, first, held, entry, lab, own, starts, old, new):
-    """The same for the rarer answers of all tests of two answers together: what each label saves on the entries left of
-    a cut that have them, and on all entries left of it.
+    """Update the same for the rarer outcomes of all binary splits: the saving of each label on the entries left of a
+    cut that have them, and on all entries left of it.
 
     `left` and `whole` are int64 (columns, labels), `of_left` and `of_whole` int64 (labels,); entry e has the rarer
-    answer of the columns held[first[e] : first[e + 1]].
+    outcome of the columns held[first[e] : first[e + 1]].
     """
     a, b, n = starts[old], starts[new], len(entry)
     way = abs(b - a)
@@ -347,8 +347,8 @@ def move_rare(left, whole, of_left, of_whole, first, held, entry, lab, own, star
 
 
 def cost_rare(rare, other, of_all, of_other, weight, price):
-    """The least cost of a side with a test of two answers or none, of which rare - other is what each label saves on
-    the entries of one answer, and of_all - of_other on all; `weight` is what they can cost."""
+    """Return the least cost of a side with at most one binary split, for which rare - other is the saving of each
+    label on the entries of one outcome, and of_all - of_other on all; `weight` is their largest cost."""
     if len(rare) == 1:
         a, p = rare[0] - other[0], of_all[0] - of_other[0]
         positive = (weight + p) >> 1
@@ -445,9 +445,10 @@ def entries_of(line, label, gain, most, count, local):
 
 
 def parting_columns(order, local):
-    """Which columns part a node: (how many, the columns, their numbers of blocks, and the block of each entry in each).
+    """Return the columns that separate a node: (how many, the columns, their numbers of blocks, and the block of each
+    entry in each).
 
-    The line behind the last column has one block, for the sums of a side.
+    The line after the last column has one block, for the sums of a side.
     """
     F, n = order.shape
     column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
@@ -601,7 +602,7 @@ def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, ra
 
 
 def leaf_cost(of_whole, weight, stride):
-    """What a node costs as a leaf; `of_whole` is what each label saves on all entries."""
+    """Return the cost of a node as a leaf; `of_whole` is the saving of each label on all entries."""
     if stride == 1:
         positive = (weight + of_whole[0]) >> 1
         return min(positive, weight - positive)

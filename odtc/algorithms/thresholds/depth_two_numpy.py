@@ -1,6 +1,6 @@
-"""The kernels of the search in numpy, with the same answers: columns are scanned side by side (NUMBERS method).
+"""Kernels of the search in numpy, with the same results: columns are scanned in parallel.
 
-The arguments and what is returned are those of odtc.algorithms.thresholds.depth_two, which explains the bounds.
+Arguments and results are those of odtc.algorithms.thresholds.depth_two, which explains the bounds.
 """
 
 import numpy as np

@@ -84,9 +84,11 @@ class EarlyBound:
             _rise(self.search, self.height, self._most(), self.least, *args)
 
     def _next(self, lower: int) -> int | None:
-        """The bound by common rows to ask for next: without a limit GROWS times the one before; else the greatest that,
-        as long as the one before took for each entry, takes no more than SURE of the time that is left; None if none
-        does."""
+        """Return the bound by common rows to require next.
+
+        Without a limit it is GROWS times the one before; otherwise the greatest that, if the time per entry stays the
+        same, takes no more than SURE of the remaining time; None if none does.
+        """
         left, most = deadline.seconds_left(), self._most()
         if not (lower and self.rate) or left is None:
             if left is not None and not lower and self._never_in(left):
@@ -102,7 +104,7 @@ class EarlyBound:
         return found
 
     def _never_in(self, seconds: float) -> bool:
-        """Whether the first pass takes longer, however quick the machine."""
+        """Return whether the first pass takes longer, however quick the machine."""
         ranked = self.search.ranked
         if ranked.by_tests:
             return False

@@ -1,17 +1,16 @@
-"""The linear program of the best tree over ordered thresholds: columns for whole intervals of them.
+"""Linear program of the best tree over ordered thresholds: variables for whole intervals of them.
 
 A state (S, j) is a set of rows with h = D - j levels left. For the thresholds c of a scale from l to r
 
-    V(L_c, h-1) + V(R_c, h-1) >= V(L_a, h-1) - moved(l, a)⁺ + V(R_b, h-1) - moved(b, r)⁺     for any a, b
+V(L_c, h-1) + V(R_c, h-1) >= V(L_a, h-1) - moved(l, a)⁺ + V(R_b, h-1) - moved(b, r)⁺ for any a, b
 
-(odtc.algorithms.thresholds.interval_search; moved(x, y)⁺ is 0 if y <= x), so that one column stands for all of
-them: it costs what
-is taken off and the price of a branch node, and leads to the states of L_a and R_b. Each state has
-columns for all its thresholds, as wide as its own bound allows, and stops at the cost of its best label;
-the states of the best tree have its tests, too. So every tree costs at least what some flow does, the
-best tree is a flow, and the bounds of the search are feasible for the dual of the linear program: its
-optimum is the tree's cost. If losses are whole multiples of a unit, the columns of intervals cost
-a little more, less than a unit together: then no other flow is as cheap as the tree.
+(odtc.algorithms.thresholds.interval_search; moved(x, y)⁺ is 0 if y <= x), so one variable represents all of them: it
+costs the subtracted amounts and the penalty of a branch node, and leads to the states of L_a and R_b. Each state has
+variables for all its thresholds, as wide as its own bound allows, and stops at the cost of its best label; the states
+of the best tree have its splits, too. So every tree costs at least as much as some flow, the best tree is a flow, and
+the bounds of the search are feasible for the dual of the linear program: its optimum is the tree's cost. If losses are
+whole multiples of a unit, the variables of intervals cost a little more, less than a unit together: then no other flow
+is as cheap as the tree.
 """
 
 from dataclasses import dataclass

@@ -1,16 +1,15 @@
 """The best tree over ordered thresholds, searched by bounds on intervals of them.
 
-What a tree costs is counted above what no tree can avoid (odtc.algorithms.thresholds.prefix_sums), so that V_h(S),
-the least cost of
-a tree of height h on the rows S, grows with S, and by no more than what the rows that come in can
-cost. So the values at few thresholds bound those at all others: for a <= c <= b on one scale
+The cost of a tree is counted above the unavoidable cost (odtc.algorithms.thresholds.prefix_sums), so V_h(S), the least
+cost of a tree of height h on the rows S, grows with S, and by no more than the largest cost of the added rows. So the
+values at few thresholds bound those at all others: for a <= c <= b on one scale
 
     V(L_c) >= V(L_a),   V(L_c) >= V(L_b) - moved(c, b)
     V(R_c) >= V(R_b),   V(R_c) >= V(R_a) - moved(a, c)
 
-and thresholds are looked at until the two bounds of no other are together below the best tree.
-(Intervals of thresholds: Mazumder, Meng & Wang 2022, Quant-BnB; Brita, van der Linden & Demirović 2025,
-ConTree. The values that are found here are the bounds that prove the tree: odtc.algorithms.thresholds.interval_lp.)
+and thresholds are evaluated until no other has two bounds that are together below the best tree. (Intervals of
+thresholds: Mazumder, Meng & Wang 2022, Quant-BnB; Brita, van der Linden & Demirović 2025, ConTree. The values that are
+found here are the bounds that prove the tree: odtc.algorithms.thresholds.interval_lp.)
 """
 
 from dataclasses import dataclass

@@ -1,18 +1,19 @@
-"""Better trees around the best one that a search over thresholds knows, as long as there is time.
+"""Improvement of the best known tree of a search over thresholds, as long as there is time.
 
-A node of the tree of height 3 or more is chosen, and a test for it:
+A node of the tree of height 3 or more is chosen, and a split for it:
 
-    move     the cut of some column that costs least above the two subtrees as they are. With l(e) and r(e) what an
-             entry costs in the left and the right one that is  Σ_e r(e) + min over cuts of Σ_{e left} (l(e) - r(e))
+    move     the cut of some column that costs least above the two unchanged subtrees. With l(e) and r(e) the costs of
+             an entry in the left and the right one that is  Σ_e r(e) + min over cuts of Σ_{e left} (l(e) - r(e))
     shift    another cut of its column, near or far
     gini     the cut of least Gini impurity of some column
     lot      any cut of any column
     dive     as gini, with dives (RankSearch) below it
 
-Else the tests of the old subtrees stay below it, or those of least Gini impurity are taken, with the best tests above
-the leaves. If that costs not much more than before, the best trees of height 2 are put at the bottom, which takes the
-time; and if it then costs little more, the sides are bettered by moves, too. A node of height 3 may also be searched to
-the end, if that is soon done. Ways and heights that gain more in their time are taken more often.
+Then the splits of the old subtrees stay below it, or those of least Gini impurity are used, with the best splits above
+the leaves. If the cost is then not much higher than before, the best trees of height 2 are put at the bottom, which
+takes the time; and if it is then only a little higher, the sides are improved by moves, too. A node of height 3 may
+also be searched to the end, if that takes little time. Ways and heights that gain more in their time are chosen more
+often.
 """
 
 import time
@@ -41,13 +42,13 @@ class _Enough(Exception):
 
 
 class NearTrees:
-    """Betters the tree of one height of all entries.
+    """Improvement of the tree of one height of all entries.
 
     Parameters
     ----------
-    search : RankSearch, whose memory has the tree and takes better ones
+    search : RankSearch, whose memory has the tree and receives better ones
     height : int
-    clock : called for the seconds by which ways are weighed; None for those of the wall
+    clock : called for the seconds by which ways are weighed; None for wall time
     """
 
     def __init__(self, search: Any, height: int, clock: Callable[[], float] | None = None):
@@ -189,11 +190,11 @@ class NearTrees:
         return [(column, int(self.random.integers(1, int(blocks[column])))) for column in columns.tolist()]
 
     def _as_it_is(self, node, tree, cut) -> int:
-        """What a tree costs with another first test and the best labels."""
+        """Return the cost of a tree with another first split and the best labels."""
         return self._labelled((*self.nodes.test(node, *cut), *tree[2:]), node.held)
 
     def _labelled(self, tree, entries) -> int:
-        """What a tree costs with the best labels."""
+        """Return the cost of a tree with the best labels."""
         if tree is None:
             saves = np.bincount(self.ranked.saving[entries], np.abs(self.ranked.gain[entries]), 1)
             return int(self.ranked.most[entries].sum() - saves.max())
@@ -345,7 +346,7 @@ class NearTrees:
         return sorted(one for one in cuts if one[1:] != has)
 
     def _losses(self, tree, entries, inside) -> np.ndarray:
-        """What each of some entries costs in a tree whose leaves predict what is best for those inside."""
+        """Return the cost of each of some entries in a tree whose leaves predict the best label for those inside."""
         if tree is None:
             most, saved = self.ranked.most[entries], np.abs(self.ranked.gain[entries])
             label = self.ranked.saving[entries]

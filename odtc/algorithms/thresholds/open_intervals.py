@@ -10,13 +10,13 @@ Interval = tuple[Any, ...]
 
 
 class OpenIntervals:
-    """Gives one interval after the other to be halved: one in three turns that of the least bound, else the one beside
-    the best evaluated cut, as better trees are often there.
+    """Queue of intervals to halve: one in three turns it returns the one with the least bound, else the one next to
+    the best evaluated cut, because better trees are often there.
 
     Parameters
     ----------
     first : list of Interval
-    raising : bool, whether only a bound is sought: always that of the least bound
+    raising : bool, whether only a bound is sought: always the interval of least bound
     """
 
     def __init__(self, first: list[Interval], raising: bool):

@@ -1,13 +1,13 @@
 """The best stumps below many thresholds at once, counted by prefix sums over sorted values.
 
-Rows are ranks on scales (odtc.data.threshold_scales): threshold c of a scale sends the rows of rank <= c left, L_c, and
-the others right, R_c. For thresholds c of one node and g of its child all four sets of rows
+Rows are ranks on scales (odtc.data.threshold_scales): threshold c of a scale sends the rows of rank <= c left, L_c,
+and the others right, R_c. For thresholds c of one node and g of its child all four sets of rows
 
-    L_c & L_g,  L_c - L_g,  R_c & L_g,  R_c - L_g
+L_c & L_g, L_c - L_g, R_c & L_g, R_c - L_g
 
-have losses that follow from those of L_c & L_g, which are one table: the losses of single rows, put
-where they belong between the thresholds c and between the g, and summed along both. So all stumps below q
-thresholds cost q times as many operations as there are thresholds, however many rows there are.
+have losses that follow from those of L_c & L_g, which are one table: the losses of single rows, put at their positions
+between the thresholds c and between the g, and summed along both. So all stumps below q thresholds cost q times as
+many operations as there are thresholds, however many rows there are.
 """
 
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ class Ranked:
 
     @cached_property
     def floor(self) -> float:
-        """What no tree can avoid."""
+        """Return the unavoidable cost."""
         return float(self.least.sum())
 
     @cached_property
     def most(self) -> np.ndarray:
-        """float64 (rows,): what a row can cost at most."""
+        """Return float64 (rows,): the largest cost of a row."""
         return self.loss.max(axis=1)
 
     @cached_property
@@ -100,7 +100,7 @@ class Part:
 
     @cached_property
     def moved(self) -> np.ndarray:
-        """float64 (places,): what the rows left of each place can cost at most, together."""
+        """Return float64 (places,): the largest cost of the rows left of each place, together."""
         return self.up_to(self.ranked.most[self.members])
 
     def up_to(self, values: np.ndarray) -> np.ndarray:

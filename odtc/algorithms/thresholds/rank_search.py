@@ -1,14 +1,14 @@
-"""The best tree of any depth over all thresholds, by best-first search over intervals (NUMBERS method; ConTree).
+"""The best tree of any depth over all thresholds, by best-first search over intervals (ConTree: Brita et al. 2025).
 
-V_h(S), the least cost of a tree of height h on the rows S, grows with S, and by no more than what the rows that come in
-can cost. So what the sides of a threshold cost bounds those of all others of its column: for lo <= c <= hi
+V_h(S), the least cost of a tree of height h on the rows S, grows with S, and by no more than the largest cost of the
+added rows. So the costs of the sides of a threshold bound those of all others of its column: for lo <= c <= hi
 
-    L_c >= L_lo,   L_c >= L_hi - (w(hi) - w(c)),   R_c >= R_hi,   R_c >= R_lo - (w(c) - w(lo))
+L_c >= L_lo, L_c >= L_hi - (w(hi) - w(c)), R_c >= R_hi, R_c >= R_lo - (w(c) - w(lo))
 
-An interval holds the thresholds between two evaluated ones. The interval of least bound is halved until this bound
-reaches the best tree: until then it is a valid lower bound of all trees. Sides are searched the same way, trees of
-depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the second and the fourth bound hold; the
-others are those of trees without that constraint.
+An interval has the thresholds between two evaluated ones. The interval of least bound is halved until this bound
+reaches the best tree: until then it is a valid lower bound on all trees. Sides are searched in the same way, trees of
+depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the second and the fourth bound are valid;
+the others are those of trees without that constraint.
 """
 
 import time
@@ -42,18 +42,18 @@ WIDE = 5  # below two tests up to this height, below one in higher trees, as the
 
 
 class Known:
-    """What is known of the trees of one height on a set of entries.
+    """Knowledge about the trees of one height on a set of entries.
 
     Attributes
     ----------
     lower : int, no tree costs less
-    upper : int, the best tree found costs that
-    test : (column, rank), its first test; LEAF; or an int, if it is the best tree of that smaller height
-    below : what is known of the sides of this test, or of the trees of that smaller height; () for height 2 and less
+    upper : int, the cost of the best tree found
+    test : (column, rank), its first split; LEAF; or an int, if it is the best tree of that smaller height
+    below : knowledge about the sides of this split, or about the trees of that smaller height; () for height 2 and less
     dived, climbed : whether trees were sought greedily, and better ones from there
-    points : (column, rank, left, right) of the evaluated tests: no trees of the height below cost less on their sides;
+    points : (column, rank, left, right) of the evaluated splits: no trees of the height below cost less on their sides;
         0 for a side that was not searched
-    grouped : a bound that needs no other tests, and the groups of halves that show it
+    grouped : a bound that needs no other splits, and the groups of halves that show it
         (odtc.algorithms.thresholds.common_rows)
     """
 
@@ -67,7 +67,7 @@ class Known:
 
     @property
     def exact(self) -> bool:
-        """Whether the best tree found is proved."""
+        """Return whether the best tree found is proved."""
         return self.lower >= self.upper
 
     def improve(self, upper: int, test, *below: "Known") -> None:
@@ -114,16 +114,15 @@ class Narrowed:
 class RankSearch:
     """Best trees over all thresholds of ranked rows.
 
-    `memo` remembers what is found, by height and set of entries, in a share of the memory that is free: if it is full,
-    what is found soonest again is dropped, and `dropped` counts the entries that were, and
-    `tallest_dropped` is the greatest height of one.
+    `memo` remembers results, by height and set of entries, in a share of the free memory: if it is full, the results
+    that are quickest to find again are dropped; `dropped` counts them, and `tallest_dropped` is their greatest height.
 
     Parameters
     ----------
     ranked : RankedRows
     check : called between evaluations; raises to end the search
     found : called as found(upper, lower) with the best tree for all entries and the bound of all trees, as they change
-    room : int or None, bytes for `memo`, about; None for PART of the memory that is free
+    room : int or None, bytes for `memo`, about; None for PART of the free memory
     """
 
     def __init__(
@@ -154,9 +153,9 @@ class RankSearch:
         self.evaluated_before: dict[tuple[int, bytes], dict[int, list[int]]] = {}
 
     def after(self, search: "RankSearch", scale: int) -> "RankSearch":
-        """This search, which takes its bounds from another one of the same rows that counts no branch nodes.
+        """Return this search with the bounds of another one of the same rows that counts no branch nodes.
 
-        With costs of `scale` units each, and one more for each branch node, a tree that is no leaf costs at least
+        With costs of `scale` units each, and one more for each branch node, a tree that is not a leaf costs at least
         scale · V + 1 if no tree of its height costs less than V without.
 
         Parameters
@@ -179,14 +178,14 @@ class RankSearch:
         return self.chosen.now
 
     def solve(self, height: int, need: int = NONE) -> Known:
-        """The best tree of at most this height for all entries, or a bound of at least `need`; `known` has what is
-        known if `check` ends the search."""
+        """Find the best tree of at most this height for all entries, or a bound of at least `need`; `known` has the
+        results so far if `check` ends the search."""
         self.height = height
         return self.value(self.root, height, need)
 
     def bound(self, height: int, need: int) -> Known:
-        """What is known of the trees of this height for all entries once none costs less than `need`, or the best one
-        is found; sought without an eye on better trees."""
+        """Raise the bound of the trees of this height for all entries until none costs less than `need`, or the best
+        one is found, without looking for better trees."""
         self.height, self.raising = height, True
         try:
             return self.value(self.root, height, need)
@@ -212,8 +211,11 @@ class RankSearch:
         return self._dive(self.root, height)
 
     def grow(self, height: int) -> None:
-        """A tree of this height for all entries: the best one known of less height, and what is found greedily below
-        its leaves. It is there sooner than `dive` ends, and an interruption leaves what was found of it."""
+        """Build a tree of this height for all entries: the best known one of less height, with greedy subtrees below
+        its leaves.
+
+        It is available sooner than `dive` ends, and an interruption keeps the part that was found.
+        """
         if self.nodes.solves(DIVED):  # these are found at once
             return
         shallower = [self.entry(self.root, less) for less in range(height)]
@@ -249,7 +251,7 @@ class RankSearch:
             self.climbing = 0.0
 
     def known(self, height: int) -> Known:
-        """What is known of the trees of this height for all entries, also after an interruption."""
+        """Return the knowledge about the trees of this height for all entries, also after an interruption."""
         best = self.entry(self.root, height)
         for less in range(height):
             known = self.entry(self.root, less)
@@ -292,7 +294,7 @@ class RankSearch:
         return (column, rank, *trees) if len(kept) == 2 else kept[0]
 
     def entry(self, node, height: int) -> Known:
-        """What is known of the trees of this height on a node so far."""
+        """Return the knowledge about the trees of this height on a node so far."""
         known = self.memo.get((height, node.key))
         if known is None:
             settled = node.leaf <= self.ranked.price or not height
@@ -316,7 +318,7 @@ class RankSearch:
         return (min(lower, scale * known.upper) if known.test == LEAF else lower), known.exact
 
     def _drop(self):
-        """Drops half of what is remembered: entries of little height first, the oldest first; none of the root."""
+        """Drop half of the memory: entries of little height first, the oldest first; none of the root."""
         size = {key: ENTRY + len(key[1]) + POINT * len(known.points) for key, known in self.memo.items()}
         self.held = sum(size.values())
         for key in sorted((key for key in size if key[1] != self.root.key), key=lambda key: key[0]):
@@ -335,7 +337,7 @@ class RankSearch:
         return self.nodes.child(node, *self.nodes.part(node, column, cut, right))
 
     def _side(self, node, column, cut, right, height, need):
-        """What is known of the trees of this height on one side of a cut, or a bound of at least `need`."""
+        """Return the knowledge about the trees of this height on one side of a cut, or a bound of at least `need`."""
         key, part = self.nodes.part(node, column, cut, right)
         known = self.memo.get((height, key))
         if known is not None and known.lower >= min(known.upper, need):
@@ -412,7 +414,7 @@ class RankSearch:
             known.points = again.points
 
     def _deep(self, node, height, need, known):
-        """Halves intervals of cuts, that of the least bound first, until no bound is below what is needed."""
+        """Halve intervals of cuts, the one of least bound first, until no bound is below the need."""
         greedily = height > DIVED and not self.raising and not self.explaining
         if greedily:
             self._dive(node, height)
@@ -446,7 +448,7 @@ class RankSearch:
                 intervals.add(half)
 
     def tell(self, node, height: int, known: Known) -> None:
-        """Tells `found` of the trees of all entries."""
+        """Report the trees of all entries to `found`."""
         if node is self.root and height == self.height:
             self.found(known.upper, known.lower)
 
@@ -488,7 +490,7 @@ class RankSearch:
         return children
 
     def _grow(self, node, height, known):
-        """What `grow` finds on a node, of which the best tree of less height is known."""
+        """Return the result of `grow` on a node, whose best tree of less height is known."""
         grown = self.entry(node, height)
         while isinstance(known.test, int):
             known = known.below[0]
@@ -523,13 +525,13 @@ class RankSearch:
             self._plant(child, height - 1, tree, planted, bottom)
 
     def _joined(self, sides) -> int:
-        """What the best trees of both sides cost below one test."""
+        """Return the cost of the best trees of both sides below one split."""
         return self.ranked.price + sum(side.upper for side in sides)
 
     def _climb(self, node, height, below):
-        """A better tree by dives: below tests that are good for trees of one height less, and then below neighbours of
-        the best test (`_move`). It takes a part of the effort of all before it, so that it grows with what the proof
-        takes."""
+        """Find a better tree by dives: below splits that are good for trees of one height less, and then below
+        neighbours of the best split (`_move`). It takes a share of the effort of everything before it, so that it
+        grows with the effort of the proof."""
         known = self.entry(node, height)
         if self.climbing or known.climbed:  # for a tree of which this node is a part, or before
             return
@@ -545,8 +547,8 @@ class RankSearch:
             self.climbing = 0.0
 
     def _move(self, node, height):
-        """Moves the first test of the best tree to cuts of its column, at ever shorter distances, as long as trees that
-        are found greedily below them cost less; then likewise on its sides. Returns what is known."""
+        """Move the first split of the best tree to cuts of its column, at ever shorter distances, as long as greedy
+        trees below them cost less; then likewise on its sides. Returns the knowledge."""
         known = self._dive(node, height)
         if known.exact or isinstance(known.test, int) or known.test == LEAF:
             return known
@@ -568,8 +570,8 @@ class RankSearch:
         return known
 
     def _improve(self, node, height):
-        """Improves the sides of the best tree first, then moves its first test (`_move`), and dives below the cut of
-        least Gini impurity of some columns; again as long as trees cost less. Returns what is known."""
+        """Improve the sides of the best tree first, then move its first split (`_move`), and dive below the cut of
+        least Gini impurity of some columns; repeat as long as trees cost less. Returns the knowledge."""
         known, columns = self._dive(node, height), height > 2
         while not known.exact:
             upper = known.upper
@@ -588,7 +590,7 @@ class RankSearch:
         return known
 
     def _columns(self, node, below, known):
-        """One interval for all cuts of each column; that of the best tree's first test begins at this test."""
+        """Return one interval for all cuts of each column; that of the best tree's first split begins at this split."""
         blocks, _, weight, rows = self.nodes.cuts(node)
         heap, price, least = [], self.ranked.price, self.ranked.least
         first = (-1, 0)
@@ -648,8 +650,7 @@ class RankSearch:
         return (*interval[:2], self._number(), *interval[3:])
 
     def halved(self, node, height, need, known, intervals, evaluated=None):
-        """Evaluates a cut of each interval, by `evaluated` if they are several; returns what is left of them on both
-        sides."""
+        """Evaluate a cut of each interval, by `evaluated` if there are several; return the rest of them on both sides."""
         parts = [part for one in intervals if (part := self.narrowed(node, height, need, known, one)) is not None]
         if len(parts) > 1:
             tasks = [(node, height, Known(0, known.upper), *part.terms) for part in parts]
@@ -662,8 +663,8 @@ class RankSearch:
         return [half for part, end in zip(parts, new) for half in self.halves(part, end, min(known.upper, need))]
 
     def narrowed(self, node, height, need, known, interval) -> "Narrowed | None":
-        """What is left of an interval after the cuts at its ends of which the bounds are together too high; None if
-        nothing is."""
+        """Return the rest of an interval without the cuts at its ends whose bounds are together too high; None if
+        nothing is left."""
         _, _, _, column, a, z, low, high, place = interval
         target = min(known.upper, need) - self.ranked.price
         weight = self.nodes.cuts(node)[2][column]
@@ -688,13 +689,13 @@ class RankSearch:
             yield over, -width[1], self._number(), column, cut + 1, z, end, high, 0
 
     def learn(self, known: Known, found: Known) -> None:
-        """Takes what was found of the trees of a node beside this search."""
+        """Use results on the trees of a node from outside of this search."""
         known.improve(found.upper, found.test, *found.below)
         known.points += found.points
         self.held += POINT * len(found.points)
 
     def take(self, found: dict[tuple[int, bytes], Known], evaluated: int, effort: float) -> None:
-        """Remembers what was found beside this search (odtc.algorithms.thresholds.side_by_side and apart)."""
+        """Remember results from outside of this search (odtc.algorithms.thresholds.side_by_side and apart)."""
         self.evaluated += evaluated
         self.effort += effort
         for key, known in found.items():

@@ -1,12 +1,12 @@
-"""Ranked columns and reduced weights: the data of a search over all thresholds (NUMBERS method).
+"""Ranked columns and reduced weights: the data of a search over all thresholds.
 
 Every column of numbers is replaced by dense ranks: a threshold of column f is a rank r, and the rows of rank <= r go
-left. A test with two answers is a column of two ranks. A missing number has the highest rank of its column, since it
-goes right at every threshold; the last threshold then tests whether the number is missing.
+left. A binary split is a column of two ranks. A missing number has the highest rank of its column, because it goes
+right at every threshold; the last threshold then splits on whether the number is missing.
 
-Costs are counted above what no tree can avoid, in whole multiples of one unit. Rows of equal ranks move together, so
-what they cost together is what matters: with two labels only the difference of the two costs, with more labels one
-entry for each label that costs less than the worst one.
+Costs are counted above the unavoidable cost, in whole multiples of one unit. Rows of equal ranks move together, so
+only their total cost matters: with two labels the difference of the two costs, with more labels one entry for each
+label that costs less than the worst one.
 
     cost of a leaf on rows S = Σ_{e in S} most[e] - max_k Σ_{e in S, label[e] = k} gain[e]                    (labels)
     cost of a leaf on rows S = min(Σ positive gains, Σ |negative gains|)                                 (two labels)
@@ -88,12 +88,12 @@ class RankedRows:
 
     @property
     def has_copies(self) -> bool:
-        """Whether a given column is left out as it is equal to another one, or mirrors it."""
+        """Return whether a given column is left out because it is equal to another one, or mirrors it."""
         return int((self.alias >= 0).sum()) > len(self.columns)
 
     @property
     def binary(self) -> bool:
-        """Whether every column has two ranks."""
+        """Return whether every column has two ranks."""
         return bool(self.rank.max(initial=0) <= 1)
 
     @cached_property
@@ -238,8 +238,8 @@ def _whole_type(most: np.ndarray, price: int) -> type:
 
 
 def _pays_by_tests(rank, stride) -> bool:
-    """Whether sums over pairs of the cuts of all columns, and over triples of them, are less work than a search in the
-    order of each column: columns of few ranks each."""
+    """Return whether sums over pairs of the cuts of all columns, and over triples of them, are less work than a search
+    in the order of each column: columns of few ranks each."""
     cuts = rank.max(axis=0, initial=0).astype(np.int64)
     n, tests = len(rank), int(cuts.sum())
     if tests > CUTS or not LEAST <= n * tests <= TABLE:

@@ -1,8 +1,8 @@
-"""Intervals of cuts that are halved side by side, in threads: trees of depth 2 on the sides of several cuts at once.
+"""Intervals of cuts that are halved in parallel, in threads: trees of depth 2 on the sides of several cuts at once.
 
-The cuts of one round are evaluated against the same best tree and the same memory, and what they found is put together
-in their order. So a search takes the same way with any number of threads. A round pays if the kernels, which need no
-lock of Python, take far longer than the Python around them: on nodes with many entries and columns.
+The cuts of one round are evaluated against the same best tree and the same memory, and their results are merged in
+their order. So a search takes the same way with any number of threads. A round pays if the kernels, which do not need
+Python's lock, take far longer than the Python around them: on nodes with many entries and columns.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ CELLS = 10_000  # entries times columns of a node, from which on there are round
 
 
 class _Over:
-    """What is remembered, with what one task adds or makes better; the memory below stays as it is."""
+    """Memory with the additions and improvements of one task; the memory below stays unchanged."""
 
     def __init__(self, below: dict):
         self.below, self.own = below, {}
@@ -31,7 +31,8 @@ class _Over:
 
 
 def pays(search, node, height: int) -> bool:
-    """Whether the intervals of a node are halved in rounds: trees of depth 2 over many ranks, by compiled kernels."""
+    """Return whether the intervals of a node are halved in rounds: trees of depth 2 over many ranks, by compiled
+    kernels."""
     ranked = search.ranked
     if height != 3 or ranked.by_tests or search.relaxed is not None or not search.kernels.compiled:
         return False

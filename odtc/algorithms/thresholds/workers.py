@@ -230,7 +230,7 @@ class _Unwanted(Exception):
 
 
 def _made_ready(what):
-    """What `ready` makes of what all parts need, once in each thread."""
+    """Return the result of `ready` for the common input of all parts, once in each thread."""
     work, ready, argument = what
     if getattr(_here, "work", None) != work:
         _here.ready, _here.work = ready(argument), work
