@@ -1,6 +1,6 @@
 """Plug-ins in single files: from `--plugin FILE.py` or a folder, or from ODTC_PLUGINS.
 
-ODTC_PLUGINS=~/my-odtc:cuts/mine.py
+    ODTC_PLUGINS=~/my-odtc:cuts/mine.py
 
 A file is one plug-in with the name of the file; `KIND = "encoding"` states its type: the name of an entry point group
 without "odtc." and the plural. Processes that this one starts have the same plug-ins, because they inherit the

@@ -7,7 +7,7 @@ first: both sides begin empty and are polished in the same way.
 At a node, the splits of the node and of its children are chosen again, jointly and exactly, while the subtrees below
 them stay. With r_00 … r_11 the gain of a row under each of the four subtrees below:
 
-max_f max_g Σ_{x_f=0} (x_g = 0 ? r_00 : r_01) + max_h Σ_{x_f=1} (x_h = 0 ? r_10 : r_11)
+    max_f  max_g Σ_{x_f=0} (x_g = 0 ? r_00 : r_01)  +  max_h Σ_{x_f=1} (x_h = 0 ? r_10 : r_11)
 
 One matrix product per side computes this for all pairs of splits. Every node, including leaves above the lowest level,
 is also replaced by the best tree of up to LEVELS levels (odtc.algorithms.dp.shallow_trees) for comparison. The search

@@ -119,7 +119,7 @@ def cheapest_plane(
 ) -> tuple[np.ndarray, float] | None:
     """Return (h, g) of the cheapest hyperplane that sends `rows` to these sides and stays within 1 of all of Z:
 
-    min Σ_i slack_i m_i + norm Σ_j |h_j| s.t. s_i (g - h·z_i) + m_i >= margin, s_i (g - h·z_i) >= off
+        min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= off
 
     over the rows i with s_i = 1 left and -1 right. Without `slack` (float64 (rows,)) every m_i is 0; `most` is as
     above. With `off` 0, rows may be on the hyperplane, whichever side they go to. None if there is none.

@@ -1,17 +1,17 @@
-"""The best trees of height 3 and 4 over binary splits: sums over triples of splits, and a search above them.
+r"""The best trees of height 3 and 4 over binary splits: sums over triples of splits, and a search above them.
 
 Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled). T_k[f, g, h], the saving of
 label k on the entries with outcome 1 for f, g and h, and the sums over pairs and single splits (as in
 odtc.algorithms.thresholds.binary_nodes) determine every tree of height 3: the sums p over the entries of a cell with
 outcome 1 for h, for the four cells of f and g, are
 
-(1, 1): T[f, g, h] (1, 0): P[f, h] - T (0, 1): P[g, h] - T (0, 0): S[h] - P[f, h] - P[g, h] + T
+    (1, 1): T[f, g, h]   (1, 0): P[f, h] - T   (0, 1): P[g, h] - T   (0, 0): S[h] - P[f, h] - P[g, h] + T
 
 and with two labels a split h saves max(|s|, |2 p - s|) on a cell with the sum s, so only the largest and the least p
 over all h matter. With two labels, savings count twice: a tree costs (weight - saving) / 2, and a branch node 2 price.
 Trees of height 4 are searched split by split; the cost of a set of entries bounds the cost of any other one,
 
-V(B) >= V(A) - w(A \ B),
+    V(B) >= V(A) - w(A \ B),
 
 because a tree for B is one for A, on which the entries that B lacks cost no more than their weight.
 """

@@ -5,7 +5,7 @@ b(f) on its right side. Call these two sets the halves of f: they overlap in one
 large ones, and one of two ranks needs only one of them. V_h grows with the rows, so for any partition of the halves of
 all columns into groups
 
-V_h(S) >= min(leaf(S), price + min over groups G of V_{h-1}(C_G)), C_G = the rows in all halves of G
+    V_h(S) >= min(leaf(S), price + min over groups G of V_{h-1}(C_G)),    C_G = the rows in all halves of G
 
 A group of many halves has few rows in common: its bound is small, but available soon, because fewer and smaller trees
 are sought. Groups are as large as the required bound allows, and are divided if their common rows cost too little.

@@ -9,7 +9,7 @@ a cut is the largest cost of the entries left of it.
 For a first split on column f, l[g] and r[g] bound the costs of the left and the right side with at most one split, on
 column g. As left sides grow with the cut and right sides shrink, for lo <= c <= hi
 
-l_c >= l_lo, l_c >= l_hi - (w(hi) - w(c)), r_c >= r_hi, r_c >= r_lo - (w(c) - w(lo))
+    l_c >= l_lo,   l_c >= l_hi - (w(hi) - w(c)),   r_c >= r_hi,   r_c >= r_lo - (w(c) - w(lo))
 
 so cuts between two evaluated ones are skipped if the bounds of all pairs of columns reach the best tree, and at the
 remaining cuts only columns that can be part of a better tree are scanned.

@@ -2,7 +2,7 @@
 
 A state (S, j) is a set of rows with h = D - j levels left. For the thresholds c of a scale from l to r
 
-V(L_c, h-1) + V(R_c, h-1) >= V(L_a, h-1) - moved(l, a)⁺ + V(R_b, h-1) - moved(b, r)⁺ for any a, b
+    V(L_c, h-1) + V(R_c, h-1) >= V(L_a, h-1) - moved(l, a)⁺ + V(R_b, h-1) - moved(b, r)⁺     for any a, b
 
 (odtc.algorithms.thresholds.interval_search; moved(x, y)⁺ is 0 if y <= x), so one variable represents all of them: it
 costs the subtracted amounts and the penalty of a branch node, and leads to the states of L_a and R_b. Each state has

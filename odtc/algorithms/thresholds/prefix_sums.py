@@ -3,7 +3,7 @@
 Rows are ranks on scales (odtc.data.threshold_scales): threshold c of a scale sends the rows of rank <= c left, L_c,
 and the others right, R_c. For thresholds c of one node and g of its child all four sets of rows
 
-L_c & L_g, L_c - L_g, R_c & L_g, R_c - L_g
+    L_c & L_g,  L_c - L_g,  R_c & L_g,  R_c - L_g
 
 have losses that follow from those of L_c & L_g, which are one table: the losses of single rows, put at their positions
 between the thresholds c and between the g, and summed along both. So all stumps below q thresholds cost q times as

@@ -3,7 +3,7 @@
 V_h(S), the least cost of a tree of height h on the rows S, grows with S, and by no more than the largest cost of the
 added rows. So the costs of the sides of a threshold bound those of all others of its column: for lo <= c <= hi
 
-L_c >= L_lo, L_c >= L_hi - (w(hi) - w(c)), R_c >= R_hi, R_c >= R_lo - (w(c) - w(lo))
+    L_c >= L_lo,   L_c >= L_hi - (w(hi) - w(c)),   R_c >= R_hi,   R_c >= R_lo - (w(c) - w(lo))
 
 An interval has the thresholds between two evaluated ones. The interval of least bound is halved until this bound
 reaches the best tree: until then it is a valid lower bound on all trees. Sides are searched in the same way, trees of
@@ -650,7 +650,7 @@ class RankSearch:
         return (*interval[:2], self._number(), *interval[3:])
 
     def halved(self, node, height, need, known, intervals, evaluated=None):
-        """Evaluate a cut of each interval, by `evaluated` if there are several; return the rest of them on both sides."""
+        """Evaluate a cut of each interval, by `evaluated` if several; return the rest of them on both sides."""
         parts = [part for one in intervals if (part := self.narrowed(node, height, need, known, one)) is not None]
         if len(parts) > 1:
             tasks = [(node, height, Known(0, known.upper), *part.terms) for part in parts]

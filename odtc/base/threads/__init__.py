@@ -7,7 +7,7 @@ No function inside needs an argument for it. Kernels that numba compiles run in 
 release Python's lock. Without a request, the cores that this process may use count, and at most OMP_NUM_THREADS,
 because schedulers and joblib set it to the threads of each of their processes.
 
-apart(work)
+    apart(work)
 
 does work that Ctrl-C must not leave half done.
 """

@@ -1,6 +1,6 @@
 """Constraints that are linear in the predicted classes of the encoded rows.
 
-Σ_{i,k} coef_ik [row i is predicted k] ≤ upper i an encoded row, k a class
+    Σ_{i,k} coef_ik [row i is predicted k] ≤ upper          i an encoded row, k a class
 
 A kind states this by `answers(encoded, given) -> [(coef, upper)]`, in whole numbers: coef (rows, classes), int64 or
 Python's own (odtc.base.whole_numbers), and a whole upper. This module provides the parts that are the same for all

@@ -4,7 +4,7 @@ A rate is Σ w_i [row i is predicted so] / Σ w_i over some rows, such as those 
 class. Groups are compared in pairs: |rate_g - rate_h| ≤ δ for all pairs is, with W_g the weight of the counted rows of
 g and w_ig that of row i, for both orders of g and h
 
-W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
+    W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
 """
 
 from dataclasses import replace

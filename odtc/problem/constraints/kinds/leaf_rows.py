@@ -1,6 +1,6 @@
 """Every leaf that has a row has at least N rows of the data.
 
-Σ_i copies_i z_it ≥ N u_t; z_it ≤ u_t t a node where rows end, i
+    Σ_i copies_i z_it ≥ N u_t;   z_it ≤ u_t            t a node where rows end, i
 
 z is 1 if row i ends in t (summed over the classes that t may predict, if the variables distinguish these), u_t is 1 if
 any row does: for integer z it is 1 then and may be 0 otherwise, so it need not be integer. A leaf that no row reaches

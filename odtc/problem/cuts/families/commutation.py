@@ -1,6 +1,6 @@
 """If both children have the same split, the parent has an earlier one: the two orders are the same tree.
 
-b_{2n,g} + b_{2n+1,g} + Σ_{f>g} b_nf ≤ 2 n with branch nodes below, g
+    b_{2n,g} + b_{2n+1,g} + Σ_{f>g} b_nf ≤ 2            n with branch nodes below, g
 
 If n splits on f and both children on g, n may split on g and both children on f: the two middle subtrees change places
 and every row meets the same labels. Repeating this as long as f > g ends, because the splits in heap order decrease.

@@ -1,6 +1,6 @@
 """No split is repeated on a path from the root: the second time, one side is empty.
 
-Σ_{n on the path to t} b_nf ≤ 1 t bottom, f
+    Σ_{n on the path to t} b_nf ≤ 1            t bottom, f
 
 Such a branch node can be removed and the subtree of its other side moves up, so some optimum has none. If a node must
 have a split, the inequalities do not apply to split 0 (odtc.problem.cuts.cut.tests_of_an_optimum).

@@ -1,6 +1,6 @@
 """Each leaf classifies at most one of several rows of different classes correctly (Zhu et al. 2020, Theorem 3).
 
-Σ_{i∈I} c_i >= Σ_{i∈I, l∈Λ} z_il - |Λ| I of pairwise different classes, Λ some leaves
+    Σ_{i∈I} c_i >= Σ_{i∈I, l∈Λ} z_il - |Λ|        I of pairwise different classes, Λ some leaves
 
 There are exponentially many. The static choice distributes the rows of each class to sets in their order, and uses
 each single leaf as Λ. At a point, the most violated I for a Λ has from each class the row with the largest Σ_{l∈Λ}
