@@ -89,7 +89,7 @@ def test_rows_whose_rounded_cost_is_nothing_are_told_apart():
     assert fit.proved and recounted(fit.tree, X, y, *terms) == least_cost(X, y, *terms, 2)
 
 
-@pytest.mark.parametrize("price", [0.012345678901234567, 0.5 + 1e-16, 1 / 3])
+@pytest.mark.parametrize("penalty", [0.012345678901234567, 0.5 + 1e-16, 1 / 3])
 @pytest.mark.parametrize("most", [9, 10**3, 10**6, 10**9, 10**12])
 def test_whole_weights_with_a_long_penalty_are_proved(penalty, most):
     """Also if the sums are a few bits longer than a search counts, which a certificate could hold."""
