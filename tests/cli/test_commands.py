@@ -262,7 +262,7 @@ def test_a_process_for_each_command_says_the_same_in_words(xor, tmp_path):
         )
     ]
     assert [s.code for s in said] == [0, 0, 0, 0]
-    assert "3 tests" in said[0].out and "optimal: objective 0" in said[1].out and "proved optimal" in said[2].out
+    assert "3 splits" in said[0].out and "optimal: objective 0" in said[1].out and "proved optimal" in said[2].out
     assert "all" in said[3].out and "FAIL" not in said[3].out
     assert not said[0].err + said[1].err + said[3].err
 
@@ -344,7 +344,7 @@ def test_the_only_manifest_with_these_columns_is_found(work):
     odtc("build", "xor.csv", "--depth", "1", "-o", "other", folder=work)
     shutil.move(work / "xor_flowoct_d2.sol", work / "solution.txt")
     assert odtc("decode", "solution.txt", "--json", folder=work).facts["depth"] == 2
-    assert (work / "solution.tree.json").is_file()
+    assert (work / "solution.txt.tree.json").is_file()
 
 
 def test_two_fitting_manifests_are_a_question(work):
@@ -614,7 +614,7 @@ def test_a_link_stays_a_link(work):
     (work / "real.dot").write_text("old")
     (work / "link.dot").symlink_to("real.dot")
     odtc("export", "xor_flowoct_d2.tree.json", "--to", "dot", "-o", "link.dot", folder=work)
-    assert (work / "link.dot").is_symlink() and (work / "real.dot").read_text().startswith("digraph")
+    assert (work / "link.dot").is_symlink() and "digraph" in (work / "real.dot").read_text()
 
 
 def test_a_reader_that_has_had_enough_ends_us_quietly(xor):
