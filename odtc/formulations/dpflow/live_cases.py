@@ -73,7 +73,7 @@ class Live:
     unit : float
         One whole unit of cost is so much of the objective.
     bound : list of int
-    price : list of int
+    penalty : list of int
         What a branch node costs, and what it uses of each bound.
     known : list of int
         The code of the best tree (odtc.algorithms.dp.pareto.Points).
@@ -89,7 +89,7 @@ class Live:
 
     unit: float
     bound: list
-    price: list
+    penalty: list
     known: list
     vector: list
     n_cases: int
@@ -157,7 +157,7 @@ def build(problem: Problem) -> Model:
     parts = problem.derived(LiveModel)
     live, whole = parts.live, bool(parts.live.bound)
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
-    vector, price = np.array(live.vector, float), np.array(live.price, float)
+    vector, price = np.array(live.vector, float), np.array(live.penalty, float)
     w = m.columns("w", role=Role.STOP, integer=whole, cost=live.unit * vector[0])
     one = m.rows("one", lower=1, upper=1)
     m.add(one[()], w[()])

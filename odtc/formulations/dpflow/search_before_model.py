@@ -96,7 +96,7 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
     return Live(
         unit=unit,
         bound=arrays.bound.tolist(),
-        price=[int(arrays.branch_cost), *arrays.branch_uses.tolist()],
+        penalty=[int(arrays.branch_cost), *arrays.branch_uses.tolist()],
         known=known,
         vector=search.vector_of_best().tolist(),
         n_cases=search.found.n_cases,
