@@ -1,8 +1,8 @@
 """`--model auto`: the formulation that proves the tree soonest on this data, and why.
 
-Each formulation may say of a problem's sizes whether it fits and about how much work its proof takes
-(odtc.problem.formulation.Estimates). Of those that fit, the one with the least work is taken; one that cannot say, as
-only a search can tell, comes last.
+Each formulation may state, for the sizes of a problem, whether it fits and about how much work its proof takes
+(odtc.problem.formulation.Estimates). Of those that fit, the one with the least work is chosen. One that cannot
+estimate its work, because only a search can find out, comes last.
 """
 
 from odtc.base.wording import option
@@ -19,8 +19,8 @@ def choose(
     encoded: Encoded | None = None,
     fitting: bool = False,
 ) -> Choice:
-    """The formulation for a problem of these sizes (odtc.problem.estimates.Sizes), and why: what it says of itself, and
-    what the next says that would have been taken, or that does not fit."""
+    """Return the formulation for a problem of these sizes (odtc.problem.estimates.Sizes), and why: its own statement,
+    and the statement of the one that is next in order or does not fit."""
     sizes = Sizes(n_candidate_splits, depth, constraints, encoded, fitting)
     estimates = {name: FORMULATIONS.get(name).estimate(sizes) for name in FORMULATIONS.able(Estimates)}
     best, *others = sorted(estimates, key=lambda name: (not estimates[name].fits, estimates[name].sums))

@@ -1,23 +1,23 @@
-"""BendersOCT: FlowOCT without its flows; a row is right unless a cut of its flow graph says otherwise.
+"""BendersOCT: FlowOCT without its flows; a row counts as correct unless a cut of its flow graph shows otherwise.
 
-Aghaei, Gomez & Vayanos 2020, section 3, equations (8.1)-(8.7). It represents every tree of this depth
-over the tests. How many of the cuts (8.2) it holds decides what a file is worth:
+Aghaei, Gomez & Vayanos 2020, section 3, equations (8.1)-(8.7). It represents every tree of this depth over the splits.
+The number of cuts (8.2) in a file determines whether its optimum is correct:
 
 * `cuts=path` (default of `odtc build`): all cuts whose source set is a walk from the root to a node,
-  exact at integer points (Proposition 1), so the file alone has the right optimum. They are marked
+  exact at integer points (Proposition 1), so the file has the correct optimum by itself. They are marked
   lazy: a dialect with LAZYCONS may write them there.
 * `cuts=none` (default of `odtc fit`): the master without them, in which nothing limits g. Its file does NOT have the
   optimum; `fit` adds the cuts that points violate. If the solver's package allows it
   (odtc.solvers.protocols.CutSolver), they are added inside one branch-and-bound tree, as in the paper. For other
-  solvers, the linear relaxation is solved first, again and again with the cuts that its point violates, by HiGHS in
-  this process, which continues from its last basis; then the solver gets the master with these cuts, the best tree
-  and the bound so far. If that master lacks cuts, its first rounds are short: a point that violates cuts is worth no
-  proof.
+  solvers, HiGHS first solves the linear relaxation in this process, repeatedly, with the cuts that its last point
+  violates, and continues from its last basis; then the solver gets the master with these cuts, the best tree
+  and the bound so far. If that master lacks cuts, its first rounds are short, because a point that violates cuts
+  does not have to be proved optimal.
 
-As in FlowOCT, at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict,
-and with `bottom=stump` a bottom node with its two leaves is one choice, "ask f and predict k on side
-s": the graph ends there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half as
-many walks and the relaxation is tighter, and only the b of inner nodes are integer. `bottom=flow` undoes that.
+As in FlowOCT, at lambda = 0 every branch node branches, because a split costs nothing, so only leaves predict. With
+`bottom=stump` a bottom node with its two leaves is one choice, "split on f and predict k on side s": the graph ends
+there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half as many walks and the relaxation is
+tighter, and only the b of inner nodes are integer. `bottom=flow` undoes that.
 
 `literal=true` is the printed master: w at every node and at every lambda. Its cuts are separated as in the proof of
 Proposition 1: at integer points only, and for each row only the cut of the path that the row takes.
@@ -408,10 +408,10 @@ class _Separation:
         return Solution(None, termination, solver="HiGHS")
 
     def answer(self, model: Model, found: Solution) -> tuple[Model, Solution]:
-        """The best tree as a point of the last master, with what is proved of it."""
+        """Return the best tree as a point of the last master, with its bound or proof."""
         cost, termination = self.cost, found.termination
         if not (found.has_solution or self.proved or termination in STOPPED):
-            return model, found  # the solver failed, and says why
+            return model, found  # the solver failed, and its message states why
         told = dict(bound=self.bound, seconds=time.monotonic() - self.began, nodes=self.nodes)
         if self.best is None:  # no round had a tree that satisfies the constraints
             return model, replace(found, x=None, objective=None, history=(), **told)
@@ -432,9 +432,9 @@ class _Separation:
 
 
 def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
-    """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
-    them the `others`, if these raise the bound. If all walks are many times the cuts of the relaxation,
-    its cuts must do: the rounds will add more."""
+    """Return the cuts for the first integer round: all walks, in the order of `cuts=path`, and after them the
+    `others`, if these raise the bound. If all walks are many times the cuts of the relaxation, its cuts are used
+    instead, because the rounds will add more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
         return pool
@@ -446,7 +446,7 @@ def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    """Return any tree of this depth over the splits as a complete feasible point: {block: values}."""
     encoded, graph = problem.encoded, Graph.of(problem)
     heap = fit_to_depth(problem, heap, graph.full)
     point = point_of(problem, heap, graph.label, graph.stump)
@@ -454,14 +454,14 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone."""
+    """Return the tree of a point, read only from b, w and p."""
     graph = Graph.of(problem)
     return tree_of(problem, point, graph.label, graph.stump)
 
 
 def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTree | None:
-    """The cheapest of these trees, None if none keeps the constraints: what a relaxation asks most
-    need not, nor the best labels of a tree."""
+    """Return the cheapest of these trees, or None if none satisfies the constraints: a tree read from the splits of a
+    relaxation, or with the best labels, may violate them."""
     for tree in trees:
         if not broken(problem, tree) and (best is None or objective(problem, tree) < objective(problem, best)):
             best = tree
@@ -469,7 +469,8 @@ def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTr
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """It knows which rows are right, not which class a wrong row is predicted, nor where it ends."""
+    """Return the subjects of constraints that it supports: it knows which rows are correct, but not the class that is
+    predicted for a misclassified row, nor the leaf where it ends."""
     return tuple(
         subject
         for subject in Subject

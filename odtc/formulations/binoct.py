@@ -1,28 +1,27 @@
-"""BinOCT: thresholds by binary search over codes, rows of data summed instead of one by one.
+"""BinOCT: thresholds by binary search over codes; rows of data are summed instead of handled one by one.
 
-Verwer & Zhang 2019, "Learning optimal classification trees using a binary linear program
-formulation", in the form of docs/explanation/printed-models.md. Each node chooses a feature (f) and, in
-bits (tau), the code of one of its thresholds, so the binaries do not grow with the rows of data. All
-nodes branch: any tree of this depth or less is represented, one that predicts early by asking
-something below. No price of a branch node and no least leaf: the paper has neither.
+Verwer & Zhang 2019, "Learning optimal classification trees using a binary linear program formulation", in the variant
+of docs/explanation/printed-models.md. Each node chooses a feature (f) and, in bits (tau), the code of one of its
+thresholds, so the number of binary variables does not grow with the rows of data. All nodes branch: any tree of this
+depth or less is represented, because a tree that predicts early can have any splits below that node. There is no
+penalty for branch nodes and no least number of rows in a leaf, because the paper has neither.
 
-Why the rows below are enough (docs/explanation/printed-models.md walks the bins of the search; here each threshold c
-is the middle of one bin). Let s be the code of a node that asks feature j, and ρ a row's rank,
+Why the constraints below are enough (docs/explanation/printed-models.md walks the bins of the search; here each
+threshold c is the middle of one bin): let s be the code of a node that splits on feature j, and ρ the rank of a row,
 so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c.
-* A code that has all one-bits of c is at least c. The ranks of row c are c - low(c) < ρ ≤ c, so
-  rows s, s - low(s), ... down to 0, whose one-bits s has all, cover 0 ≤ ρ ≤ s: none goes right.
-* A code without any zero-bit of c is at most c. The ranks of row c are c < ρ < c + 1 + low(c + 1),
-  so rows s, s + low(s + 1), ..., whose zero-bits s lacks all, cover s < ρ < T; the row of the
+* A code that has all one-bits of c is at least c. The ranks of constraint c are c - low(c) < ρ ≤ c, so
+  constraints s, s - low(s), ... down to 0, whose one-bits s has all, cover 0 ≤ ρ ≤ s: none goes right.
+* A code without any zero-bit of c is at most c. The ranks of constraint c are c < ρ < c + 1 + low(c + 1),
+  so constraints s, s + low(s + 1), ..., whose zero-bits s lacks all, cover s < ρ < T; the constraint of the
   last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
-Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
+Hence for whole f and tau each row of data has exactly one leaf that it may go to, and l may be continuous.
 
-Constraints. If one may ask a tree to predict early (odtc.problem.constraints.constraint), a node may choose no
-feature
-(d = 0) and sends its rows right then, as in OCT.
+Constraints: if a side constraint may require a tree to predict early (odtc.problem.constraints.constraint), a node may
+choose no feature (d = 0) and then sends its rows right, as in OCT.
 
-Costs. The prices of errors on class k rise in steps, from 0 to its lowest, to its next, and so on; a
-leaf pays a step for all its rows of class k if its label is one priced that high. There is one step
-for each class, and the model is the paper's, if the price does not depend on the class predicted.
+Costs: the costs of errors on class k rise in steps, from 0 to the lowest, to the next, and so on; a leaf pays a step
+for all its rows of class k if the cost of its label for k is at least that high. If the cost does not depend on the
+class predicted, there is one step for each class, and the model is the one of the paper.
 """
 
 import itertools
@@ -107,7 +106,7 @@ def build(problem: Problem) -> Model:
     # Σ_{r ∈ R_c} Σ_{l right of t} l_rl ≤ M (1 - f_tj + Σ_{q: c has bit q} (1 - τ_tq))      R_c: c - low(c) < ρ ≤ c
     # Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 +
     # low(c + 1), ρ < T
-    # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are asked.
+    # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are used.
     c, T = scales.place, scales.size[scales.scale]
     # A rank for each row and test: of the least type, which holds twice a scale's size, too.
     least = np.min_scalar_type(-2 * int(scales.size.max(initial=1)) - 1)
@@ -144,7 +143,7 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    """Return any tree of this depth over the splits as a complete feasible point: {block: values}."""
     encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
     heap.expect_depth(tree.depth)
     if not early(problem):
@@ -166,7 +165,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from f, tau and p alone."""
+    """Return the tree of a point, read only from f, tau and p."""
     tree, scales = problem.topology, Scales.of(problem.encoded)
     asked, Q = point["f"].argmax(axis=1), _n_bits(scales)
     code = (np.rint(point["tau"]).astype(int) << Q - 1 - np.arange(Q)).sum(axis=1) if Q else 0

@@ -23,12 +23,12 @@ class Params:
 
 
 def tree(problem: Problem) -> HeapTree:
-    """The greedy tree of the problem's depth over its tests, as `--start cart` takes it."""
+    """Return the greedy tree of the problem's depth over its splits, as used by `--start cart`."""
     with deadline.put_off():  # the line that compares has it grown to its end in any case
         heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology, **limits(problem))
     return mended(problem, heap)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The loss."""
+    """Return the loss."""
     return heap.loss(problem.encoded)

@@ -39,8 +39,8 @@ class Params:
 
 
 def tree(problem: Problem) -> HeapTree:
-    """The tree of the best setting. Labels are those CART gives, which with balanced classes need
-    not be the heaviest by count; with costs given, the cheapest."""
+    """Return the tree of the best setting. Labels are those of CART, which with balanced classes need not be the
+    heaviest by count; if costs are given, the cheapest."""
     from sklearn.model_selection import GridSearchCV, KFold
     from sklearn.tree import DecisionTreeClassifier
 
@@ -48,7 +48,7 @@ def tree(problem: Problem) -> HeapTree:
     # Merged rows are rows again, or a fold would hold all copies of a row or none.
     rows = np.repeat(np.arange(encoded.n_rows), encoded.copies)
     X, y = encoded.X[rows].astype(np.float32), encoded.y[rows]
-    # A row weighs what an error on it costs on average; if errors are not alike, a fold is scored by its loss.
+    # The weight of a row is the average cost of an error on it; if error costs differ, a fold is scored by its loss.
     mean = encoded.cost.sum(axis=1) / (len(encoded.classes) - 1)
     weight = (encoded.weight * mean[encoded.y] / np.maximum(encoded.copies, 1))[rows]
     alike = (encoded.cost == unit_cost(len(encoded.classes))).all()
@@ -70,7 +70,7 @@ def tree(problem: Problem) -> HeapTree:
     best = search.best_estimator_
     test = tests_of(best, problem.topology)
     label = np.full(len(test), -1, np.int32)
-    # A representative row of each leaf asks CART for its label.
+    # CART's prediction for a representative row of each leaf is the label of the leaf.
     reached = HeapTree(test, label).reach(encoded.X)
     ends, first = np.unique(reached, return_index=True)
     label = label.copy()
@@ -79,5 +79,5 @@ def tree(problem: Problem) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The loss."""
+    """Return the loss."""
     return heap.loss(problem.encoded)

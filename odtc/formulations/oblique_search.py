@@ -1,4 +1,4 @@
-"""Trees of hyperplanes without a solver and without a proof, chosen by held-out rows or for the training rows alone."""
+"""Trees of hyperplanes without a solver and without a proof, chosen by held-out rows or only for the training rows."""
 
 import math
 from dataclasses import dataclass, replace
@@ -72,12 +72,13 @@ class Params:
 
 
 def tree(problem: Problem) -> HeapTree:
-    """The tree that held-out rows speak for, or the best on the training rows, which is never worse than CART's."""
+    """Return the tree that held-out rows favour, or the best on the training rows, which is never worse than CART's."""
     return learned(problem)[0]
 
 
 def learned(problem: Problem) -> tuple[HeapTree, str]:
-    """(`tree`, what was seen on held-out rows). Ctrl-C leaves no tree of all rows: one is found in a moment."""
+    """Return (`tree`, the results on held-out rows). If Ctrl-C comes before a tree of all rows is found, one is made
+    in a moment."""
     try:
         return _learned(problem, problem.params)
     except KeyboardInterrupt:
@@ -108,8 +109,8 @@ def _learned(problem: Problem, p: Params) -> tuple[HeapTree, str]:
 
 
 def _rest(problem: Problem, choice: str) -> np.ndarray | None:
-    """The places, in the whole data set, of the rows that choose a tree because they were not selected, JUDGES at most;
-    None if folds do. Raises ChoiceError if there are none and they are asked for."""
+    """Return the positions, in the whole data set, of the rows that choose a tree because they were not selected, at
+    most JUDGES; None if folds choose. Raises ChoiceError if there are no such rows but they are requested."""
     dataset = problem.encoded.dataset
     selected = None if dataset is None else dataset.selected
     n_others = 0 if selected is None else selected.whole.n_rows - len(selected.rows)
@@ -127,8 +128,8 @@ def _rest(problem: Problem, choice: str) -> np.ndarray | None:
 
 
 def _best_of_others(problem: Problem, found: list[Candidate], others: np.ndarray) -> tuple[HeapTree | None, str]:
-    """The candidate that loses least of these rows of the whole data set, of equals that with the fewest leaves; a leaf
-    alone if none surely loses less. Then what was seen, in a sentence."""
+    """Return the candidate with the least loss on these rows of the whole data set, of equal ones the one with the
+    fewest leaves, or a single leaf if no candidate is surely better; and a sentence on the results."""
     dataset, cost = problem.encoded.dataset, problem.encoded.cost
     whole, K = dataset.selected.whole, len(problem.encoded.classes)
     X, y, weight = whole.X[others], whole.y[others], whole.weight[others]
@@ -170,12 +171,13 @@ def _kind(penalty: float | None) -> str:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The loss."""
+    """Return the loss."""
     return heap.loss(problem.encoded)
 
 
 def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
-    """What the folds said, in a sentence or two: shares of rows that are right, or mean costs if errors are priced."""
+    """Return the results of the folds in a sentence or two: shares of correct rows, or mean costs if errors have
+    costs."""
     encoded = problem.encoded
     said = _said(problem, choice) + _gaps_note(problem, heap)
     if heap.loss(encoded) > choice.tree.loss + NEAR * unit_of(encoded.loss) and not problem.constraints:
@@ -187,7 +189,7 @@ def words(problem: Problem, choice: Choice, heap: HeapTree) -> str:
 
 
 def _gaps_note(problem: Problem, heap: HeapTree) -> str:
-    """Where a row goes that lacks a number which the tree weighs; "" if none can."""
+    """Return a note on where a row goes if a number that the tree uses is missing; "" if none can be missing."""
     encoded = problem.encoded
     gaps = np.isnan(raw_values(encoded)).any(axis=0)
     asked = [heap.split(t, encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()]

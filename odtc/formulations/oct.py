@@ -1,23 +1,22 @@
-"""OCT: big-M rows send each row to a leaf, and a leaf counts what its label gets wrong.
+"""OCT: big-M constraints send each row to a leaf, and a leaf counts the errors of its label.
 
-Bertsimas & Dunn 2017, "Optimal classification trees", as docs/explanation/printed-models.md corrects it. A
-node either splits (d = 1) or sends every row right, and only a child of a node that splits may
-split. So every tree of this depth or less is represented, if its leaves hold n_min rows: a node
-that predicts early does so in its rightmost leaf. Left means strictly below b. What differs
-from the paper loses no tree:
+Bertsimas & Dunn 2017, "Optimal classification trees", as docs/explanation/printed-models.md corrects it. A node either
+splits (d = 1) or sends every row right, and only a child of a node that splits may split. So every tree of this depth
+or less is represented, if its leaves have n_min rows: a node that predicts early does so in its rightmost leaf. Left
+means strictly below b. The differences from the paper lose no tree:
 
 * a numeric feature is the rank of its value among the thresholds of the encoding, divided by
   their number: the trees are the same, and no ε is smaller than 1 / thresholds;
-* errors are priced, L_t by the cost of each class if the label of t is predicted, and L̂ with them;
-* the big M of a loss is the most that it can be, that of all rows predicted so;
-* `L_t ≤ N_t - N_kt + n c_kt` is left out: it asks a label to be that of a majority, which
-  minimising the loss does by itself;
+* errors have costs: L_t adds the cost of each class if the label of t is predicted, and so does L̂;
+* the big M of a loss is its largest possible value, the loss if all rows get this prediction;
+* `L_t ≤ N_t - N_kt + n c_kt` is left out: it requires the label of a majority, which minimising the
+  loss does by itself;
 * a split has b at or above the lowest cut (it cannot send every row right), and losses are whole
-  numbers of units, if the prices have a unit.
+  numbers of units, if the costs have a unit.
 
-If a feature has one test, `b` has nothing to say and is d (`binary`, FlowOCT §2.2): the row
-`turn` is then (3) of that paper for all tests at once, and z may be continuous: a row is barred
-from each leaf but one by an ancestor whose a is whole. `binary=printed` has one row per test.
+If a feature has only one split, `b` adds nothing and is d (`binary`, FlowOCT §2.2): the constraint `turn` is then (3)
+of that paper for all splits at once, and z may be continuous: a row is barred from each leaf but one by an ancestor
+whose a is integer. `binary=printed` has one constraint per split.
 """
 
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ VARIANTS = (
     {},
     {"alpha": 0.1},
     {"n_min": 2},
-    # No data that the laws draw is all binary but by chance, so the forms for such data are asked for.
+    # The data of the property tests is all binary only by chance, so the variants for such data are requested.
     {"binary": "true"},
     {"binary": "printed"},
     {"binary": "true", "alpha": 0.1, "n_min": 2},
@@ -92,7 +91,7 @@ def build(problem: Problem) -> Model:
     count, loss = leaf_loss.columns(m, encoded, leaf, klass)
 
     i, j, t = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None]
-    # Leaf t lies on this side of its ancestor on level q, for all (t, q) of a side.
+    # Leaf t is on this side of its ancestor on level q, for all (t, q) of a side.
     side = t >> D - 1 - np.arange(D) & 1
     (left, q_left), (right, q_right) = ((at + len(L), q) for at, q in (np.nonzero(side == 0), np.nonzero(side)))
 
@@ -103,7 +102,7 @@ def build(problem: Problem) -> Model:
     require_parent_branches(m, d, "after")
 
     # Σ_j ε_j a_jt ≤ b_t ≤ d_t                                         t ∈ B
-    # The left half is ours: without it a split could send every row right and be no test.
+    # The left half is our addition: without it a split could send every row right and separate nothing.
     if scales:
         gap = 1 / scales.size
         above = m.rows("above", node, upper=0)
@@ -170,8 +169,8 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from a, b and c alone: b lies above the values that go left and not above
-    those that go right, so the cut nearest to it parts the rows that come here as it does."""
+    """Return the tree of a point, read only from a, b and c: b is above the values that go left and not above those
+    that go right, so the cut nearest to b separates the rows of the node in the same way."""
     tree, a, scales = problem.topology, point["a"], _numeric(problem)
     asked = a.argmax(axis=1)
     if scales:

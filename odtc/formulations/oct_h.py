@@ -1,19 +1,19 @@
-"""OCT-H: OCT with a hyperplane at each node, and a price of each feature that it weighs (Bertsimas & Dunn 2017).
+"""OCT-H: OCT with a hyperplane at each node, and a penalty for each feature in it (Bertsimas & Dunn 2017).
 
     min  Σ_t L_t + α L̂ Σ_jt s_jt                    L̂ = the loss of the class that is cheapest for all rows
 
 over a_t·x + μ <= b_t left and a_t·x >= b_t right, on features scaled to [0, 1] (docs/explanation/printed-models.md). A
-node either splits (d = 1) or sends every row right, and only a child of a node that splits may split. Every tree
-is represented whose leaves hold n_min rows and whose nodes part theirs by μ, with Σ_j |a_jt| <= 1. What differs from
-the paper loses none of them:
+node either splits (d = 1) or sends every row right, and only a child of a node that splits may split. Every tree is
+represented whose leaves have n_min rows and whose nodes separate their rows by μ, with Σ_j |a_jt| <= 1. The
+differences from the paper lose none of them:
 
-* v_it = a_t·x_i - b_t, in [-2, 2], is a column, and one row for all leaves on a side of a node says what the paper
-  says leaf by leaf: of z_it over these leaves one is 1 at most;
+* v_it = a_t·x_i - b_t, in [-2, 2], is a variable, and one constraint for all leaves on a side of a node replaces the
+  paper's constraint for each leaf, because at most one of z_it over these leaves is 1;
 * |a_jt| is a⁺ + a⁻, so that s_jt bounds their sum, and without α there is no s;
-* errors are priced and counted as in `oct`, which explains the rest.
+* errors have costs and are counted as in `oct`, which explains the rest.
 
-Decoding reads a, b and d alone; b lies μ above the values that go left, so the cut is in the middle of that gap,
-and each leaf takes the label that costs least.
+Decoding reads only a, b and d. Because b is μ above the values that go left, the cut is in the middle of that gap, and
+each leaf takes the label of least cost.
 """
 
 from contextlib import suppress
@@ -65,7 +65,7 @@ VARIANTS = (
 
 
 class Terms:
-    """What hyperplanes weigh in one problem."""
+    """Terms of the hyperplanes of one problem."""
 
     def __init__(self, problem: Problem):
         self.weighed = LinearTerms.encoded(problem.encoded, refuse_missing=True)
@@ -224,7 +224,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from a, b and d alone."""
+    """Return the tree of a point, read only from a, b and d."""
     weighed, a, b = _weighed(problem), point["ap"] - point["an"], point["b"] - problem.params.mu / 2
 
     def ask(t, rows):

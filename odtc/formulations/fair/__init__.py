@@ -1,26 +1,25 @@
-"""Fair: sets of levels and thresholds without one-hot columns, and a price of discrimination.
+"""Fair: sets of levels and thresholds without one-hot columns, and a penalty for discrimination.
 
-Aghaei, Azizi & Vayanos 2019, "Learning optimal and fair decision trees for non-discriminative
-decision-making", as docs/explanation/printed-models.md states it. A node asks one feature: a numeric one
-against a threshold q, a categorical one for a set of its levels (s), so that one node can ask what
-takes several one-hot tests. The encoding says which features are sets of levels: those of three
-levels or more that it encodes by level, which under `onehot` are numbers, too. Every such tree of this
-depth or less is represented, if its leaves hold n_min rows. What differs from the paper loses no tree:
+Aghaei, Azizi & Vayanos 2019, "Learning optimal and fair decision trees for non-discriminative decision-making", as in
+docs/explanation/printed-models.md. A node splits on one feature: on a threshold q of a numeric feature, or on a set of
+levels (s) of a categorical one, so that one node can do the work of several one-hot splits. The encoding determines
+which features are sets of levels: those of three levels or more that it encodes by level, with `onehot` also numeric
+ones. Every such tree of this depth or less is represented, if its leaves have n_min rows. The differences from the
+paper lose no tree:
 
 * rows of data with the same features are one row, whatever their classes;
 * a numeric feature is the rank of its value among the thresholds of the encoding, divided by their
-  number; one with a single threshold has nothing to choose and needs no q;
-* the first level of a feature goes left: the two sides of a split have no names of their own;
-* left and right are two rows per row of data and node for all leaves below together, not one per
-  leaf and kind of feature, and the differences g⁺ and g⁻ are eliminated;
-* a node may ask nothing (d = 0) and send every row left, as in OCT to the right;
-* errors are priced, L_l by the cost of each class if the label of l is predicted.
+  number; one with a single threshold leaves no choice and needs no q;
+* the first level of a feature goes left, because the two sides of a split are interchangeable;
+* left and right are two constraints per row of data and node for all leaves below together, not one per
+  leaf and type of feature, and the differences g⁺ and g⁻ are eliminated;
+* a node may have no split (d = 0) and send every row left, as in OCT to the right;
+* errors have costs: L_l adds the cost of each class if the label of l is predicted.
 
-The index of discrimination, with ŷ the class that a row is predicted and P by weight
-(odtc.formulations.fair.discrimination):
-impact: Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| over the groups g of the protected column; treatment: the same
-among the rows that are alike in all other columns, averaged over the rows. Both are between 0 and 2 times
-the number of groups; ρ is what a unit of it costs, in errors.
+The index of discrimination, with ŷ the predicted class of a row and P by weight
+(odtc.formulations.fair.discrimination): impact: Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| over the groups g of the protected
+column; treatment: the same among the rows that are alike in all other columns, averaged over the rows. Both are
+between 0 and 2 times the number of groups; ρ is the penalty of one unit, in errors.
 """
 
 from dataclasses import dataclass
@@ -157,7 +156,7 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """Any tree of this depth over the tests and sets of levels with n_min rows in each leaf, as a complete
+    """Return any tree of this depth over the splits and sets of levels, with n_min rows in each leaf, as a complete
     feasible point: {block: values}. Raises TreeError for another tree."""
     encoded, tree = problem.encoded, problem.topology
     heap.expect_depth(tree.depth)
@@ -168,7 +167,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     label = np.zeros(2 * len(tree.leaves), int)
 
     def lay(at, t):
-        """Lays node `at` of the tree, or what a leaf of it goes on as, at node t of the model."""
+        """Put node `at` of the tree, or the node that continues a leaf, at node t of the model."""
         label[t] = heap.label[at]
         zero, one = at, at
         if heap.test[at] >= 0:
@@ -204,12 +203,12 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
+    """Return the tree without the branch nodes that leave a leaf with fewer than n_min rows."""
     return with_min_leaf_rows(heap, problem.encoded, problem.params.n_min)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from p, d, q, s and c alone."""
+    """Return the tree of a point, read only from p, d, q, s and c."""
     encoded, tree, x = problem.encoded, problem.topology, Features.of(problem.encoded)
     test, label = blank_arrays(tree)
     found = []
@@ -223,14 +222,14 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         test[t] = asked
     label[tree.leaves] = point["c"].argmax(axis=1)
     for t in tree.branch_nodes[::-1]:
-        label[t] = label[2 * t]  # a node that asks nothing sends its rows left
+        label[t] = label[2 * t]  # a node without a split sends its rows left
     splits, columns = zip(*found) if found else ((), ())
     beyond = Beyond(splits, np.stack(columns, axis=1), np.ones(len(splits), bool)) if found else None
     return settle(test, encoded, label, beyond)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Loss + ρ index."""
+    """Return the loss + ρ · index."""
     encoded, (kind, first) = problem.encoded, _kinds(problem.encoded)
     loss, contrast = heap.loss(encoded), _contrast(problem, kind, first)
     if contrast is None:
@@ -242,7 +241,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 
 
 def prices_answers(problem: Problem) -> bool:
-    """Whether discrimination has a price."""
+    """Return whether discrimination has a penalty."""
     return problem.params.rho > 0
 
 
@@ -251,12 +250,12 @@ def least_rows(problem: Problem) -> int:
 
 
 def branch_penalty(problem: Problem) -> float:
-    """A branch node costs nothing."""
+    """Return 0, because branch nodes have no penalty."""
     return 0.0
 
 
 def route_of(problem: Problem) -> np.ndarray:
-    """Rows of data with the same features have one row of z."""
+    """Return the number of the features of each row: rows of data with the same features share the z of one row."""
     return _kinds(problem.encoded)[0]
 
 
@@ -270,7 +269,8 @@ def _kinds(encoded) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast | None:
-    """What ρ prices, None if nothing; raises ChoiceError if no group is named, or one that is none."""
+    """Return the contrast that ρ penalises, or None if there is none. Raises ChoiceError if no column of groups is
+    named, or if it does not separate groups."""
     rho, group, index = problem.params.rho, problem.params.group, problem.params.index
     if rho and not group:
         raise ChoiceError(f"expected group=COLUMN, the protected column, with rho={rho:g}; add {param('group')}")
@@ -283,7 +283,7 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """Splits are its own, no tests of the encoding."""
+    """Return the subjects of constraints that it supports: its splits are its own, not those of the encoding."""
     on_tests = (Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
     return tuple(subject for subject in Subject if subject not in (*on_tests, Subject.LEAVES, Subject.SETTLED))
 

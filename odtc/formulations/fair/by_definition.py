@@ -4,14 +4,15 @@ import numpy as np
 
 
 def index(group: np.ndarray, others: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
-    """Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| among rows that are alike in `others`, averaged over all rows; P by weight.
+    """Return Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| among rows that are alike in `others`, averaged over all rows; P by
+    weight.
 
     Parameters
     ----------
     group : array (rows,)
         The group of each row.
     others : array (rows, columns)
-        What rows must have in common to be compared; no column for the index of impact.
+        Columns in which rows must agree to be compared; no column for the index of impact.
     predicted : int (rows,)
     weight : float64 (rows,)
 

@@ -1,11 +1,11 @@
-"""Discrimination of a tree against groups of rows, and its price in a model that knows each row's leaf.
+"""Discrimination of a tree against groups of rows, and its penalty in a model that knows the leaf of each row.
 
 With P over the rows of data by weight and ŷ the predicted class (Aghaei, Azizi & Vayanos 2019):
 
     impact      Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)|         over the groups g
-    treatment   the same among the rows that are alike in all columns but that of the groups, averaged over all rows
+    treatment   the same among the rows that are alike in all columns but the one of the groups, averaged over all rows
 
-The paper weighs rows near to each other for disparate treatment; here near means alike.
+For disparate treatment, the paper weights rows that are near to each other; here near means alike.
 """
 
 from dataclasses import dataclass
@@ -46,8 +46,9 @@ class Contrast:
 
     @classmethod
     def of(cls, encoded: Encoded, first: np.ndarray, weight: np.ndarray, column: str, treatment: bool) -> "Contrast":
-        """Among rows `first` of the encoding with these weights; the groups are the levels of the column,
-        or the intervals between its thresholds. Raises ChoiceError for a column that tells no groups."""
+        """Return the contrast among rows `first` of the encoding with these weights. The groups are the levels of the
+        column, or the intervals between its thresholds. Raises ChoiceError for a column that does not separate
+        groups."""
         told = {
             encoded.features[feature].name: np.stack([X[first] for _, X in tests], axis=1)
             for feature, tests in tests_by_feature(encoded).items()

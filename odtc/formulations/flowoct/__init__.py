@@ -1,28 +1,28 @@
-"""FlowOCT: every row is a unit of flow that reaches the sink if it is classified right.
+"""FlowOCT: every row is a unit of flow that reaches the sink if the row is classified correctly.
 
-Aghaei, Gomez & Vayanos 2020, "Learning Optimal Classification Trees: Strong Max-Flow
-Formulations", equations (1.1)-(1.13); the numbers below are theirs. `literal=true` is the
-printed model. The default is the same model with what an optimum does not need taken out:
+Aghaei, Gomez & Vayanos 2020, "Learning Optimal Classification Trees: Strong Max-Flow Formulations", equations
+(1.1)-(1.13); the numbers below are those of the paper. `literal=true` is the printed model. The default is the same
+model without the parts that an optimum does not need:
 
-* at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict;
+* at lambda = 0 every branch node branches, because a split costs nothing, so only leaves predict;
 * the flow into the root and the flows from leaves to the sink are replaced by what they equal;
-* `bottom=stump`: a bottom node with its two leaves is one choice, "ask f and predict k on side
-  s", so its flows end there. For integer b its rows are those of (1.7)-(1.9), its relaxation is
-  tighter, and labels may be continuous: given b, the best labels are a linear program over a
-  simplex, whose vertices are integral (exact while no side constraint mentions labels). The same
-  holds for its choices: given the b above, a bottom node's rows are known, and what it asks and predicts is
-  one choice from a simplex. So only the b of inner nodes are integer (exact while no side
+* `bottom=stump`: a bottom node with its two leaves is one choice, "split on f and predict k on side
+  s", so its flows end there. For integer b its constraints are equivalent to (1.7)-(1.9), but the
+  relaxation is tighter, and labels may be continuous: given b, the best labels are a linear program
+  over a simplex, whose vertices are integral (exact if no side constraint refers to labels). The same
+  is true of the splits: given the b above, the rows of a bottom node are known, and its split with its
+  labels is one choice from a simplex. So only the b of inner nodes are integer (exact if no side
   constraint ties choices at the bottom).
 
-If only rows that are right flow, flows say nothing of the others, and may be withheld. `rows=all`
-is a form that routes every row: its flow is 1, and at the node where it ends goes to the sink of the
-class predicted there; with `bottom=stump` the rows of stumps stand beside it, as they bound how many
-rows are right. It is taken if a price depends on the class predicted, or a constraint must know
-where rows end (odtc.problem.constraints.constraint). A constraint that may ask nodes above the last level to
-predict takes the form with labels there, as lambda > 0 does.
+If only correctly classified rows flow, flows contain no information on the others, and may be withheld. `rows=all` is
+a variant that routes every row: its flow is 1, and at the node where it ends it goes to the sink of the class
+predicted there. With `bottom=stump` the constraints of stumps are added to it, because they bound how many rows are
+correct. This variant is used if a cost depends on the class predicted, or if a side constraint must know where rows
+end (odtc.problem.constraints.constraint). For a side constraint that may require nodes above the last level to
+predict, the variant has labels there, as for lambda > 0.
 
-With `robust` rows may be moved within boxes, and a tree has to predict them right wherever they are moved to: another
-model (odtc.formulations.flowoct.robust).
+With `robust` rows may be moved within boxes, and a tree has to predict them correctly wherever they are moved to. This
+is another model (odtc.formulations.flowoct.robust).
 """
 
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ VARIANTS = (
     {"lambda": 0.25},
     {"lambda": 0.25, "bottom": "flow"},
     {"lambda": 0.25, "literal": True},
-    # Data that the laws draw is too small for `auto` to take it.
+    # The data of the property tests is too small for `auto` to choose it.
     {"sums": "features"},
     {"lambda": 0.25, "bottom": "flow", "sums": "features"},
     {"rows": "all"},
@@ -118,13 +118,13 @@ class Params:
 
 @dataclass(frozen=True)
 class Shape:
-    """Which nodes have which columns; node numbers in heap order."""
+    """Nodes that have variables of each type; node numbers are in heap order."""
 
     stump: bool  # bottom nodes with their leaves as one choice
     full: bool  # every branch node branches
     whole: np.ndarray  # branch nodes whose choice of a test is integer
     every: bool  # every row flows
-    tight: bool  # and the rows of stumps stand beside its flows
+    tight: bool  # the constraints of stumps are added to its flows
     flow: np.ndarray  # nodes with a column for the edge into them
     label: np.ndarray  # nodes with label columns
     sink: np.ndarray  # nodes with columns for the edge to the sink
@@ -153,29 +153,30 @@ class Shape:
 
 
 def _robust():
-    """The model of rows that may be moved, which most runs never need."""
+    """Return the module of the model for rows that may be moved, which most runs never need."""
     from odtc.formulations.flowoct import robust
 
     return robust
 
 
 def prepared(problem: Problem) -> Problem:
-    """With boxes: a row for each class and different cells. Raises ChoiceError for what has no robust form."""
+    """Return the problem with one row for each class and different cells, if there are boxes. Raises ChoiceError for a
+    problem without a robust variant."""
     return _robust().prepared(problem) if problem.params.robust else problem
 
 
 def holds_cells(problem: Problem) -> bool:
-    """Boxes are told from the cells."""
+    """Return whether the cells are needed, because boxes follow from them."""
     return bool(problem.params.robust)
 
 
 def boxes(problem: Problem) -> Boxes | None:
-    """The boxes that `robust` asks for."""
+    """Return the boxes that `robust` requests."""
     return problem.derived(_robust().Reach).boxes if problem.params.robust else None
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1 - λ) · loss + λ · branch nodes; the loss with boxes is what an adversary makes of it."""
+    """Return (1 - λ) · loss + λ · branch nodes; with boxes the loss is the worst one that an adversary can cause."""
     return (_robust() if problem.params.robust else penalised).objective(problem, heap)
 
 
@@ -323,7 +324,7 @@ class _Flow:
             self._predict_own("hit", shape.paid, self.z)
 
     def _predict_own(self, name: str, t: np.ndarray, edge: Block) -> None:
-        """A row that is right at a node t needs the label of its class there."""
+        """Require the label of a row's class at a node t where the row is classified correctly."""
         hit = self.m.rows(name, self.row, node_axis(t), upper=0)
         self.m.add(hit[self.i, t], edge[self.i, t])
         self.m.add(hit[self.i, t], self.w[t, self.y[:, None]], -1)
@@ -331,7 +332,7 @@ class _Flow:
     def end_at_stumps(self) -> None:
         """Σ_k p_tfsk = b_tf                                t bottom, f, s
         z_{a(t),t} ≤ Σ_f p_{t,f,x_if,y_i} + w_{t,y_i}       t bottom, i      instead of (1.7)-(1.9) there
-        z_{2t,y_i} + z_{2t+1,y_i} ≤ Σ_f p_{t,f,x_if,y_i}                     beside them, with all rows
+        z_{2t,y_i} + z_{2t+1,y_i} ≤ Σ_f p_{t,f,x_if,y_i}                     in addition to them, with all rows
         """
         m, i, y, bottom, (_, right) = self.m, self.i, self.y, self.problem.topology.bottom, self.sums
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
@@ -351,7 +352,7 @@ class _Flow:
             m.add(stump[at, bottom], cells, -coef)
 
     def _ends(self, rows: Block, at: np.ndarray, t: np.ndarray, coef: float = 1.0) -> None:
-        """coef · z_{t,sink} in rows[i, at], over the sinks of all classes if there are such."""
+        """Add coef · z_{t,sink} to rows[i, at], over the sinks of all classes if there are such."""
         i = self.i
         if self.shape.every:
             self.m.add(rows[i[:, None], at[:, None]], self.zs[i[:, None], t[:, None], self.k], coef)
@@ -359,7 +360,7 @@ class _Flow:
             self.m.add(rows[i, at], self.zs[i, t], coef)
 
     def _into(self, rows: Block, at: np.ndarray, t: np.ndarray, coef: float = 1.0) -> None:
-        """coef · z_{a(t),t} in rows[i, at]; without such columns into leaves it is what ends there."""
+        """Add coef · z_{a(t),t} to rows[i, at]; for leaves without such variables, the flow that ends there."""
         there = np.isin(t, self.shape.flow)
         if there.any():
             self.m.add(rows[self.i, at[there]], self.z[self.i, t[there]], coef)
@@ -374,7 +375,7 @@ def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    """Return any tree of this depth over the splits as a complete feasible point: {block: values}."""
     if problem.params.robust:
         return _robust().start(problem, heap)
     encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
@@ -399,7 +400,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone; flows may be fractional."""
+    """Return the tree of a point, read only from b, w and p; flows may be fractional."""
     if problem.params.robust:
         return _robust().decode(problem, point)
     shape = Shape.of(problem)

@@ -1,31 +1,33 @@
-"""The robust form: a row is right if every leaf that its box meets predicts its class (`-p robust=age:2`).
+"""The robust variant: a row is correct if every leaf that its box meets predicts its class (`-p robust=age:2`).
 
-The boxes are those of odtc.trees.boxes. For row i and test f let A_if, part of {0, 1}, be the answers of the points of
-the box: two if the box lies across a threshold. The row may be sent from node t to every child that an answer of
-A_if leads to; it is right at t, g_it = 1, if all leaves that it may come to below t predict its class:
+The boxes are those of odtc.trees.boxes. For row i and split f let A_if, part of {0, 1}, be the outcomes of the points
+of the box: both if the threshold cuts the box. The row may be sent from node t to every child that an outcome in A_if
+leads to; it is correct at t, g_it = 1, if all leaves below t that it may reach predict its class:
 
-    max Σ_i w_i g_i1                                             (less prices of branch nodes, as of FlowOCT)
+    max Σ_i w_i g_i1                                             (less penalties of branch nodes, as in FlowOCT)
     g_it <= g_i,2t   + Σ_{f: 0 not in A_if} b_tf + w_t,y_i       t inner, i      the left child, unless it is not met
     g_it <= g_i,2t+1 + Σ_{f: 1 not in A_if} b_tf + w_t,y_i       t inner, i      the right child
     g_it <= g_i,2t + g_i,2t+1 + w_t,y_i                          t inner, i      one of them is met
     g_it <= Σ_f b_tf + w_t,y_i                                   t inner, i      if it may predict
 
-Nothing is multiplied, so no big M is needed. These are all sides of the best relaxation of one node: split g_it into
-what tests send left, right and both ways, s_0 <= Σ_{A = {0}} b, s_1 <= Σ_{A = {1}} b, s_01 <= Σ_{A = {0, 1}} b with
-s_0 + s_01 <= g_i,2t and s_1 + s_01 <= g_i,2t+1; by duality the most that the sum can be is the least of the right
-sides above. Without boxes every A_if has one answer, and the relaxation is that of the flows of FlowOCT: its minimum
-cuts. At the bottom nodes the leaves are part of the choice, as in FlowOCT's `bottom=stump`:
+No variables are multiplied, so no big M is needed. These are all inequalities of the best relaxation of one node:
+divide g_it into the parts that splits send left, right and both ways, s_0 <= Σ_{A = {0}} b, s_1 <= Σ_{A = {1}} b, s_01
+<= Σ_{A = {0, 1}} b with s_0 + s_01 <= g_i,2t and s_1 + s_01 <= g_i,2t+1; by duality the maximum of their sum is the
+least of the right-hand sides above. Without boxes every A_if has one outcome, and the relaxation is equal to the
+relaxation of FlowOCT's flows, by its minimum cuts. At the bottom nodes the leaves are part of the choice, as in
+FlowOCT's `bottom=stump`:
 
     g_it <= Σ_{f: A_if = {s}} p_{t,f,s,y_i} + w_t,y_i            t bottom, i;    Σ_k p_tfsk = b_tf
 
-A test that the box lies across has two leaves of different classes, or else the node predicts instead (w); so it makes
-the row wrong. With `bottom=flow` leaves have labels w, and the rows of inner nodes stand at bottom nodes, too.
+A split that sends the box both ways has two leaves of different classes, because otherwise the node predicts (w); so
+it makes the row incorrect. With `bottom=flow` leaves have labels w, and bottom nodes have the constraints of inner
+nodes, too.
 
-Why it is exact. Answers are combined node by node, as if they were apart. Tests of one number are half-lines, and
-the box is an interval: convex sets of a line of which each two meet all meet. So a leaf that is met node by node but
-not by the box has an empty region of its own, which no box meets. A tree without such leaves (`Reach.settled`) is
-counted exactly, and is as good; of a column of which any level may come the same holds, as the box is all levels. The
-labels of several leaves are tied together by the rows that meet them, so they are integer, too.
+Why it is exact: outcomes are combined node by node, as if they were independent. Splits on one number are half-lines,
+and the box is an interval: convex sets of a line of which each two meet all meet. So a leaf that is met node by node
+but not by the box has an empty region of its own, which no box meets. A tree without such leaves (`Reach.settled`) is
+counted exactly, and is as good. The same is true of a column that may take any level, because the box is all levels.
+The labels of several leaves are tied together by the rows that meet them, so they are integer, too.
 """
 
 from dataclasses import replace
@@ -104,7 +106,8 @@ def prepared(problem: Problem) -> Problem:
 
 
 class Reach:
-    """What the rows of a problem may answer: rows of one class that may answer all tests alike are one."""
+    """Possible outcomes of the splits on the rows of a problem. Rows of one class with the same possible outcomes of
+    all splits are one row."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -141,9 +144,9 @@ class Reach:
         return y, encoded.dataset.weight * encoded.class_cost[y]
 
     def settled(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
-        """The tree of these tests and classes, int32 (2^(depth + 1),), without the branch nodes that no point of a box
-        needs: one of whose sides no box meets, or whose children predict one class. A node without a class gets the one
-        that most of the rows have whose boxes meet it, by their prices."""
+        """Return the tree of these splits and classes, int32 (2^(depth + 1),), without the branch nodes that no point
+        of a box needs: nodes with a side that no box meets, or whose children predict the same class. A node
+        without a class gets the class of most of the rows whose boxes meet it, weighted by their costs."""
         encoded, (y, price) = self.problem.encoded, self._rows
 
         def walk(t: int, part: Part, inherited: int):
@@ -164,12 +167,12 @@ class Reach:
 
     @property
     def zero(self) -> np.ndarray:
-        """bool (rows, tests): whether some point of the box answers 0."""
+        """Return bool (rows, splits): whether some point of the box has outcome 0."""
         return self._sides[0]
 
     @property
     def one(self) -> np.ndarray:
-        """bool (rows, tests): whether some point of the box answers 1."""
+        """Return bool (rows, splits): whether some point of the box has outcome 1."""
         return self._sides[1]
 
     @property
@@ -178,17 +181,17 @@ class Reach:
 
     @property
     def price(self) -> np.ndarray:
-        """float64 (rows,): what it costs if some point of the box is predicted wrong."""
+        """Return float64 (rows,): the cost of a row if some point of its box is misclassified."""
         return self._sides[3]
 
     @cached_property
     def stacked(self) -> Encoded:
-        """The answers as rows of an encoding, for sums over tests: whether the box answers 1 alone, and behind these
-        rows whether it may answer 1."""
+        """Return the outcomes as rows of an encoding, for sums over splits: whether outcome 1 is the only one of the
+        box, and after these rows whether outcome 1 is possible."""
         return replace(self.problem.encoded, X=np.vstack([~self.zero, self.one]), cells=None)
 
     def met(self, heap: HeapTree) -> list[np.ndarray]:
-        """bool (rows,) of each node: which rows may come there."""
+        """Return bool (rows,) of each node: which rows may reach it."""
         met = [np.zeros(len(self.y), bool) for _ in heap.test]
         met[1] = np.ones(len(self.y), bool)
         for t in np.flatnonzero(heap.test >= 0).tolist():
@@ -196,7 +199,8 @@ class Reach:
         return met
 
     def right(self, heap: HeapTree) -> list[np.ndarray]:
-        """bool (rows,) of each node: whether a row that comes there is right in all leaves that it may come to."""
+        """Return bool (rows,) of each node: whether a row that reaches it is correct in all leaves that it may then
+        reach."""
         right = [np.zeros(len(self.y), bool) for _ in heap.test]
         for t in range(len(heap.test) - 1, 0, -1):
             if heap.test[t] < 0:
@@ -207,18 +211,18 @@ class Reach:
         return right
 
     def loss(self, heap: HeapTree) -> float:
-        """The price of the rows that an adversary gets wrong."""
+        """Return the cost of the rows that an adversary can have misclassified."""
         return float(self.price[~self.right(heap)[1]].sum())
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1 - λ) · what an adversary makes the tree lose + λ · branch nodes."""
+    """Return (1 - λ) · the largest loss that an adversary can cause + λ · branch nodes."""
     lam = problem.params.lambda_
     return (1 - lam) * problem.derived(Reach).loss(heap) + lam * heap.n_branch_nodes
 
 
 class _Form:
-    """Which nodes have which columns."""
+    """Nodes that have variables of each type."""
 
     def __init__(self, problem: Problem):
         tree, self.stump = problem.topology, problem.params.bottom == "stump"
@@ -277,7 +281,7 @@ def build(problem: Problem) -> Model:
             m.add(turn[i, inner], g[i, inner])
             right(turn, inner, 2 * inner + side, -1)
             predicted(turn, inner)
-            # Σ of the tests whose box answers the other side alone: 1 alone, or not 1
+            # Σ of the splits whose box has only the outcome of the other side: only 1, or not 1
             some = slice(0, n) if side == 0 else slice(n, 2 * n)
             for at, cells, coef in sums.entries(1 - side, inner, some):
                 m.add(turn[at - some.start, inner], cells, -coef)
@@ -331,18 +335,18 @@ def _asking(heap: HeapTree, inner: np.ndarray, own: bool) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone, without the branch nodes that no box needs. A node that no row of the
-    data needs may still be where rows come that are moved."""
+    """Return the tree of a point, read only from b, w and p, without the branch nodes that no box needs. A node that
+    no row of the data needs may still be reached by rows that are moved."""
     form = _Form(problem)
     return problem.derived(Reach).settled(*choices_of(problem, point, form.label, form.stump))
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """A tree that an adversary gets wrong more seldom, made of a heuristic's.
+    """Return a tree that an adversary can fool less often, made from the tree of a heuristic.
 
-    Each node in turn is given the test, or the label, with which fewest rows go wrong, while the other nodes stay: of
-    rows that are right in all other leaves that they may come to. It ends when no node gets better. It begins with the
-    tree, with that of the local search and with one leaf.
+    Each node in turn gets the split, or the label, for which the fewest rows are misclassified while the other nodes
+    stay the same. Only rows that are correct in all other leaves that they may reach are counted. It ends when no node
+    improves. It begins with the given tree, with the tree of the local search and with one leaf.
     """
     reach = problem.derived(Reach)
     one = HeapTree(np.full_like(heap.test, -1), np.where(np.arange(len(heap.label)) == 1, 0, -1).astype(np.int32))
@@ -380,8 +384,8 @@ def _polished(problem: Problem, reach: Reach, heap: HeapTree) -> HeapTree:
 
 
 def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool):
-    """Trees that differ at node t: another label there, with `free` a stump in place of what is there, or another test
-    above what stands below."""
+    """Yield trees that differ at node t: another label there; with `free` a stump in place of the subtree there, or
+    another split above its children."""
     K, n_candidate_splits = len(problem.encoded.classes), problem.encoded.n_candidate_splits
     met, right = reach.met(heap), reach.right(heap)
     # The rows that come to t and are right in all leaves that are not below it.
@@ -401,7 +405,7 @@ def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool)
         return
     zero, one, y = ~reach.one[rows], ~reach.zero[rows], reach.y[rows]
     saved = np.stack([np.where(y == k, worth[rows], 0.0) for k in range(K)])
-    left, right_ = saved @ zero, saved @ one  # (classes, tests): rows that go to one side alone
+    left, right_ = saved @ zero, saved @ one  # (classes, splits): rows that go only to one side
     f = int((left.max(axis=0) + right_.max(axis=0)).argmax())
     yield _with(heap, t, f, (int(left[:, f].argmax()), int(right_[:, f].argmax())))
     if heap.test[t] >= 0:

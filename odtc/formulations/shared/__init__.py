@@ -1,1 +1,1 @@
-"""What several formulations share."""
+"""Code that several formulations share."""

@@ -1,4 +1,5 @@
-"""Which nodes branch in a model that has a column d_t for it, if a tree may predict above its last level."""
+"""Constraints on which nodes branch, in a model with a variable d_t for this, if a tree may predict above its last
+level."""
 
 from odtc.model.blocks import Block
 from odtc.model.builder import ModelBuilder
@@ -6,7 +7,7 @@ from odtc.problem.roles import node_axis, nodes
 
 
 def require_parent_branches(m: ModelBuilder, d: Block, name: str) -> None:
-    """d_t ≤ d_{parent(t)}: below a node that does not branch none does.        t a branch node, not the root"""
+    """d_t ≤ d_{parent(t)}: below a node that does not branch, no node does. t a branch node, not the root"""
     t = nodes(d)[1:]
     if len(t):
         rows = m.rows(name, node_axis(t), upper=0)

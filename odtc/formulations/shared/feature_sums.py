@@ -1,17 +1,17 @@
-"""Sums over tests that depend on how a row answers them, as about one entry per original feature.
+"""Sums over splits that depend on the outcomes of a row, with about one entry per original feature.
 
-Models of trees over binary tests sum, for each row i, one value per test f: v_f0 if the row
-answers it with 0, v_f1 if with 1. Written by tests, that is an entry for each test. But rows answer
-all tests of one feature in few ways, here "kinds": a level in a way of its own, thresholds θ_1 < … < θ_T
-in one of T + 1, because a number above θ_r is above all before. Let x̄ be the answers of a usual row, in
-every feature of the kind that most rows have. Written by features,
+Models of trees over binary splits sum, for each row i, one value per split f: v_f0 if the row has outcome 0, v_f1 if
+it has outcome 1. Written by splits, that is an entry for each split. But rows have few different outcomes of all
+splits on one feature together, here called "kinds": each level is a kind of its own, and thresholds θ_1 < … < θ_T have
+T + 1 kinds, because a number above θ_r is above all before. Let x̄ be the outcomes of a usual row, which has in every
+feature the kind that most rows have. Written by features,
 
     Σ_f v_f,x_if = u + Σ_{features in which i is not usual} s_a        a: the kind of i there
     u = Σ_f v_f,x̄_f;   s_a = s_c + Σ_{f: a and c differ} ± (v_f1 - v_f0)      c next to a, towards x̄
 
-with u and s as columns of their own: the rows of the model that there are as many of as rows of data
-get short, and those that define u and s are few. It is a substitution: no other column
-changes its meaning, and the relaxation keeps its value.
+with u and s as variables of their own: the constraints that exist for each row of data get short, and those that
+define u and s are few. It is a substitution: the meaning of all other variables and the value of the relaxation stay
+the same.
 """
 
 from collections.abc import Iterator
@@ -34,9 +34,9 @@ Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coeffic
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, if
-    `answers` are those of the usual row; on step s, behind step parent[s] (-1: the usual kind), the
-    answers to the tests of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
+    """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, if `answers` are
+    the outcomes of the usual row; on step s, after step parent[s] (-1: the usual kind), the outcomes of the splits
+    of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
 
     answers: np.ndarray  # bool (tests,)
     parent: np.ndarray  # int (steps,), each less than its place
@@ -45,7 +45,7 @@ class Kinds:
 
     @classmethod
     def of(cls, encoded: Encoded, rows: np.ndarray) -> "Kinds":
-        """Of these rows, given as indices."""
+        """Return the kinds of these rows, given as indices."""
         usual, parent = np.zeros(encoded.n_candidate_splits, bool), []
         moves, unusual = [np.zeros((3, 0), int)], [np.zeros((2, 0), int)]
         for tests, nested in features(encoded) if len(rows) else ():
@@ -65,11 +65,12 @@ class Kinds:
         return cls(usual, np.array(parent, int), tuple(np.hstack(moves)), tuple(np.hstack(unusual)))
 
     def nnz(self, moved: int) -> int:
-        """Entries of the rows that define u and s, if a test has `moved` values (v_f0, v_f1, or one that is 0)."""
+        """Return the entries of the constraints that define u and s, if a split has `moved` values (v_f0, v_f1, or one
+        that is 0)."""
         return 1 + len(self.answers) + len(self.parent) + int((self.parent >= 0).sum()) + moved * len(self.moves[0])
 
     def climb(self, change: np.ndarray) -> np.ndarray:
-        """The values of s, (…, steps), if an answer of 1 in place of 0 is worth `change` (…, tests)."""
+        """Return the values of s, (…, steps), if an outcome of 1 in place of 0 is worth `change` (…, splits)."""
         step, test, sign = self.moves
         value = np.zeros((*change.shape[:-1], len(self.parent)))
         np.add.at(value, (..., step), change[..., test] * sign)
@@ -80,7 +81,7 @@ class Kinds:
 
 
 class BranchSums:
-    """Σ_{f: x_if = side} b_tf for rows i, sides 0 and 1 and nodes t: what t sends to that side."""
+    """Σ_{f: x_if = side} b_tf for rows i, sides 0 and 1 and nodes t: 1 if the split of t sends the row to that side."""
 
     def __init__(self, encoded: Encoded, by: str):
         """`by` tests or features, or with "auto" as takes fewer entries per node."""
@@ -125,7 +126,7 @@ class BranchSums:
 
 
 class StumpSums:
-    """Σ_f p_{t,f,x_if,y_i} for rows i and nodes t: whether i is right below t."""
+    """Σ_f p_{t,f,x_if,y_i} for rows i and nodes t: whether i is correct below t."""
 
     def __init__(self, encoded: Encoded, by: str):
         """As of BranchSums. Rows of each class have kinds, and a usual row, of their own."""
@@ -184,8 +185,8 @@ class StumpSums:
 
 
 def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
-    """(tests, nested) of each feature: its thresholds, nested, which is ordered so that every row answers the
-    first ones with 1 and the others with 0, and apart from them its other tests; a single one is nested."""
+    """Return (splits, nested) of each feature: its nested thresholds, ordered so that every row has outcome 1 for the
+    first ones and 0 for the others, and separately its other splits; a single one is nested."""
     groups = {}
     for f, split in enumerate(encoded.tests):
         nested = isinstance(split, Threshold | Oblique)
@@ -204,7 +205,7 @@ def labels(axis: Axis) -> np.ndarray:
 
 
 def _kinds(X: np.ndarray, nested: bool):
-    """The distinct rows of X in order, which of them each row is, and how many are it."""
+    """Return the distinct rows of X in order, the number of each row among them, and how many rows each has."""
     if not nested:
         kind, first = equal_rows((_bits(X[:, at : at + BITS]), 2**BITS) for at in range(0, X.shape[1], BITS))
         answers = X[first]
@@ -220,7 +221,7 @@ def _kinds(X: np.ndarray, nested: bool):
 
 
 def _bits(X: np.ndarray) -> np.ndarray:
-    """The answers of each row, of at most BITS tests, as a number: int64 (rows,)."""
+    """Return the outcomes of each row, of at most BITS splits, as a number: int64 (rows,)."""
     packed = np.packbits(X, axis=1)
     wide = np.zeros((len(X), 8), np.uint8)
     wide[:, : packed.shape[1]] = packed
@@ -228,12 +229,12 @@ def _bits(X: np.ndarray) -> np.ndarray:
 
 
 def _firsts(kinds) -> list[int]:
-    """The place of the first step of each, with the steps of all in one line."""
+    """Return the position of the first step of each, with the steps of all in sequence."""
     return np.cumsum([0, *(len(one.parent) for one in kinds[:-1])]).tolist()
 
 
 def _steps(m: ModelBuilder, name: str, node: Axis, kinds) -> tuple[Block, Block]:
-    """The columns s of all kinds and the rows Σ moves + s_parent - s = 0, as yet without the moves."""
+    """Add the variables s of all kinds and the constraints Σ moves + s_parent - s = 0, still without the moves."""
     parent = np.concatenate(
         [np.where(one.parent < 0, -1, first + one.parent) for first, one in zip(_firsts(kinds), kinds)]
     )

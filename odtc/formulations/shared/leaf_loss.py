@@ -1,11 +1,12 @@
-"""What leaves get wrong in a model that says in which leaf t each row i ends (z_it) and how a leaf is labelled (c_kt).
+"""The loss of the leaves in a model that knows in which leaf t each row i ends (z_it) and how a leaf is labelled
+(c_kt).
 
     Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
     N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t
     L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}
 
-Bertsimas & Dunn 2017, corrected (docs/explanation/printed-models.md), with l_t for "a row ends in t". Errors are
-priced: L_t is what the label of t costs, and the big M is the largest loss, that of all rows with this label.
+Bertsimas & Dunn 2017, corrected (docs/explanation/printed-models.md), with l_t for "a row ends in t". Errors have
+costs: L_t is the cost of the label of t, and the big M is the largest loss, in which all rows have this label.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ def expect_n_min(problem: Problem) -> None:
 
 
 def columns(m: ModelBuilder, encoded: Encoded, leaf: Axis, klass: Axis) -> tuple[Block, Block]:
-    """N, the weight of each class in each leaf, and L, what the label of the leaf costs, which is minimised."""
+    """Add N, the weight of each class in each leaf, and L, the cost of the label of each leaf, which is minimised."""
     weight, cost, unit, whole = whole_costs(encoded)  # whole losses: a solver rounds its bound up
     of_class = _of_class(encoded, weight)
     count = m.columns("N", leaf, klass, upper=of_class)

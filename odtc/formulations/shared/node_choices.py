@@ -1,8 +1,8 @@
-"""What the nodes of a tree choose, in columns: b[node, test], w[node, class], and at bottom nodes
-p[node, test, side, class], the test with the labels of both leaves at once.
+"""The choices of the nodes of a tree as variables: b[node, test], w[node, class], and at bottom nodes p[node, test,
+side, class], the split with the labels of both leaves at once.
 
-FlowOCT and BendersOCT have these in common (Aghaei, Gomez & Vayanos 2020, (1.2), (1.3), (8.3), (8.4); p is
-ours), and the tree of a point is read from them alone.
+FlowOCT and BendersOCT have these in common (Aghaei, Gomez & Vayanos 2020, (1.2), (1.3), (8.3), (8.4); p is our
+addition). The tree of a point is read only from them.
 """
 
 import numpy as np
@@ -23,8 +23,8 @@ SURE = 1e-3  # a column this near to a whole number means it
 
 
 def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, full: bool, stump: bool) -> None:
-    """Each branch node asks one test or, unless the tree is `full`, predicts one class; each leaf predicts one
-    class. A stump may predict one class in place of its test (`stump`)."""
+    """Add the constraints that each branch node has one split or, unless the tree is `full`, predicts one class, and
+    that each leaf predicts one class. A stump may predict one class instead of having a split (`stump`)."""
     B, L, f = tree.branch_nodes[:, None], tree.leaves[:, None], np.arange(b.axes[1].size)
 
     # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2), (8.3)
@@ -51,14 +51,14 @@ def whole_with_stumps(problem: Problem) -> np.ndarray:
 
 
 def fit_to_depth(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
-    """The tree, with `full` one in which all branch nodes ask something; raises TreeError for another depth."""
+    """Return the tree; with `full`, a tree whose branch nodes all have a split. Raises TreeError for another depth."""
     depth = problem.topology.depth
     heap.expect_depth(depth)
     return heap.filled(depth, own=bool(problem.constraints)) if full else heap
 
 
 def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -> dict[str, np.ndarray]:
-    """{block: values} of b, of w at the nodes `label` and, with `stump`, of p for a tree laid out."""
+    """Return {block: values} of b, of w at the nodes `label` and, with `stump`, of p for a tree in heap order."""
     tree, k = problem.topology, np.arange(len(problem.encoded.classes))
     point = {
         "b": (heap.test[tree.branch_nodes][:, None] == np.arange(problem.encoded.n_candidate_splits)).astype(float)
@@ -74,14 +74,15 @@ def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -
 
 
 def tests_at_nodes(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
-    """The test of each node in heap order, -1 if it predicts; at a fractional point the likeliest."""
+    """Return the split of each node in heap order, -1 if it predicts; at a fractional point the likeliest one."""
     b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
     test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
     return test
 
 
 def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool) -> HeapTree:
-    """The tree of a point, of what `choices_of` reads, without the branch nodes that no training row needs."""
+    """Return the tree of a point, from the choices that `choices_of` reads, without the branch nodes that no training
+    row needs."""
     test, labels = choices_of(problem, point, label, stump)
     return settle(test, problem.encoded, labels)
 
@@ -89,9 +90,9 @@ def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, s
 def choices_of(
     problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The test and the class of each node, -1 for none. If columns are continuous, so may be what they say: a leaf
-    without a sure label gets the one that costs least, and a bottom node that mixes tests the best of all (or none) for
-    the rows that come to it, which costs no more than the mix."""
+    """Return the split and the class of each node, -1 for none. If variables are continuous, their values may be
+    fractional: a leaf without a clear label gets the label of least cost, and a bottom node that mixes splits gets
+    the best of all splits (or none) for its rows, which costs no more than the mix."""
     tree, encoded, test = problem.topology, problem.encoded, tests_at_nodes(problem, point)
     b = point["b"][tree.bottom - 1]
     mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)]
@@ -112,6 +113,6 @@ def choices_of(
         chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
         read(2 * bottom, chosen[:, 0])
         read(2 * bottom + 1, chosen[:, 1])
-    # What the leaves below a mixed test say is said for the rows of another test.
+    # The labels of the leaves below a mixed split were chosen for the rows of another split.
     labels[np.concatenate([mixed, 2 * mixed, 2 * mixed + 1])] = -1
     return test, labels

@@ -1,4 +1,5 @@
-"""The tests of an encoding as ranks of columns, which a search over thresholds takes, and its trees back as tests."""
+"""The splits of an encoding as ranks of columns, the input of a search over thresholds, and its trees converted back
+to splits."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -21,7 +22,7 @@ BYTES = (
 
 
 def columns_asked(encoded: Encoded, scales: Scales) -> list[tuple[int, ...]]:
-    """The columns of the data that the tests of each scale look at."""
+    """Return the columns of the data that the splits of each ordered feature use."""
     return [encoded.tests[j].features for j in scales.test(np.arange(scales.n), 0).tolist()]
 
 
@@ -30,15 +31,15 @@ def _bits(features: Iterable[int]) -> int:
 
 
 class RankedTests:
-    """Encoded rows and tests for odtc.algorithms.thresholds.rank_search.
+    """Encoded rows and splits for odtc.algorithms.thresholds.rank_search.
 
     Parameters
     ----------
     encoded : Encoded
-    price : float, what a branch node costs, in units of loss
+    price : float, the penalty of a branch node, in units of loss
     least : int, rows of the data that each leaf must have; 1 or less for none
-    loss : float64 (rows, labels), what predicting a label costs on a row; None for that of the data
-    keep : bool, whether rows stay that cost the same whatever they are predicted
+    loss : float64 (rows, labels), the cost of predicting a label on a row; None for the loss of the data
+    keep : bool, whether rows that cost the same with any prediction are kept
 
     Attributes
     ----------
@@ -57,19 +58,19 @@ class RankedTests:
         self.ranked = rank_rows(self.scales.rank, loss, encoded.copies, price, least, keep)
 
     def counting(self, scale: int) -> "RankedTests":
-        """The same with `scale` units of the search for each unit of cost, so that it can count branch nodes beside
-        it."""
+        """Return the same with `scale` units of the search for each unit of cost, so that it can count branch nodes in
+        addition to the cost."""
         other = copy(self)
         other.ranked = self.ranked.counting(scale)
         return other
 
     def test(self, column: int, rank: int) -> int:
-        """The test of the encoding that a rank of a column is."""
+        """Return the split of the encoding that a rank of a column represents."""
         scale = self.ranked.columns[column]
         return int(self.scales.test(scale, np.unique(self.scales.rank[:, scale])[rank]))
 
     def looks(self) -> Looks:
-        """Which columns of the data the tests of each column of the search can look at."""
+        """Return the columns of the data that the splits of each column of the search can use."""
         encoded, scales = self.encoded, self.ranked.columns
         own = [_bits(encoded.tests[j].features) for j in self.scales.test(scales, 0).tolist()]
         others: list[list[tuple[int, int]]] = [[] for _ in own]
@@ -86,8 +87,9 @@ class RankedTests:
         return Looks(own, [sorted(one) for one in others])
 
     def written(self, heap: HeapTree, columns: int) -> HeapTree | None:
-        """The same tree with tests over these columns of the data (bits of a whole number), in place of tests of others
-        that part the rows alike; None if the data is not there to tell their sides."""
+        """Return the same tree with splits over these columns of the data (bits of a whole number), in place of splits
+        on other columns that separate the rows in the same way; None if the data is not available to find their
+        sides."""
         encoded, splits = self.encoded, {}
         for test in np.unique(heap.test[heap.test >= 0]).tolist():
             if _bits(encoded.tests[test].features) & ~columns:

@@ -5,20 +5,21 @@
 over routes z_il (the paper's e), labels u_l, hyperplanes h_b·x = g_b on features scaled to [0, 1] (in their own units
 with `scale=false`); left is h·x <= g. `literal` writes (1a)-(1k) as printed. The default differs in these points:
 
-* M = 1 by Theorem 2: the file holds α1 M, α2 M, 1 and ε / M, its h and g are those of the paper by M;
-* v_ib = g_b - h_b·x_i in [-1, 1] in place of p⁺ - p⁻, and one row for all leaves on a side of a node: with Z the
-  sum of z over the leaves left of b, (1g)-(1j) say no more of v than v >= -(1 - Z) + ε Z, and mirrored;
-* labels one-hot: c_i >= z_il - λ_{l,y_i} with whole c counts a row as wrong unless its label is λ = 1, so λ may be
-  continuous; or numbers as in the paper (`labels=ordinal`), with u continuous by Theorem 1;
+* M = 1 by Theorem 2: the file contains α1 M, α2 M, 1 and ε / M, and its h and g are those of the paper divided by M;
+* v_ib = g_b - h_b·x_i in [-1, 1] replaces p⁺ - p⁻, and one constraint covers all leaves on a side of a node: with Z
+  the sum of z over the leaves left of b, (1g)-(1j) imply nothing more for v than v >= -(1 - Z) + ε Z, and mirrored;
+* labels are one-hot: c_i >= z_il - λ_{l,y_i} with whole c counts a row as misclassified unless its label is λ = 1, so
+  λ may be continuous; or labels are numbers as in the paper (`labels=ordinal`), with u continuous by Theorem 1;
 * no m (`margin=hard`), which is the limit of large α1: with soft margins h = g = 0 routes every row for α1 ε a
-  node, and near the optimum a row on a hyperplane goes where it likes for α1 ε.
+  node, and near the optimum a row on a hyperplane may go to either side for α1 ε.
 
 With `categories=sets` a node may split on a set of levels of one category instead of a hyperplane over the numbers:
-(8a)-(8e). (1f) and the norm are over the numbers only. (8e) bounds |h_bq| by 1 / M at every node, so a margin ε that
+(8a)-(8e). (1f) and the norm are only over the numbers. (8e) bounds |h_bq| by 1 / M at every node, so a margin ε that
 needs steeper hyperplanes is not reached there. Unseen and missing levels go right.
 
-A tree is represented if each node's rows can be parted so by ε, no value of v beyond 1. Decoding reads h, g and
-the sets alone: rows go where they say, and each leaf takes the label that costs least.
+A tree is represented if a hyperplane can separate the rows of each node in the same way by ε, with no value of v
+beyond 1. Decoding reads only h, g and the sets: they determine where rows go, and each leaf takes the label of least
+cost.
 """
 
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ CHANGES = (
 )
 GIVEN, FOLDS = "given", "folds"
 WIDE = 0.01  # ε, if margins are soft and their prices chosen
-LEAST = 1e-4  # margins below it are near what solvers tell apart
+LEAST = 1e-4  # margins below it are near the tolerance of solvers
 VARIANTS = (
     # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs
     # by it.
@@ -105,7 +106,7 @@ class Params:
 
 
 class Searched:
-    """The trees that were found when one problem was prepared; its margin, or its prices, are theirs."""
+    """Trees found while one problem was prepared; its margin, or its penalties, come from them."""
 
     def __init__(self, problem: Problem):
         self.trees: list[HeapTree] = []
@@ -113,9 +114,8 @@ class Searched:
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so
-    that
-    other starts have room, too."""
+    """Return the problem with a value of ε: half of the least margin of the tree of a quick search, from LEAST to
+    0.01, so that other starts have room, too."""
     if problem.params.penalties == FOLDS:
         return _priced(problem)
     form = Form.of(
@@ -137,8 +137,8 @@ def prepared(problem: Problem) -> Problem:
 
 
 def _priced(problem: Problem) -> Problem:
-    """The problem with soft margins at the prices that folds chose, as numbers: a manifest holds them, and nothing is
-    chosen again."""
+    """Return the problem with soft margins at the penalties that folds chose, as numbers, so that the manifest
+    contains them and nothing is chosen again."""
     params, M = problem.params, problem.params.M
     if not params.scale:
         raise ChoiceError(
@@ -146,7 +146,7 @@ def _priced(problem: Problem) -> Problem:
             f"{param('scale', True)}; or give {param('alpha1')} and {param('alpha2')} yourself"
         )
     params = replace(params, epsilon=params.epsilon or WIDE * M)
-    Form.of(replace(problem, params=params))  # refuses what no price mends
+    Form.of(replace(problem, params=params))  # raises for problems that no penalty can make feasible
     chosen = choose_margin_prices(problem.encoded, problem.topology, params.epsilon / M)
     alpha1, alpha2 = (float(f"{price / M:.6g}") for price in (chosen.alpha1, chosen.alpha2))
     problem = replace(problem, params=replace(params, penalties=GIVEN, margin="soft", alpha1=alpha1, alpha2=alpha2))
@@ -282,13 +282,14 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree that the margin leaves as a complete feasible point: {block: values}. Raises TreeError for another."""
+    """Return a tree that the margin allows as a complete feasible point: {block: values}. Raises TreeError for another
+    tree."""
     return Form.of(problem).point(heap)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that no hyperplane of this margin can take; or, if that costs more and there
-    is time, CART's without them, or the tree that the margin or the prices were taken from."""
+    """Return the tree without the branch nodes that no hyperplane of this margin can represent; or, if that costs more
+    and there is time, CART's without them, or the tree from which the margin or the penalties were derived."""
     form, encoded = Form.of(problem), problem.encoded
 
     def fits(rows, left):
@@ -303,7 +304,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from h, g and the sets alone."""
+    """Return the tree of a point, read only from h, g and the sets."""
     form, by = Form.of(problem), 1.0 / problem.params.M if problem.params.literal else 1.0
     H = (
         point["h"] if "h" in point else point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))
@@ -321,13 +322,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
-    """The weight of the rows that the point's routes send elsewhere than its own hyperplanes and sets do: rows
-    within the solver's tolerance, or on a hyperplane, if a soft margin lets them choose."""
+    """Return the weight of the rows that the point's routes send to another leaf than its own hyperplanes and sets do:
+    rows within the solver's tolerance, or rows on a hyperplane, if a soft margin lets them go to either side."""
     return Form.of(problem).misrouted(point)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Errors, each at its price, and what the cheapest hyperplanes that part the rows so cost."""
+    """Return the cost of the errors plus the cost of the cheapest hyperplanes that separate the rows like this."""
     form, encoded = Form.of(problem), problem.encoded
     errors = float(error_cost(problem)[heap.label[heap.reach(encoded.X)] != encoded.y].sum())
     if not form.soft and not form.a2:
@@ -336,7 +337,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 
 
 def branch_penalty(problem: Problem) -> float:
-    """A branch node costs nothing by itself."""
+    """Return 0, because branch nodes have no penalty of their own."""
     return 0.0
 
 

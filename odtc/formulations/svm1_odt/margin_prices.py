@@ -1,14 +1,15 @@
-"""α1 and α2 of SVM1-ODT by held-out rows, and the tree that its MIP begins with.
+"""α1 and α2 of SVM1-ODT chosen by held-out rows, and the tree that its MIP begins with.
 
 The candidates are the trees of odtc.heuristics.regularised: hyperplanes of several penalties, from one leaf to 2^D.
 The objective of SVM1-ODT ranks them on the training rows of each fold, for each pair (α1, α2), and the pair whose
 favourites do best on the other rows is taken (odtc.algorithms.hyperplanes.held_out.choose_prices). With h = ε h', the
-prices of one node are those of a support vector machine:
+penalties of one node are those of a support vector machine:
 
     α1 Σ_i max(0, ε - s_i (g - h·z_i)) + α2 |h|_1  =  α1 ε Σ_i max(0, 1 - s_i (g' - h'·z_i)) + α2 ε |h'|_1,
 
-whose C is α1 / α2. α1 ε is at least the price of an error: for less, a row that lies on a hyperplane, as rows of whole
-numbers do, would rather pay for its margin than be wrong, and go where it likes.
+whose C is α1 / α2. α1 ε is at least the cost of an error: if it were less, a row on a hyperplane, which is common for
+rows of whole numbers, would pay for its margin and go to either side, because that is cheaper than being
+misclassified.
 """
 
 from dataclasses import dataclass
@@ -24,14 +25,15 @@ from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperpla
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
-SECONDS = 20.0  # that the folds take at most, and PART of what a limit leaves
+SECONDS = 20.0  # that the folds take at most, and PART of the time that is left within a limit
 PART = 0.4
 ROW_PRICES = (1.0, 10.0)  # values of α1 ε, in prices of an error
 
 
 @dataclass(frozen=True)
 class MarginPrices:
-    """α1 and α2, the tree that they rank first, and what was seen on held-out rows; without folds there is none."""
+    """α1 and α2, the tree that they rank first, and the results on held-out rows; without folds there is no tree and
+    no result."""
 
     alpha1: float
     alpha2: float
@@ -40,12 +42,12 @@ class MarginPrices:
 
 
 def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: float) -> MarginPrices:
-    """The pair (α1, α2) for margins ε of hyperplanes on columns scaled to [0, 1]. If there are too few rows for folds,
-    or there is no time, α1 ε is the price of an error and C is 1. Raises ChoiceError for missing cells."""
+    """Return the pair (α1, α2) for margins ε of hyperplanes on columns scaled to [0, 1]. If there are too few rows for
+    folds, or there is no time, α1 ε is the cost of an error and C is 1. Raises ChoiceError for missing cells."""
     weighed = LinearTerms.encoded(encoded, refuse_missing=True)
     near = weighed.by_quantiles()
     error = float(np.ptp(encoded.loss, axis=1).max())
-    # Smooth ones first: of equal α1 ε those of small C.
+    # Smooth ones first: of equal α1 ε the ones with small C.
     pairs = [(times * error / epsilon, times * error / epsilon / C) for C in sorted(PENALTIES) for times in ROW_PRICES]
     if not weighed.n:
         return MarginPrices(*pairs[0], None, None)
@@ -53,7 +55,7 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
     of_copy = encoded.weight / np.maximum(encoded.copies, 1)
 
     def cost(tree: PrunedTree, rows: np.ndarray) -> np.ndarray:
-        """Errors, and for each node the cheapest multiple of its hyperplane, for each pair."""
+        """Return the loss plus, for each node, the cost of the cheapest multiple of its hyperplane, for each pair."""
         total, arriving = np.full(len(pairs), tree.loss), {1: rows}
         for t in (t for t in tree.nodes() if not tree.ends[t]):
             here = arriving[t]

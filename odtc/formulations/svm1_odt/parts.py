@@ -17,12 +17,13 @@ from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
 
-NOISE = 1e-6  # what solvers take for 0
+NOISE = 1e-6  # values that solvers treat as 0
 
 
 @dataclass(frozen=True)
 class Category:
-    """A feature of levels; its columns s are `columns` of all, and `has` (bool, (rows, levels)) says who has which."""
+    """A feature of levels; its variables s are `columns` of all, and `has` (bool, (rows, levels)) is the level of each
+    row."""
 
     feature: int
     values: np.ndarray
@@ -31,7 +32,8 @@ class Category:
 
 
 class Form:
-    """The model's numbers after Theorem 2 (M = 1): `eps`, `a1`, `a2`; what it weighs and what it asks sets of."""
+    """The numbers of the model after Theorem 2 (M = 1): `eps`, `a1`, `a2`; the columns in its hyperplanes and the
+    categories of its sets."""
 
     def __init__(self, problem: Problem):
         p, encoded = problem.params, problem.encoded
@@ -64,10 +66,11 @@ class Form:
     def of(cls, problem: Problem) -> "Form":
         return problem.derived(cls)
 
-    # What is built.
+    # Variables and constraints.
 
     def planes(self, m: ModelBuilder, node: Axis, scale: float = 1.0) -> list[tuple[Block, float]]:
-        """The columns h with their signs: h⁺ and h⁻ if the norm has a price, else h itself."""
+        """Add the variables h and return them with their signs: h⁺ and h⁻ if the norm has a penalty, otherwise h
+        itself."""
         if not self.weighed.n:
             return []
         term, price = Axis("term", self.weighed.n), self.a2 * scale
@@ -78,7 +81,7 @@ class Form:
         ]
 
     def sets(self, m: ModelBuilder, node: Axis) -> None:
-        """The columns a (node b asks category j) and s (level k of it goes left), with (8a) and (8b)."""
+        """Add the variables a (node b splits on category j) and s (level k of it goes left), with (8a) and (8b)."""
         if not self.cats:
             return
         B, levels = self.tree.branch_nodes, self.cats[-1].columns.stop
@@ -92,8 +95,8 @@ class Form:
         m.add(of[B[:, None], np.arange(levels)], self.asks[B[:, None], owner], -1.0)
 
     def set_bounds(self, m: ModelBuilder, node: Axis, planes: list[tuple[Block, float]], most: float) -> None:
-        """Add the rows most (Σ_j a_bj - 1) <= h_bq <= most (1 - Σ_j a_bj): (8e), in which most is 1 in the paper's
-        units of h."""
+        """Add the constraints most (Σ_j a_bj - 1) <= h_bq <= most (1 - Σ_j a_bj): (8e), in which most is 1 in the
+        paper's units of h."""
         if not self.cats or not planes:
             return
         B, q = self.tree.branch_nodes, np.arange(self.weighed.n)
@@ -153,18 +156,19 @@ class Form:
     # Trees and points.
 
     def margin(self, heap: HeapTree, t: int) -> float:
-        """The widest margin with which a hyperplane parts the rows of node t as the tree does, 0 for none."""
+        """Return the widest margin with which a hyperplane separates the rows of node t as the tree does, 0 if none
+        does."""
         rows, left = rows_at_node(heap, t, self.encoded)
         return self._apart(rows, left)[2]
 
     def node(self, heap: HeapTree, t: int):
-        """`asked` of the rows of node t, as the tree parts them."""
+        """Return `asked` for the rows of node t, as the tree separates them."""
         return self.asked(*rows_at_node(heap, t, self.encoded))
 
     def asked(self, rows: np.ndarray, left: np.ndarray, safely: bool = False):
-        """(h, g, None) of the cheapest hyperplane that parts these rows so, or (0, 0, (number of the category,
-        its levels that go left)) if a set of levels does for less; None if none does, or none `safely`: so
-        that a solver's tolerance does not part them otherwise."""
+        """Return (h, g, None) of the cheapest hyperplane that separates these rows in this way, or (0, 0, (number of
+        the category, its levels that go left)) if a set of levels does so for less; None if none does, or if none
+        does so `safely`, such that a solver's tolerance cannot separate them differently."""
         found = self._plane(rows, left, safely)
         free = found is not None and not self.a2 and (not self.soft or self._missed(*found, rows, left).sum() == 0)
         for number, cat in enumerate(self.cats if not free else ()):
@@ -184,7 +188,7 @@ class Form:
 
     def _plane(self, rows, left, safely):
         h, g, margin = self._apart(rows, left)
-        # A margin of ε but for rounding is one to a solver, which keeps its rows to NOISE.
+        # A margin of ε except for rounding is enough for a solver, which satisfies its constraints up to NOISE.
         least = self.eps if self.soft else self.eps - NOISE / 2
         if (margin < least and not self.soft) or (margin == 0 and safely):
             return None
@@ -208,7 +212,8 @@ class Form:
         return np.maximum(0.0, self.eps - (g - self.weighed.Z[rows] @ h) * np.where(left, 1.0, -1.0))
 
     def cost(self, heap: HeapTree, t: int) -> float:
-        """What the hyperplane of node t costs; raises TreeError if none of the margin parts its rows."""
+        """Return the cost of the hyperplane of node t; raises TreeError if no hyperplane with the margin separates its
+        rows."""
         found = self.node(heap, t)
         if found is None:
             raise self._refused(heap, t)
@@ -229,7 +234,7 @@ class Form:
         )
 
     def point(self, heap: HeapTree) -> dict[str, np.ndarray]:
-        """{block: values} of this tree, for every form of the model."""
+        """Return {block: values} of this tree, for every variant of the model."""
         encoded, tree = self.encoded, self.tree
         heap.expect_depth(tree.depth)
         nB, n, K = len(tree.branch_nodes), encoded.n_rows, len(encoded.classes)
@@ -283,7 +288,7 @@ class Form:
         }
 
     def misrouted(self, point: dict[str, np.ndarray]) -> float:
-        """The weight of the rows whose z leads elsewhere than h, g and the sets."""
+        """Return the weight of the rows whose z leads to another leaf than h, g and the sets."""
         H = (
             point["h"]
             if "h" in point
@@ -302,7 +307,7 @@ class Form:
 
 
 def literal(m: ModelBuilder, form: Form) -> None:
-    """(1a)-(1k), and (8a)-(8f) with categories as sets, as printed; but (1f) over the numbers alone."""
+    """(1a)-(1k), and (8a)-(8f) with categories as sets, as printed, except that (1f) is only over the numbers."""
     encoded, tree, M, eps = form.encoded, form.tree, form.M, form.eps * form.M
     n, B, L = encoded.n_rows, tree.branch_nodes, tree.leaves
     row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))
