@@ -1,4 +1,5 @@
-"""cg: a tree is one path for each end, and a path is a column; for data too large for models with a row per row.
+"""cg: a tree is one path for each end, and a path is a column; for data too large for models with a constraint per
+row.
 
 Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are those of
 odtc.formulations.cg.decision_paths:
@@ -9,11 +10,11 @@ odtc.formulations.cg.decision_paths:
          Σ_{p∈P(e): s_j(p)=a} x_p = ρ_ja                      e, j above e, a             (6)
          x_p, ρ_ja ∈ {0, 1}                                                               (7, 8)
 
-The ends e are the nodes `tail` levels above the leaves, and a column holds the best subtree below its
-end; with tail=0 they are the leaves, as printed. A path may stop at a node that does not branch. A
-file holds the columns that there are: all if they are few, else those that `odtc build` generates
-in some rounds or `odtc fit` left in STEM.columns.json. It has the optimum over its columns; `odtc fit`
-generates until no column is worth it, and says over which splits its tree is the best.
+The ends e are the nodes `tail` levels above the leaves, and a column includes the best subtree below its end; with
+tail=0 they are the leaves, as printed. A path may stop at a node that does not branch. A file contains the columns
+generated so far: all if they are few, otherwise those that `odtc build` generates in some rounds or that `odtc fit`
+left in STEM.columns.json. Its optimum is the optimum over its columns. `odtc fit` generates columns until none
+improves the relaxation, and reports over which splits its tree is the best.
 """
 
 import contextlib
@@ -68,8 +69,8 @@ PAPER = (
     "classification trees"
 )
 ANY_COST = True
-TIMED = True  # `fit` is told the seconds that are left
-BESIDE = 2 ** np.arange(5)  # places on its scale between a threshold and those that are tried beside it
+TIMED = True  # `fit` gets the seconds that are left
+BESIDE = 2 ** np.arange(5)  # distances, in its ordered feature, from a threshold to the ones that are tried near it
 ALMOST = 0.9  # of the time that is left, for a search that comes last
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
@@ -150,13 +151,14 @@ class Params:
 
 
 def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Stopped | None]:
-    """The problem, and what the search over all tests has found if Ctrl-C ended it: there is then no model."""
+    """Return the problem, and the result of the search over all splits if Ctrl-C ended it, because then there is no
+    model."""
     over = problem.derived(Held).over_all
     return problem, over.stopped if over is not None and over.interrupted else None
 
 
 def so_far(problem: Problem) -> Stopped | None:
-    """What the search over all tests has found."""
+    """Return the result so far of the search over all splits."""
     over = problem.derived(Held).over_all
     return None if over is None else replace(over.stopped, interrupted=False)
 
@@ -170,7 +172,7 @@ def build(problem: Problem) -> Model:
         return printed_fit.paths_of(problem).master()
     columns, over = columns_of(problem), problem.derived(Held).over_all
     if over is not None and over.interrupted:
-        raise KeyboardInterrupt  # as soon as somebody could hand in its tree
+        raise KeyboardInterrupt  # as soon as a caller can return its tree
     paths, m = columns.paths, ModelBuilder(f"{NAME}_d{problem.topology.depth}")
     ends, n, width = len(paths.ends), len(columns), len(paths.tests) + 1
     end, members, place = _asked(columns)
@@ -180,7 +182,7 @@ def build(problem: Problem) -> Model:
     m.add(pick[end], x[p])
     if paths.depth:
         rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("test", width), integer=True, members=members)
-        # One row for each end, level and split that is asked there or by another end below the node.
+        # One constraint for each end, level and split that is used there or by another end below the node.
         links: dict = {}
         for rank, cell in enumerate(members.tolist()):
             j = cell // width + 1
@@ -202,14 +204,14 @@ def build(problem: Problem) -> Model:
 
 
 def counts(problem: Problem) -> Counts | None:
-    """None if all paths are columns; others come from a search."""
+    """Return None if all paths are columns, because otherwise the columns come from a search."""
     if problem.params.columns == "all" or (problem.params.columns == "auto" and is_small(problem)):
         return None
     return Counts(words="its columns are those of the paths that a search finds")
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree that `trimmed` made, as a point. Raises TreeError for one whose paths are no columns, or whose
+    """Return a tree that `trimmed` made, as a point. Raises TreeError for a tree whose paths are not columns, or whose
     leaves or subtrees below the ends are not the best."""
     if is_printed(problem.params):
         return _printed_start(problem, heap)
@@ -248,8 +250,8 @@ def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(ends (columns,); cells of the grid node x split that some column asks, ascending; per column and level the
-    place of its cell among them): the last split of the grid stands for none."""
+    """Return (ends (columns,); cells of the grid node x split that some column uses, ascending; per column and level
+    the position of its cell among them). The last split of the grid means that there is no split."""
     paths, width = columns.paths, len(columns.paths.tests) + 1
     split = np.full((len(columns), paths.depth), width - 1)
     for at, (_, t, number) in enumerate(columns.keys):
@@ -263,8 +265,8 @@ def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """A tree of the columns that costs no more: without what no row needs, with the best subtrees below the ends;
-    if its paths are no columns, the best tree of the columns."""
+    """Return a tree over the columns that costs no more: without nodes that no row needs, and with the best subtrees
+    below the ends; if its paths are not columns, the best tree over the columns."""
     if is_printed(problem.params):
         return printed_fit.trimmed(problem, heap)
     columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
@@ -279,13 +281,13 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def _heap(problem: Problem, paths: Paths, test: np.ndarray) -> HeapTree:
-    """Tests as columns of paths.X, made a tree."""
+    """Return the tree of splits that are given as columns of paths.X."""
     return settle(np.append(paths.tests, -1)[test].astype(np.int32), problem.encoded)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point: at each node the split that most of the columns there ask, and below each end the
-    subtree of its column."""
+    """Return the tree of a point: at each node the split that most of its columns use, and below each end the subtree
+    of its column."""
     if is_printed(problem.params):
         return settle(printed_fit.paths_of(problem).tree_at(point["x"]), problem.encoded)
     columns = columns_of(problem)
@@ -314,7 +316,8 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Loss + reward · (used leaves - 1), the paper's reward for empty leaves less that of all but one."""
+    """Return loss + reward · (used leaves - 1): the paper's reward for empty leaves, relative to a tree with one used
+    leaf."""
     return float(heap.exact_loss(problem.encoded) + as_written(problem.params.reward) * heap.n_branch_nodes)
 
 
@@ -323,23 +326,23 @@ def least_rows(problem: Problem) -> int:
 
 
 def branch_penalty(problem: Problem) -> float:
-    """What a branch node must save: it uses one leaf more."""
+    """Return the loss that a branch node must save, because it uses one more leaf."""
     return problem.params.reward
 
 
 def loops(problem: Problem) -> bool:
-    """Always: what is worth it is not known before."""
+    """Return True, because it is not known in advance which columns are needed."""
     return True
 
 
 def instead(problem: Problem, given) -> str:
-    """The parameter that keeps a constraint, which has no rows here."""
+    """Return the parameter that replaces a side constraint, which this model does not contain."""
     return param("n_min", int(given.bound)) if given.name == "leaf_rows" else ""
 
 
 def pricing(problem: Problem, leaf: int, label: int | None = None) -> Model:
-    """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are; of a
-    leaf and a class, as printed, with search=false."""
+    """Return the pricing problem of the end above a leaf, at the duals of the relaxation over the current columns;
+    with search=false of a leaf and a class, as printed."""
     if is_printed(problem.params) != (label is not None):
         raise ChoiceError(
             f"--pricing: expected leaf=N,class=LABEL with {param('search', False)} or {param('literal', True)}, "
@@ -352,7 +355,8 @@ def pricing(problem: Problem, leaf: int, label: int | None = None) -> Model:
 
 
 def scope(problem: Problem) -> str:
-    """Trees over the chosen tests, or over the columns that there are, if others are left out."""
+    """Return the trees that the model represents: over the chosen splits, or over the current columns, if others are
+    left out."""
     if is_printed(problem.params):
         paths = printed_fit.paths_of(problem)
         some = problem.params.columns.startswith(MARK) or printed_fit.scope_words(problem, paths)
@@ -364,7 +368,7 @@ def scope(problem: Problem) -> str:
 
 
 def _some_tests(problem: Problem, paths: Paths) -> str:
-    """The tests that the nodes may ask, in words; "" if these are all."""
+    """Return a text that names the splits that the nodes may use; "" if these are all."""
     asked, F = (
         [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()],
         problem.encoded.n_candidate_splits,
@@ -377,8 +381,8 @@ def _some_tests(problem: Problem, paths: Paths) -> str:
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
-    """Generates columns from those of `base` on; the last master, and the best tree as a point of it. `left()` are the
-    seconds of the time limit that are left. Ctrl-C keeps the best tree."""
+    """Generate columns, beginning with those of `base`; return the last master, and the best tree as a point of it.
+    `left()` returns the seconds of the time limit that are left. Ctrl-C keeps the best tree."""
     if is_printed(base.problem.params):
         return printed_fit.fit(base, build, solve, start, tell, left)
     problem, history = base.problem, []
@@ -406,13 +410,13 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
                 with deadline.within(left()):
                     search.take(columns_asked(search.paths, over.run().test))
                     finder.hear(search, "the search over all splits")
-            if over is not None and whole:  # what it has proved is of the same trees
+            if over is not None and whole:  # its proof covers the same trees
                 search.learn((over.bound + reward) / search.paths.unit)
             if over is None or not over.proved or (problem.params.splits != "auto" and not search.proven):
                 search.run()
             finder.hear(search, "column generation")
             wider = _around(over, search, columns, beaten)
-            if wider is not None:  # until the thresholds beside those of the tree, too, are no better
+            if wider is not None:  # until thresholds near those of the tree are no better, either
                 beaten = search.upper
             else:
                 better = None if whole and search.proven else _better(over, search, left())
@@ -437,7 +441,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     problem.derived(Held).columns = columns
     model = replace(build(problem), problem=problem)
     x = complete(problem, model, heap)
-    if over is not None and not search.paths.whole:  # what linear programs take for equal may be far apart
+    if over is not None and not search.paths.whole:  # costs that are equal for a linear program may be far apart
         other = over.stopped.heap
         with contextlib.suppress(TreeError):
             if objective(problem, other) < objective(problem, heap):
@@ -451,7 +455,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     bound = settled_bound(problem, least * search.paths.unit - reward, told)
     overall = bound if over is None else settled_bound(problem, over.bound, told)
     overall = max(bound, overall) if whole else overall
-    # The search over all tests may have proved it, if columns were not asked for a proof.
+    # The search over all splits may have proved it, if no proof by columns was requested.
     if is_proved(told, max(bound, overall)):
         termination = Termination.OPTIMAL
     elif termination is None:
@@ -491,7 +495,7 @@ class _Finder:
             self._hear(objective(problem, first), "a heuristic over all splits")
 
     def hear(self, search: BranchAndPrice, name: str) -> None:
-        """Take the name of the part after which the best tree of a search is better than before."""
+        """Record the name of the part after which the best tree of a search is better than before."""
         self._hear(search.upper * search.paths.unit - self.problem.params.reward, name)
 
     def _hear(self, cost: float, name: str) -> None:
@@ -500,8 +504,8 @@ class _Finder:
 
 
 def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:
-    """The search over all tests, if the nodes may ask only some, if linear programs cannot tell the costs apart, or if
-    it ran already, since the paths over all tests are many."""
+    """Return the search over all splits, if the nodes may use only some, if the tolerance of linear programs cannot
+    distinguish the costs, or if it has already run because the paths over all splits are many."""
     held = problem.derived(Held)
     if held.over_all is None and (_some_tests(problem, paths) or not paths.whole):
         held.over_all = OverAllTests(problem)
@@ -509,8 +513,8 @@ def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:
 
 
 def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | None) -> HeapTree | None:
-    """A tree over all tests that costs less than the best one over the chosen, in the time that is left; None if none
-    is found."""
+    """Return a tree over all splits that costs less than the best one over the chosen splits, found in the time that
+    is left; None if none is found."""
     if over is None or over.proved:
         return None
     with deadline.within(seconds):
@@ -520,9 +524,10 @@ def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | 
 
 
 def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
-    """Columns over paths that may also ask the thresholds beside those of the best tree, 1, 2, 4, … further; None if
-    these are all there, would be too many paths, the tree is no better than when this was done last (`beaten`), or the
-    search over all tests has settled it. Only if the tests were chosen for all nodes together and by the compiler."""
+    """Return columns over paths that may also use thresholds near those of the best tree, at distances 1, 2, 4, ….
+    Return None if these are all included already, if there would be too many paths, if the tree has not improved
+    since this was last done (`beaten`), or if the search over all splits has settled it. This is done only if the
+    splits were chosen for all nodes together and by the compiler."""
     if over is None or over.proved or not (search.finished or search.proven):
         return None
     problem, paths = over.problem, search.paths
@@ -544,8 +549,8 @@ def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns,
 
 
 def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
-    """Return columns over paths whose nodes may also split on the tests of a tree, with those of the tree; only over
-    the tree's own tests if all paths together are too many."""
+    """Return columns over paths whose nodes may also use the splits of a tree, including the columns of the tree; only
+    over the tree's own splits if all paths together are too many."""
     try:
         wider = _with_tests(problem, columns, heap.test)
     except ChoiceError:
@@ -556,8 +561,8 @@ def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Column
 
 
 def _with_tests(problem: Problem, columns: Columns, asked: np.ndarray) -> Columns:
-    """Return columns over paths whose nodes may also split on these tests, -1 for none: on all of them at a node that
-    may use every chosen test, else on the one at its own number, also at a node that had none."""
+    """Return columns over paths whose nodes may also use these splits, -1 for none: all of them at a node that may use
+    every chosen split, otherwise the one at its own number, also at a node that had none."""
     pool = columns.to_pool()
     splits = list(pool.splits)
     for node in problem.topology.branch_nodes.tolist():
@@ -567,28 +572,30 @@ def _with_tests(problem: Problem, columns: Columns, asked: np.ndarray) -> Column
 
 
 def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:
-    """The last master by a solver, from the best tree on: its point and its tree, if that is better."""
+    """Solve the last master with the solver, starting from the best tree; return its point and its tree, if that is
+    better."""
     found = solve(model, start=x)
     tree = decode(problem, model.split(found.x)) if found.has_solution else heap
     return (complete(problem, model, tree), tree) if objective(problem, tree) < objective(problem, heap) else (x, heap)
 
 
 def _words(search: BranchAndPrice, some: str) -> str:
-    """What the search over the tests that the nodes may ask has left."""
+    """Return a text on what remains open after the search over the splits that the nodes may use."""
     if search.proven or not search.finished or search.exact:
         return ""
     return f"no column over {some or 'all tests'} is worth it, and a gap is left: {param('exact', True)} closes it"
 
 
 def beside(problem: Problem) -> dict[str, str]:
-    """What `odtc fit` writes beside the tree, by suffix: the columns, to go on from."""
+    """Return the additional files of `odtc fit`, by suffix: the columns, from which another run can continue."""
     depth, tail, encoded = problem.topology.depth, tail_of(problem), problem.encoded
     facts = ColumnPool.from_text(problem.params.columns, depth, tail, encoded).to_json(encoded, depth, tail)
     return {".columns.json": json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n"}
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """None by rows; the least rows of a leaf are its parameter n_min, since the pricing keeps them."""
+    """Return no subjects, because no side constraint becomes a model constraint. The least rows of a leaf are the
+    parameter n_min, because the pricing respects it."""
     return ()
 
 

@@ -1,14 +1,14 @@
 """Column generation, and branch and price on ρ: from a few columns to the best tree over the splits, with its proof.
 
-Firat et al. (2020), section 4, Figure 2. A round solves the relaxation over the columns that there are,
-prices the paths, and takes what is worth it. The restricted master as a whole, which gives the tree, is
-solved in every round, over all paths whose cost is known, by dynamic programming
-(odtc.formulations.cg.pricing.subtree_values); the same over the bounds of all paths is a bound, beside that of
-Lagrange. A path through which no tree can be better than the best so far is asked for no more. Work is
-counted and not timed, so that the same data take the same way.
+Firat et al. (2020), section 4, Figure 2. A round solves the relaxation over the current columns, prices the paths, and
+adds those with negative reduced cost. The restricted master as a whole, which gives the tree, is solved in every round
+over all paths whose cost is known, by dynamic programming (odtc.formulations.cg.pricing.subtree_values); the same over
+the bounds of all paths is a bound, in addition to the Lagrangian one. Paths that cannot be part of a better tree than
+the best so far are not considered any more. Work is counted instead of timed, so that the same data leads to the same
+result.
 
-If the relaxation is solved and leaves a gap, `exact` branches: of the splits that a node asks in
-fractions, half of their ρ is forbidden on either side.
+If the relaxation is solved and leaves a gap, `exact` branches: of the splits with fractional ρ at a node, each child
+forbids a part with about half of their ρ.
 """
 
 import heapq
@@ -30,7 +30,7 @@ SURE = 1e-6  # ρ this near to a whole number means it
 
 @dataclass(frozen=True)
 class State:
-    """Where a search stands after a round: numbers as of odtc.model.solution.Round, costs in units."""
+    """State of a search after a round: fields as in odtc.model.solution.Round, costs in units."""
 
     phase: str
     columns: int
@@ -40,14 +40,14 @@ class State:
 
 
 class PricingStopped(Exception):
-    """The seconds are over; what was found stays."""
+    """End of the time or of the rounds; the results so far are kept."""
 
 
 class BranchAndPrice:
-    """Looks for the best tree over `paths`, from `columns` on. After each round `tell(State)` is called.
+    """Search for the best tree over `paths`, beginning with `columns`. After each round `tell(State)` is called.
 
-    `best` are the tests of the best tree so far (columns of paths.X, heap order), `upper` what it costs
-    and `bound` what no tree undercuts, in units. `left()` says how many seconds there are, None for no
+    `best` are the splits of the best tree so far (columns of paths.X, heap order), `upper` is its cost and `bound` a
+    lower bound on the cost of all trees, in units. `left()` returns the seconds that are left, None if there is no
     limit; `rounds` is a limit, too. With `dynamic` False the bounds of the dynamic program are not used.
     """
 
@@ -75,22 +75,22 @@ class BranchAndPrice:
 
     @property
     def worth(self) -> float:
-        """A tree must cost less than this to be better."""
+        """Cost below which a tree is better than the best so far."""
         return self.upper - 1 + NEGATIVE if self.paths.whole else self.upper - self.paths.near
 
     def take(self, test: np.ndarray) -> None:
-        """Adds the paths of a tree (columns of paths.X, heap order), and with them what the best tree is."""
+        """Add the paths of a tree (columns of paths.X, heap order), and update the best tree."""
         self.columns.add_tree(test)
         self._improve({})
 
     def learn(self, bound: float) -> None:
-        """Takes over a bound of all trees over the paths, in units, that another search has proved."""
+        """Use a bound on all trees over the paths, in units, that another search has proved."""
         self.bound = max(self.bound, min(self._rounded(bound), self.upper))
 
     def run(self) -> None:
-        """Ends when the best tree is proven, when the relaxation is solved and not `exact`, or when time or
-        rounds are over; may be interrupted at any moment."""
-        if self.columns.settle():  # what was only said to be the best
+        """Search until the best tree is proved, until the relaxation is solved if not `exact`, or until the time or
+        the rounds are over; may be interrupted at any moment."""
+        if self.columns.settle():  # subtrees that the pool only claims to be the best
             self._improve({})
         master, count = RestrictedMaster(self.columns), 0
         try:
@@ -121,11 +121,11 @@ class BranchAndPrice:
         return bound > self.worth if self.paths.whole else bound >= self.worth
 
     def _raise_bound(self, here: float) -> None:
-        """The least of what the open nodes, and the one at hand, are bounded by."""
+        """Raise the bound to the least bound of the open nodes and the current one."""
         self.learn(min([here, *(entry[0] for entry in self._open)]))
 
     def _rounded(self, bound: float) -> float:
-        """Every cost is a whole number of units if all losses are."""
+        """Return the bound rounded up to whole units, if all losses are whole numbers of units."""
         return float(np.ceil(bound - NEGATIVE)) if self.paths.whole and np.isfinite(bound) else bound
 
     def _check(self) -> float | None:
@@ -135,7 +135,7 @@ class BranchAndPrice:
         return seconds
 
     def _generate(self, master: RestrictedMaster, allowed: Allowed, bound: float) -> float:
-        """Solves the relaxation of a node over all of its paths that may be in a better tree; its bound."""
+        """Solve the relaxation of a node over all of its paths that may be in a better tree; return its bound."""
         paths, phase = self.paths, "branch" if allowed else "columns"
         while True:
             seconds = self._check()
@@ -171,7 +171,7 @@ class BranchAndPrice:
             self._say(phase, added, bound)
 
     def _price(self, relaxed: RelaxedPoint, allowed: Allowed, least: dict[int, np.ndarray]) -> dict:
-        """The reduced costs of every end, inf for paths that no better tree has."""
+        """Return the reduced costs of every end, inf for paths that no better tree has."""
         low = {
             e: np.where(least[e] <= self.worth, self.paths.low[e], np.inf) if self.dynamic else self.paths.low[e]
             for e in least
@@ -179,13 +179,13 @@ class BranchAndPrice:
         return {e: price(self.paths, relaxed.duals, e, allowed, low[e]) for e in least}
 
     def _worth_it(self, e: int, reduced: np.ndarray) -> np.ndarray:
-        """The paths of an end whose cost is known, and that lower the relaxation most."""
+        """Return the paths of an end whose cost is known, and that lower the relaxation most."""
         some = np.flatnonzero((reduced < -NEGATIVE) & self.paths.known(e))
         return some[np.argsort(reduced[some], kind="stable")[:MOST_NEW]]
 
     def _evaluate(self, priced: dict, least: dict[int, np.ndarray]) -> int:
-        """Evaluates paths of about WORK multiplications: those whose bound asks for it, the most promising first;
-        if these are few, also others that a better tree may have. How many of the first there were."""
+        """Evaluate paths for about WORK multiplications: those whose bound is negative, the most promising first; if
+        these are few, also others that a better tree may have. Return the number of paths with negative bounds."""
         paths, chosen, asked = self.paths, {}, 0
         for e, one in priced.items():
             most = max(1, int(WORK / len(least) / paths.work(e)))
@@ -199,7 +199,7 @@ class BranchAndPrice:
         return asked
 
     def _improve(self, allowed: Allowed) -> int:
-        """Takes the best tree over the paths whose cost is known, if it is better; how many columns it brought."""
+        """Use the best tree over the paths whose cost is known, if it is better; return the number of columns added."""
         paths = self.paths
         known = {e: np.where(np.isnan(paths.cost[e]), np.inf, paths.cost[e]) for e in paths.ends.tolist()}
         found = subtree_values(paths, known, allowed)
@@ -209,7 +209,7 @@ class BranchAndPrice:
         return self.columns.add_tree(self.best)
 
     def _branches(self, allowed: Allowed) -> list[Allowed]:
-        """Two parts of the splits of the first node that asks in fractions; none if none does."""
+        """Return two parts of the splits of the first node with fractional ρ; [] if there is no such node."""
         for j, rho in (self.relaxed.rho if self.relaxed else {}).items():
             if rho.max() < 1 - SURE:
                 mask = allowed.get(j, np.ones(len(rho), bool))
@@ -222,7 +222,7 @@ class BranchAndPrice:
                 if not len(asked):
                     continue
                 idle = rest[len(asked) :]
-                # What nobody asks is dealt out, so that either side has half as many splits.
+                # Unused splits are divided between the children, so that each has half as many splits.
                 here = np.append(order[:first], idle[::2])
                 one = np.zeros(len(rho), bool)
                 one[here] = True

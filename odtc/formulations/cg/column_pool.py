@@ -45,9 +45,9 @@ POOL = {"splits": [[WHOLE]], "columns": [_column]}
 
 @dataclass(frozen=True)
 class ColumnPool:
-    """What a master is made of, in tests of an encoding: per node of the heap the tests it may ask; the
-    columns, each (end, node, tests of the path, tests of the subtree below the end); and an encoded row of
-    each group of rows that has a row (5)."""
+    """The contents of a master, in splits of an encoding: for each node of the heap the splits that it may use; the
+    columns, each (end, node, splits of the path, splits of the subtree below the end); and an encoded row of each
+    group of rows with a constraint (5)."""
 
     splits: tuple[np.ndarray, ...]
     columns: tuple[tuple[int, int, tuple[int, ...], tuple[int, ...]], ...] = ()
@@ -59,7 +59,7 @@ class ColumnPool:
 
     @classmethod
     def from_text(cls, text: str, depth: int, tail: int, encoded: Encoded) -> "ColumnPool":
-        """The pool of a manifest; raises ChoiceError for one that is damaged."""
+        """Return the pool of a manifest; raises ChoiceError for one that is damaged."""
         try:
             facts = json.loads(unpack_text(text.removeprefix(MARK)))
             fit_shape(facts, POOL | {"cover": [WHOLE]})
@@ -79,7 +79,7 @@ class ColumnPool:
         return cls(tuple(np.array(tests, np.int32) for tests in facts["splits"]), columns, tuple(facts["cover"]))
 
     def _expect_whole(self, depth: int, tail: int, tests) -> None:
-        """Raises SchemaError for what is no pool of this depth and tail over these tests."""
+        """Raise SchemaError if this is not a pool of this depth and tail over these splits."""
         height, asked = depth - tail, [set(some.tolist()) for some in self.splits]
         _expect(len(asked) == 2 ** (depth + 1), f"expected splits of {2 ** (depth + 1)} nodes, got {len(asked)}")
         for node, some in enumerate(self.splits):
@@ -115,8 +115,8 @@ class ColumnPool:
             )
 
     def to_json(self, encoded: Encoded, depth: int, tail: int) -> dict:
-        """The pool as a file holds it: the tests as splits in the units of the data; without the rows (5), which
-        are of this data alone."""
+        """Return the pool in the form of the file: the splits in the units of the data; without the constraints (5),
+        which apply only to this data."""
         used = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits])).tolist()
         place = {test: at for at, test in enumerate(used)} | {-1: -1}
         return {
@@ -136,8 +136,8 @@ class ColumnPool:
 
 
 def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
-    """The pool of a file that `odtc fit --model cg` wrote. Raises ChoiceError for another file, and for one of
-    another depth or tail, or with splits that the encoding has not."""
+    """Return the pool of a file that `odtc fit --model cg` wrote. Raises ChoiceError for another file, and for one of
+    another depth or tail, or with splits that the encoding does not have."""
     try:
         there = Path(path).exists()
     except (OSError, ValueError):  # a text too long for the name of a file
@@ -196,8 +196,8 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
 
 
 def follow_tree(paths: Paths, test: np.ndarray):
-    """(node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or if
-    the tree predicts; `whole` is False if it asks on, but what is no path."""
+    """Yield (node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or
+    where the tree predicts; `whole` is False if the tree splits there, but its split is not part of any path."""
     stack = [(1, 0)]
     while stack:
         t, number = stack.pop()
@@ -213,15 +213,15 @@ def follow_tree(paths: Paths, test: np.ndarray):
 
 
 def columns_asked(paths: Paths, test: np.ndarray) -> np.ndarray:
-    """The tests of an encoding as columns of paths.X: -1 if none is asked, -2 if none of these."""
+    """Return splits of an encoding as columns of paths.X: -1 if there is no split, -2 if it is not among these."""
     known = {int(test): at for at, test in enumerate(paths.tests)} | {-1: -1}
     return np.array([known.get(one, -2) for one in test.tolist()], np.int32)
 
 
 class Columns:
-    """Columns of `paths`, in the order they came; each path of them has a cost. Of a pool it is that of the subtree
-    there, counted on these rows under this objective, and maybe not the best until `settle`; paths that are none here
-    are left out."""
+    """Columns of `paths`, in the order in which they were added; each path of them has a cost. For a column of a pool
+    it is the cost of its subtree, counted on these rows under this objective, and maybe not the best until
+    `settle`; paths that do not exist here are left out."""
 
     def __init__(self, paths: Paths, pool: ColumnPool | None = None):
         self.paths, self.keys, self._place, self.cover = paths, [], {}, []
@@ -245,7 +245,7 @@ class Columns:
         return self._place.get((end, node, number))
 
     def add(self, wanted: dict[int, np.ndarray]) -> int:
-        """Adds the evaluated paths {end: numbers} with those that stop on their ways; how many came new."""
+        """Add the evaluated paths {end: numbers} with those that stop on their ways; return the number of new ones."""
         before = len(self.keys)
         for e, some in wanted.items():
             for number in some.tolist():
@@ -253,7 +253,7 @@ class Columns:
         return len(self.keys) - before
 
     def settle(self) -> int:
-        """Finds the best subtrees below the ends of all columns; of how many it was not known."""
+        """Find the best subtrees below the ends of all columns; return the number of columns without a known one."""
         paths = self.paths
         mine = {
             e: np.array([number for end, t, number in self.keys if end == t == e], int) for e in paths.ends.tolist()
@@ -314,7 +314,7 @@ class Columns:
         return best_tests(paths, subtree_values(paths, cost, leaf=leaf), leaf=leaf)
 
     def add_all(self) -> None:
-        """Every path."""
+        """Add every path."""
         paths = self.paths
         paths.evaluate({e: np.arange(len(paths.reached[e])) for e in paths.ends.tolist()})
         for t in range(1, 2 ** (paths.depth + 1)):
@@ -322,11 +322,11 @@ class Columns:
                 self._add(t, number)
 
     def cost(self, begin: int = 0) -> np.ndarray:
-        """What the columns from `begin` on cost, in units."""
+        """Return the costs of the columns from `begin` on, in units."""
         return np.array([self.paths.price(*key) for key in self.keys[begin:]], float)
 
     def rows(self, begin: int = 0) -> np.ndarray:
-        """Their rows, packed, uint64 (columns, words)."""
+        """Return the rows of the columns from `begin` on, packed, uint64 (columns, words)."""
         return (
             np.stack([self.paths.rows_of(*key) for key in self.keys[begin:]])
             if begin < len(self.keys)

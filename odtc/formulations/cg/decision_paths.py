@@ -1,17 +1,16 @@
-"""Paths of a decision tree from the root to an end, each with the best subtree below it, and what they cost.
+"""Paths of a decision tree from the root to an end, each with the best subtree below it, and their costs.
 
-Firat et al. (2020), section 3.2, call a choice of one split at every branch node on the way to a leaf
-a decision path. Here a path may end `tail` levels above the leaves, in a node whose best subtree of
-`tail` levels is counted at once; with tail 0 the ends are the leaves, as printed.
+Firat et al. (2020), section 3.2, call a choice of one split at every branch node on the way to a leaf a decision path.
+Here a path may end `tail` levels above the leaves, in a node whose best subtree of `tail` levels is counted at once;
+with tail 0 the ends are the leaves, as printed.
 
-Every split of a path parts the rows that come to it; or a path stops at a branch node, whose rows then
-all end in the leftmost end below it, with one label. So each tree without needless branch nodes, whose
-leaves and subtrees are the best for their rows, is one choice of paths and no other, whatever splits
-lie below its leaves.
+Every split of a path separates the rows that reach it; or a path stops at a branch node, whose rows then all end in
+the leftmost end below it, with one label. So each tree without needless branch nodes, whose leaves and subtrees are
+the best for their rows, is one choice of paths and no other, whatever splits are below its leaves.
 
-The paths to a node are numbered. Their rows are packed, 64 to a word; the path of number i at node t
-that asks the split a has the numbers child[t][i, a] at nodes 2t and 2t + 1. What a path costs is
-found when it is asked for (`evaluate`) and kept; until then `low` holds a bound.
+The paths to a node are numbered. Their rows are packed, 64 to a word; the path of number i at node t that uses the
+split a has the numbers child[t][i, a] at nodes 2t and 2t + 1. The cost of a path is computed when it is needed
+(`evaluate`) and kept; until then `low` has a bound.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -30,15 +29,15 @@ from odtc.trees.complete_tree import CompleteTree
 MOST_PATHS = 4_000_000  # to all nodes together
 MOST_BYTES = 2**30  # of their packed rows
 PIECE = 20_000_000  # numbers of an unpacked table that is held at once
-CALL = 5e5  # multiplications that take as long as what one evaluation of two levels needs beside them
+CALL = 5e5  # multiplications that take as long as the other work of one evaluation of two levels
 EXACT = 2**24  # whole numbers below this are exact in float32
 
 
 @dataclass
 class NodePaths:
-    """The paths to one node: their packed rows, uint64 (paths, words), the place of the split at each level in
-    that node's splits, int32 (paths, level), the number of the path to the node above that each goes on
-    from, and what the best label costs, in units."""
+    """The paths to one node: their packed rows, uint64 (paths, words); the position of the split at each level in that
+    node's splits, int32 (paths, level); the number of the path to the parent node that each path extends; and the
+    cost of the best label, in units."""
 
     rows: np.ndarray
     places: np.ndarray
@@ -50,11 +49,11 @@ class NodePaths:
 
 
 class Paths:
-    """All paths over `splits`, per node of the heap the tests it may ask (int32).
+    """All paths over `splits`: for each node of the heap the splits that it may use (int32).
 
-    A leaf costs its loss and the price of a branch node, the reward, which an empty one does not (Firat et al.,
-    appendix A.0.2), and holds `least` rows of the data or none (A.0.3). Costs are in units of `unit`. Raises
-    ChoiceError if the paths are more than can be held, or if there are fewer than `least` rows.
+    A leaf costs its loss and the penalty of a branch node, the reward, which an empty leaf does not pay (Firat et al.,
+    appendix A.0.2), and has at least `least` rows of the data or none (A.0.3). Costs are in units of `unit`. Raises
+    ChoiceError if the paths do not fit into memory, or if there are fewer than `least` rows.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Paths:
         self.ends = np.arange(2**self.depth, 2 ** (self.depth + 1))
         self.upper = np.arange(1, 2**self.depth)
         self.tests = np.unique(np.concatenate([np.zeros(0, np.int32), *splits])).astype(np.int32)
-        # Per node, as columns of self.X, ascending: a node that may ask all asks X as it is.
+        # Per node, as columns of self.X, ascending: a node that may use all splits uses X as it is.
         self.splits = [np.sort(np.searchsorted(self.tests, tests)) for tests in splits]
         self.threads = threads
         X = encoded.X[:, self.tests]
@@ -93,7 +92,7 @@ class Paths:
                 f"expected a least number of rows in a leaf of at most {self.copies.sum():.0f}, the rows there are, "
                 f"got {least}"
             )
-        # Costs nearer than this are one.
+        # Costs that differ by less than this are equal.
         self.near = 0.25 if self.whole else 1e-9 * max(1.0, float(self.most.sum()))
         self.subtrees = Subtrees(self.X, self.loss, self.copies, self.reward, least, self.near, self.kind)
         self._lay_out()
@@ -136,7 +135,7 @@ class Paths:
         self.low = {e: self._floors(self.reached[e].rows) for e in self.ends.tolist()}
         self.below = {e: np.full((len(self.reached[e]), 2**self.tail), -1, np.int32) for e in self.ends.tolist()}
         self._known = {}
-        same: dict = {}  # ends that ask the same splits in their subtrees have one number
+        same: dict = {}  # ends with the same splits in their subtrees have one number
         self._asks = (
             {
                 e: same.setdefault(tuple(self.splits[t].tobytes() for t in (e, 2 * e, 2 * e + 1)), e)
@@ -147,14 +146,14 @@ class Paths:
         )
 
     def way(self, t: int, number: int) -> list[int]:
-        """The splits of a path, as columns of X, from the root on."""
+        """Return the splits of a path, as columns of X, from the root on."""
         places, found = self.reached[t].places[number], []
         for level, place in enumerate(places.tolist()):
             found.append(int(self.splits[t >> len(places) - level][place]))
         return found
 
     def find(self, t: int, way) -> int | None:
-        """The number of the path to node t with these splits; None if there is no such path."""
+        """Return the number of the path to node t with these splits; None if there is no such path."""
         number, height = 0, t.bit_length() - 1
         if len(way) != height:
             return None
@@ -167,27 +166,27 @@ class Paths:
         return number
 
     def parent(self, t: int, number: int) -> int:
-        """The number of the path to node t // 2 that this one goes on from."""
+        """Return the number of the path to node t // 2 that this one extends."""
         return int(self.reached[t].parent[number])
 
     def price(self, e: int, t: int, number: int) -> float:
-        """What a column costs at its end: the path itself, or what stops at t and ends in the leftmost end."""
+        """Return the cost of a column at its end: the cost of the path itself, or of a path that stops at t and ends
+        in the leftmost end."""
         if e == t:
             return float(self.cost[e][number])
         return float(self.reached[t].leaf[number]) if self.leftmost(t) == e else 0.0
 
     def rows_of(self, e: int, t: int, number: int) -> np.ndarray:
-        """The packed rows of a column at its end."""
+        """Return the packed rows of a column at its end."""
         return self.reached[t].rows[number] if self.leftmost(t) == e else np.zeros_like(self.reached[1].rows[0])
 
     def leftmost(self, t: int) -> int:
-        """The first end below a node."""
+        """Return the first end below a node."""
         return t << self.depth - t.bit_length() + 1
 
     def give(self, e: int, number: int, below: np.ndarray) -> None:
-        """Sets what a path costs with this subtree, which may not be the best: `low` stays, so that `evaluate` looks
-        for
-        it. Does nothing if the best is known, or if a leaf has too few rows."""
+        """Set the cost of a path to the cost of this subtree, which may not be the best: `low` is unchanged, so that
+        `evaluate` still looks for the best one. Does nothing if the best is known, or if a leaf has too few rows."""
         if self.known(e, number):
             return
         members = np.flatnonzero(self.bits(self.reached[e].rows[number : number + 1])[0])
@@ -202,7 +201,7 @@ class Paths:
             self.cost[e][number] = sum(self.loss[rows].sum(axis=0).min() + self.reward for rows in leaves)
 
     def known(self, e: int, some=slice(None)) -> np.ndarray:
-        """bool (paths,): whether the best subtree of each path to an end, or of some of them, was found."""
+        """Return bool (paths,): whether the best subtree of each path to an end, or of some of them, was found."""
         return self.cost[e][some] == self.low[e][some]
 
     @property
@@ -210,33 +209,33 @@ class Paths:
         return sum(len(self.reached[e]) for e in self.ends.tolist())
 
     def bits(self, rows: np.ndarray) -> np.ndarray:
-        """Packed rows as 0 and 1: uint8 (paths, groups)."""
+        """Return packed rows as 0 and 1: uint8 (paths, groups)."""
         return np.unpackbits(rows.view(np.uint8), axis=1, count=self.n_groups, bitorder="little")
 
     def sums(self, rows: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """float64 (paths, columns): the sums of `of` (groups, columns) over the rows of each path."""
+        """Return float64 (paths, columns): the sums of `of` (groups, columns) over the rows of each path."""
         found, step = np.zeros((len(rows), of.shape[1])), max(1, PIECE // self.n_groups)
         for begin in range(0, len(rows), step):
             found[begin : begin + step] = self.bits(rows[begin : begin + step]).astype(self.kind) @ of.astype(self.kind)
         return found
 
     def count(self, rows: np.ndarray) -> np.ndarray:
-        """How many rows of the data each path has."""
+        """Return the number of rows of the data of each path."""
         return self.sums(rows, self.copies[:, None])[:, 0]
 
     def leaf_costs(self, rows: np.ndarray) -> np.ndarray:
-        """What a leaf costs for the rows of each path, of which there are some."""
+        """Return the cost of a leaf for the rows of each path, which has at least one row."""
         cost = self.sums(rows, self.loss).min(axis=1, initial=np.inf) + self.reward
         if self.least > 1:
             cost[self.count(rows) < self.least] = np.inf
         return cost
 
     def _floors(self, rows: np.ndarray) -> np.ndarray:
-        """What no subtree saves: the groups' best labels, and one leaf."""
+        """Return lower bounds on the cost of any subtree: the groups' best labels, and one leaf."""
         return self.sums(rows, self.loss.min(axis=1, keepdims=True))[:, 0] + self.reward
 
     def evaluate(self, wanted: dict[int, np.ndarray]) -> None:
-        """Finds what these paths cost, {end: numbers}; ends side by side if there are threads for them."""
+        """Compute the costs of these paths, {end: numbers}; ends in parallel if there are threads for them."""
         jobs = [(e, new) for e, some in wanted.items() if len(new := some[~self.known(e, some)])]
         if self.threads > 1 and len(jobs) > 1:
             with ThreadPoolExecutor(self.threads) as pool:
@@ -270,7 +269,8 @@ class Paths:
         self.cost[e][some] = self.low[e][some] = cost
 
     def work(self, e: int) -> float:
-        """Multiplications that evaluating one path takes, about, with what takes as long beside them."""
+        """Return the approximate number of multiplications to evaluate one path, including other work that takes as
+        long."""
         pairs = (
             len(self.splits[e]) * max(1, *(len(self.splits[t]) for t in (2 * e, 2 * e + 1))) if self.tail == 2 else 0
         )
@@ -283,7 +283,7 @@ class Paths:
 
 
 def pack_bits(X: np.ndarray) -> np.ndarray:
-    """Lines of bool (lines, bits) as words, uint64; what is beyond the bits is 0."""
+    """Return lines of bool (lines, bits) as words, uint64; the unused bits at the end are 0."""
     lines = np.packbits(X, axis=1, bitorder="little")
     return np.ascontiguousarray(np.pad(lines, ((0, 0), (0, -lines.shape[1] % 8)))).view(np.uint64)
 

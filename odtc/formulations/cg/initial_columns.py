@@ -1,9 +1,8 @@
-"""Where the splits and the columns of a problem of column generation come from: what its parameters say.
+"""The splits and the first columns of a problem of column generation, according to its parameters.
 
-All tests of the encoding, or threshold sampling (odtc.formulations.cg.threshold_sampling) per node or for all nodes
-together; all
-paths if they are few, the paths of a first tree and some rounds of generation, a file, or the text
-that a manifest holds. Firat et al. (2020), section 5.
+Splits: all splits of the encoding, or those of threshold sampling (odtc.formulations.cg.threshold_sampling), per node
+or for all nodes together. Columns: all paths if they are few, the paths of a first tree and some rounds of generation,
+those of a file, or the text in a manifest. Firat et al. (2020), section 5.
 """
 
 import time
@@ -40,14 +39,14 @@ def is_printed(params) -> bool:
 
 
 def tail_of(problem: Problem) -> int:
-    """The levels that lie below the ends of the paths."""
+    """Return the number of levels below the ends of the paths."""
     depth, tail = problem.topology.depth, "0" if is_printed(problem.params) else problem.params.tail
     return min(2, depth - 1) if tail == "auto" else min(int(tail), depth)
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem with its columns in its parameters, if they come from a file or take a search: so the
-    manifest holds them, and nothing is searched for again."""
+    """Return the problem with its columns in its parameters, if they come from a file or require a search, so that the
+    manifest contains them and no search is repeated."""
     params, given = problem.params, problem.params.columns
     if given.startswith(MARK) or given == "all" or (given == "auto" and is_small(problem)):
         return problem
@@ -68,8 +67,8 @@ def prepared(problem: Problem) -> Problem:
                 BranchAndPrice(paths, columns, False, left=deadline.seconds_left, rounds=params.rounds).run()
         pool = columns.to_pool()
     else:
-        # The file says which paths there are. What is best below them, and what they cost, is found here: the file may
-        # be of another objective, of other rows, or edited.
+        # The file determines the paths. Their best subtrees and their costs are computed here, because the file may
+        # be for another objective or other rows, or edited.
         pool = read_pool(given, problem.encoded, problem.topology.depth, tail_of(problem))
         columns = Columns(paths_of(problem, pool.splits if params.splits == "auto" else splits_of(problem)), pool)
         columns.settle()
@@ -93,7 +92,7 @@ class Held:
 
 
 def columns_of(problem: Problem) -> Columns:
-    """The columns that the parameters name, over their paths."""
+    """Return the columns that the parameters name, over their paths."""
     held = problem.derived(Held)
     if held.columns is None:
         given = prepared(problem).params.columns
@@ -108,7 +107,7 @@ def columns_of(problem: Problem) -> Columns:
 
 
 def is_small(problem: Problem) -> bool:
-    """Whether all paths over all tests, or those that are sampled, are few."""
+    """Return whether all paths over all splits, or those that are sampled, are few."""
     params, F, depth = problem.params, problem.encoded.n_candidate_splits, problem.topology.depth
     if params.splits not in (("auto", "all") if params.search or params.literal else ("all",)):
         return False
@@ -116,7 +115,7 @@ def is_small(problem: Problem) -> bool:
 
 
 def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
-    """Per node of the heap the tests that it may ask."""
+    """Return the splits that each node of the heap may use."""
     params, encoded, topology = problem.params, problem.encoded, problem.topology
     n, F = 2 ** (topology.depth + 1), encoded.n_candidate_splits
     height = topology.depth - tail_of(problem)
@@ -124,7 +123,7 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     asks[0] = False
     none = np.zeros(0, np.int32)
     over = problem.derived(Held).over_all
-    if over is not None and over.interrupted:  # no time for others than those of its tree
+    if over is not None and over.interrupted:  # no time for splits other than those of its tree
         tree = np.unique(first_tree(problem).test)
         return tuple(tree[tree >= 0].astype(np.int32) if ask else none for ask in asks)
     kind = _kind(problem)
@@ -140,7 +139,7 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
 
 
 def _kind(problem: Problem) -> str:
-    """Which tests the nodes may ask: "all", "sampled" or "pooled"."""
+    """Return the set of splits that the nodes may use: "all", "sampled" or "pooled"."""
     if problem.params.splits != "auto":
         return problem.params.splits
     if is_printed(problem.params):
@@ -149,13 +148,14 @@ def _kind(problem: Problem) -> str:
 
 
 def _are_few(problem: Problem) -> bool:
-    """Whether the paths over all tests are so few that to price all of them takes less than a search beside them."""
+    """Return whether the paths over all splits are so few that pricing all of them takes less time than an additional
+    search."""
     F, tail = problem.encoded.n_candidate_splits, tail_of(problem)
     return (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= WHOLE
 
 
 def first_tree(problem: Problem) -> HeapTree:
-    """The tree of the search over all tests, if that ran, else CART's, which the paper starts from."""
+    """Return the tree of the search over all splits, if that ran, otherwise CART's, with which the paper starts."""
     held = problem.derived(Held)
     if held.first is None:
         held.first = HEURISTICS.get("cart").tree(
@@ -165,7 +165,7 @@ def first_tree(problem: Problem) -> HeapTree:
 
 
 def _polished(problem: Problem) -> list[HeapTree]:
-    """The tree of the local search over all tests; none if they are too many, or there was no time for it."""
+    """Return the tree of the local search over all splits; [] if they are too many, or if there was no time for it."""
     encoded, least = problem.encoded, problem.params.n_min
     if encoded.n_rows * encoded.n_candidate_splits > POLISHED:
         return []
@@ -178,7 +178,7 @@ def _polished(problem: Problem) -> list[HeapTree]:
 
 
 def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
-    """A tree of the local search over the splits of all nodes, as columns of paths.X."""
+    """Return a tree of the local search over the splits of all nodes, as columns of paths.X."""
     encoded, used = problem.encoded, paths.tests
     few = replace(
         encoded,
@@ -191,7 +191,7 @@ def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
 
 
 def paths_of(problem: Problem, splits) -> Paths:
-    """All paths over these splits, with what they cost under the problem's objective."""
+    """Return all paths over these splits, with their costs under the problem's objective."""
     return Paths(
         problem.encoded,
         problem.topology,

@@ -1,9 +1,9 @@
-"""A search over all tests beside column generation over some: its tree, and a bound of all trees.
+"""A search over all splits, in addition to column generation over some of them: its tree, and a bound on all trees.
 
-Columns are generated over some of the tests (odtc.formulations.cg.initial_columns), and what they prove holds for trees
-over these. What no tree over any tests costs less than comes from here: min loss + reward · (leaves - 1), by best-first
-search over intervals (odtc.algorithms.thresholds.rank_search). Evaluations are counted and not timed, so that the same
-data has the same columns, as long as the time limit does not end the search.
+Columns are generated over some of the splits (odtc.formulations.cg.initial_columns), and their proof covers only trees
+over these. The bound on trees over any splits comes from here: min loss + reward · (leaves - 1), by best-first search
+over intervals (odtc.algorithms.thresholds.rank_search). Evaluations are counted instead of timed, so that the same
+data gives the same columns, as long as the time limit does not end the search.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 PART = 0.5  # of the time that is left, for one run
-FIRST = 0.15  # of a run, for a first bound: rows that many tests have in common are soon looked at
+FIRST = 0.15  # of a run, for a first bound, because rows that many splits have in common are soon searched
 LESS = 0.2  # of a run, for the trees of one depth less
 BOUND = 0.2, 0.4  # of a run, for a bound; the second if the trees of one depth less are not proved
 MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a minute
@@ -29,7 +29,8 @@ MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a
 
 @dataclass(frozen=True)
 class Stopped:
-    """What a search found that was ended by Ctrl-C, or by the deadline: its tree, and what no tree costs less than."""
+    """Result of a search that was ended by Ctrl-C or by the deadline: its tree, and a lower bound on the cost of all
+    trees."""
 
     heap: HeapTree
     bound: float
@@ -55,23 +56,23 @@ class OverAllTests:
 
     @property
     def bound(self) -> float:
-        """No tree over any tests has a lower objective."""
+        """Lower bound on the objective of trees over any splits."""
         lower = self.search.lower(self.problem.topology.depth)
         return rounded_down(Fraction(self.tests.ranked.cost(lower)) * self._step)
 
     @property
     def proved(self) -> bool:
-        """Whether the best tree that was found is the best of all."""
+        """Return whether the best tree that was found is the best of all."""
         return self.search.known(self.problem.topology.depth).exact
 
     @property
     def stopped(self) -> Stopped:
-        """Its tree and its bound, for whoever hands them in."""
+        """Result of the search so far: its tree and its bound."""
         return Stopped(self.tests.tree(self.search, self.problem.topology), self.bound, self.proved)
 
     def run(self, part: float = PART) -> HeapTree:
-        """The best tree so far after a part of the time that is left, MOST more evaluations, or Ctrl-C, which
-        `interrupted` tells."""
+        """Return the best tree so far after a part of the time that is left, MOST more evaluations, or Ctrl-C, which
+        sets `interrupted`."""
         depth, self._room = self.problem.topology.depth, self._room + MOST
         try:
             with deadline.within(deadline.time_share(float("inf"), part)):
@@ -82,13 +83,13 @@ class OverAllTests:
                     self.search.solve(height)
         except TimeLimitReached:
             pass
-        except KeyboardInterrupt:  # whoever asks hands in the tree
+        except KeyboardInterrupt:  # the caller returns the tree
             self.interrupted = True
         return self.tests.tree(self.search, self.problem.topology)
 
     def _bound_soon(self, depth: int) -> None:
-        """What a time limit leaves is to have a bound, as the search of dpflow has one: a first bound, trees of less
-        depth and then a better bound, each in a part of the time."""
+        """Find a bound within the time limit, as the search of dpflow does: a first bound, trees of less depth and
+        then a better bound, each in a part of the time."""
         early = EarlyBound(self.search, depth, NONE)
 
         def part(share: float, work: Callable) -> bool:

@@ -1,12 +1,11 @@
-"""Pricing: the paths that the duals of a master ask for, and the bounds that they prove.
+"""Pricing: the paths with negative reduced costs at the duals of a master, and the bounds that they prove.
 
     c_p - α_e - Σ_{r∈R_p} β_r - Σ_{j above e} γ_{e,j,s_j(p)}            (9), as costs
 
 Firat et al. (2020), section 4.2. All paths of odtc.formulations.cg.decision_paths are numbered, so the reduced costs
-of all of
-them are one sum of tables. The pool of the heuristic are the paths whose cost is known; of the others
-the bound is used, and those whose bound is below zero are evaluated, the most promising first: when
-none is left the pricing is exact, for all classes of an end at once.
+of all of them are one sum of tables. The pool of the heuristic are the paths whose cost is known. For the others the
+bound is used, and those whose bound is below zero are evaluated, the most promising first: when none is left the
+pricing is exact, for all classes of an end at once.
 """
 
 from dataclasses import dataclass
@@ -15,14 +14,13 @@ import numpy as np
 
 from odtc.formulations.cg.decision_paths import Paths
 
-Allowed = dict[int, np.ndarray]  # node -> bool (splits + 1,), none last: the splits that it may ask; absent: all
+Allowed = dict[int, np.ndarray]  # node -> bool (splits + 1,), none last: the splits that it may use; absent: all
 
 
 @dataclass(frozen=True)
 class Duals:
-    """Of odtc.formulations.cg.restricted_master: alpha (ends,); gamma per end, per level float64 (splits + 1,), none
-    last; beta of
-    the groups of rows that are covered."""
+    """Dual values of odtc.formulations.cg.restricted_master: alpha (ends,); gamma per end and level, float64 (splits +
+    1,), with "none" last; beta for the groups of rows that are covered."""
 
     alpha: np.ndarray
     gamma: dict[int, list[np.ndarray]]
@@ -32,8 +30,8 @@ class Duals:
 
 @dataclass(frozen=True)
 class PricedEnd:
-    """Of one end: the reduced costs of its paths, float64 (paths,), a bound if a cost is not known; and the
-    least of those that stop above it, with (node, number)."""
+    """Reduced costs of one end: `full`, float64 (paths,), for its paths, a bound if a cost is not known; and the least
+    of the paths that stop above it, with (node, number)."""
 
     full: np.ndarray
     stopped: float
@@ -47,11 +45,11 @@ class PricedEnd:
 def price(
     paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, cost: np.ndarray | None = None
 ) -> PricedEnd:
-    """The reduced costs of all paths to an end, by `cost` (paths,) or the bounds of `paths`; inf if one
-    asks what is not allowed."""
+    """Return the reduced costs of all paths to an end, by `cost` (paths,) or the bounds of `paths`; inf if a path uses
+    a split that is not allowed."""
     depth, gamma, alpha = paths.depth, duals.gamma[e], float(duals.alpha[e - paths.ends[0]])
     allowed = allowed or {}
-    # What is left of α once the splits down to a level are paid; and what stopping costs from there on.
+    # The rest of α after the splits down to a level are paid, and the cost of stopping from there on.
     none = [gamma[level][-1] if _may(allowed, e >> depth - level, -1) else -np.inf for level in range(depth)]
     best, stop = np.inf, (1, 0)
     for level in range(depth):
@@ -112,9 +110,9 @@ def lagrangian(paths: Paths, duals: Duals, priced: dict[int, PricedEnd], allowed
 def subtree_values(
     paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed | None = None, leaf: dict[int, np.ndarray] | None = None
 ) -> dict[int, np.ndarray]:
-    """Per node, what the best subtree for each path to it costs if its ends cost `cost`: the restricted master as
-    a whole, by dynamic programming. With bounds for costs, a bound. `leaf` is what it costs to stop at a path to a
-    node, by default what one label there does."""
+    """Return, for each node, the cost of the best subtree for each path to it if its ends cost `cost`: the restricted
+    master as a whole, by dynamic programming. With bounds in place of costs, the result is a bound. `leaf` is the
+    cost of stopping at a path to a node, by default the cost of one label there."""
     allowed, found = allowed or {}, {e: np.append(cost[e], np.inf) for e in paths.ends.tolist()}
     for t in paths.upper[::-1].tolist():
         both = _both(paths, found, t, allowed)
@@ -128,7 +126,7 @@ def _leaf(paths: Paths, leaf: dict[int, np.ndarray] | None, t: int) -> np.ndarra
 
 
 def _both(paths: Paths, found, t: int, allowed: Allowed) -> np.ndarray:
-    """(paths, splits): what both sides cost together; inf if a split parts no rows, or is not allowed."""
+    """Return the total cost of both sides, (paths, splits); inf if a split separates no rows, or is not allowed."""
     child = paths.child[t]
     both = found[2 * t][child[..., 0]] + found[2 * t + 1][child[..., 1]]
     if t in allowed:
@@ -137,7 +135,7 @@ def _both(paths: Paths, found, t: int, allowed: Allowed) -> np.ndarray:
 
 
 def _stops(paths: Paths, allowed: Allowed, t: int) -> bool:
-    """Whether a path may stop at a node: none asks anything there or below."""
+    """Return whether a path may stop at a node: every node from there down may have no split."""
     below = [t << up | k for up in range(paths.depth - t.bit_length() + 1) for k in range(1 << up)]
     return all(_may(allowed, j, -1) for j in below)
 
@@ -145,7 +143,7 @@ def _stops(paths: Paths, allowed: Allowed, t: int) -> bool:
 def tree_costs_through(
     paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None
 ) -> dict[int, np.ndarray]:
-    """Per end, the least that a tree costs which has each of its paths, by the values of `values`."""
+    """Return for each end the least cost of a tree that has each of its paths, by the values of `subtree_values`."""
     rest, allowed = {1: np.zeros(1)}, allowed or {}
     for t in paths.upper.tolist():
         child = paths.child[t]
@@ -165,7 +163,8 @@ def best_tests(
     allowed: Allowed | None = None,
     leaf: dict[int, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """The tests of the tree that `values` found, int32 in heap order, as columns of paths.X; -1 if it predicts."""
+    """Return the splits of the tree that `subtree_values` found, int32 in heap order, as columns of paths.X; -1 if it
+    predicts."""
     test, stack = np.full(2 ** (paths.topology.depth + 1), -1, np.int32), [(1, 0)]
     while stack:
         t, number = stack.pop()

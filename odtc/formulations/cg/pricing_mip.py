@@ -1,20 +1,20 @@
-"""The pricing problem of one end as a mixed-integer program: which path, with its subtree, has the least reduced cost.
+"""The pricing problem of one end as a mixed-integer program: the path, with its subtree, of least reduced cost.
 
-Firat et al. (2020), (11)-(16), with all classes in one problem (Patel, Desaulniers & Lodi 2024), the rows
-told level by level, and any number of levels below the end. u_la: the path asks a at level l; v_ta: node t
-below the end asks a; y_lr: row r still follows the path after l of its splits; z_rtk: it ends at leaf t and
-is predicted k. The split "none" sends every row left.
+Firat et al. (2020), (11)-(16), with all classes in one problem (Patel, Desaulniers & Lodi 2024), the rows followed
+level by level, and any number of levels below the end. u_la: the path has split a at level l; v_ta: node t below the
+end has split a; y_lr: row r still follows the path after l of its splits; z_rtk: it ends at leaf t and is predicted k.
+The split "none" sends every row left.
 
     min  Σ_rtk loss_rk z_rtk - Σ_r β_r y_mr - Σ_la γ_la u_la - α                          (11)
          Σ_a u_la = 1;   Σ_a v_ta = 1;   Σ_k w_tk = 1                                      (12)
          y_{l+1,r} ≤ y_lr,   y_{l+1,r} ≤ Σ_{a: r follows} u_la                            (13, 14)
          y_{l+1,r} ≥ y_lr + Σ_{a: r follows} u_la - 1                                     (15)
-         Σ_r y_{l+1,r} ≥ Σ_{a not none} u_la,   Σ_r (y_lr - y_{l+1,r}) ≥ the same         each split parts the rows
-         u_{l,none} ≤ u_{l+1,none}, and so on below                                       a path stops but once
+         Σ_r y_{l+1,r} ≥ Σ_{a not none} u_la,   Σ_r (y_lr - y_{l+1,r}) ≥ the same         each split separates the rows
+         u_{l,none} ≤ u_{l+1,none}, and so on below                                       a path stops only once
          Σ_tk z_rtk = y_mr;   z_rtk ≤ w_tk;   Σ_{t left of s, k} z_rtk ≤ Σ_{a: r goes left} v_sa, mirrored
 
-Rows that the splits treat alike are one. If a leaf has a price or a least number of rows, s_t says that
-it is used (appendix A). A split that parts no rows would be cheaper than (16) can forbid: it is excluded.
+Rows with the same outcomes for all splits are one row. If a leaf has a penalty or a least number of rows, s_t is 1 if
+it is used (appendix A). A split that separates no rows would be cheaper than (16) can forbid, so it is excluded.
 """
 
 import numpy as np
@@ -27,8 +27,8 @@ from odtc.model.milp import Model
 
 
 def pricing_model(paths: Paths, duals: Duals, e: int) -> Model:
-    """The model for this end, at these duals; its optimum is `pricing.price(…).least` in units of loss, once every
-    path is evaluated."""
+    """Return the model for this end, at these duals; its optimum is `pricing.price(…).least` in units of loss, once
+    every path is evaluated."""
     program = _Pricing(paths, duals, e)
     program.ask()
     for level in range(paths.depth):
@@ -41,17 +41,17 @@ def pricing_model(paths: Paths, duals: Duals, e: int) -> Model:
 
 
 class _Pricing:
-    """The program as it is written: its columns, and methods that add the rows.
+    """The program while it is written: its variables, and methods that add the constraints.
 
     Attributes
     ----------
     m : ModelBuilder
     asked : dict of Block
-        u and v, by the node in the numbers of a complete tree; the last column of a node is "none".
+        u and v, by the node in the numbers of a complete tree; the last variable of a node is "none".
     y : list of Block, one a level
     z, w : Block
     used : Block or None
-        s, if leaves have a price or a least number of rows.
+        s, if leaves have a penalty or a least number of rows.
     """
 
     def __init__(self, paths: Paths, duals: Duals, e: int):
@@ -64,7 +64,7 @@ class _Pricing:
         self._columns(duals)
 
     def _columns(self, duals: Duals) -> None:
-        """The columns, with the objective (11)."""
+        """Add the variables, with the objective (11)."""
         m, paths, unit, levels = self.m, self.paths, self.paths.unit, self.paths.depth
         beta = np.zeros(paths.n_groups)
         beta[duals.cover] = duals.beta

@@ -103,8 +103,8 @@ class PrintedMethod:
             self.best, self.upper, self.found_by = test, cost, found_by
 
     def run(self, tell: Callable[[int, float], None] = lambda added, value: None) -> None:
-        """Generate paths until none is promising, or the time or the rounds are over. `tell` takes the number of new
-        paths and the value of the relaxation after each round. May be interrupted at any moment."""
+        """Generate paths until none is promising, or until the time or the rounds are over. `tell` is called with the
+        number of new paths and the value of the relaxation after each round. May be interrupted at any moment."""
         while self.rounds < self.settings.rounds and self._seconds() != 0:
             relaxed = self.master.solve(self._seconds())
             if relaxed is None:

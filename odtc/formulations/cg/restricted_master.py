@@ -1,4 +1,4 @@
-"""The linear relaxation of the master over the columns that there are, kept in HiGHS while columns come.
+"""The linear relaxation of the master over the current columns, kept in HiGHS while columns are added.
 
     min  Σ_e Σ_{p∈P(e)} c_p x_p                                                           (3)
          Σ_{p∈P(e)} x_p = 1                                   e               [α_e]       (4)
@@ -6,10 +6,10 @@
          Σ_e Σ_{p∈P(e): r∈R_p} x_p = 1                        some r          [β_r]       (5)
          x_p ≥ 0,   0 ≤ ρ_ja ≤ 1                                                          (7, 8)
 
-Numbers are those of Firat et al. (2020), section 4.1, with ends e for the leaves
-(odtc.formulations.cg.decision_paths). For a
-also stands "none", by which a path stops. Rows (5) are implied if x is whole (Patel, Desaulniers &
-Lodi 2024), so they are cuts: they come when they are violated. Each simplex goes on from the last basis.
+The numbers are those of Firat et al. (2020), section 4.1, with ends e for the leaves
+(odtc.formulations.cg.decision_paths). The values of a include "none", with which a path stops. Constraints (5) are
+implied if x is integer (Patel, Desaulniers & Lodi 2024), so they are cuts: they are added when they are violated. Each
+simplex run continues from the last basis.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class RelaxedPoint:
 
 
 class RestrictedMaster:
-    """Over `columns`, which may grow between two calls of `solve`."""
+    """Master over `columns`, which may grow between two calls of `solve`."""
 
     def __init__(self, columns: Columns):
         import highspy
@@ -72,7 +72,7 @@ class RestrictedMaster:
             self.add_cover(np.array(columns.cover))
 
     def restrict(self, allowed: dict[int, np.ndarray]) -> None:
-        """Only these splits (bool (splits + 1,), none last) at these nodes, all at the others."""
+        """Allow only these splits (bool (splits + 1,), none last) at these nodes, and all at the others."""
         for j, first in self.rho.items():
             mask = allowed.get(j)
             before = self.allowed.get(j)
@@ -84,7 +84,7 @@ class RestrictedMaster:
         self.allowed = allowed
 
     def add_cover(self, groups: np.ndarray) -> None:
-        """Rows (5) for these groups."""
+        """Add constraints (5) for these groups."""
         bits = self.paths.bits(self.columns.rows())[: self.n_columns]
         for group in groups.tolist():
             on = np.flatnonzero(bits[:, group])
@@ -95,7 +95,7 @@ class RestrictedMaster:
         self.columns.cover = sorted({*self.columns.cover, *groups.tolist()})
 
     def violated(self, relaxed: RelaxedPoint) -> np.ndarray:
-        """Groups whose rows (5) the point misses most."""
+        """Return the groups whose constraints (5) the point violates most."""
         used = np.flatnonzero(relaxed.x > 1e-9)
         bits = self.paths.bits(self.columns.rows()[used])
         missed = np.abs(relaxed.x[used] @ bits - 1)

@@ -25,9 +25,9 @@ MOST = 200  # samples
 def sample_tests(
     encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, whole: bool = True
 ) -> tuple[np.ndarray, ...]:
-    """Per node of the heap (places 0 and those of the leaves are empty) the tests it may ask, int32, the
-    most frequent first. The tests of the tree `known` are kept at their nodes, beyond the q. Deterministic; `whole` as
-    of `count_tests`."""
+    """Return for each node of the heap (positions 0 and those of the leaves are empty) the splits that it may use,
+    int32, the most frequent first. The splits of the tree `known` are kept at their nodes, in addition to the q.
+    Deterministic; `whole` is as in `count_tests`."""
     found = []
     for node, counted in enumerate(count_tests(encoded, topology, seed, whole)):
         first = _frequent(counted)
@@ -40,8 +40,8 @@ def sample_tests(
 def pool_tests(
     encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int, whole: bool = True
 ) -> np.ndarray:
-    """The tests of all nodes together, as `sampled` keeps them; of more than `most` those of the tree `known` and
-    the most frequent. int32, ascending. `whole` as of `count_tests`."""
+    """Return the splits of all nodes together, as `sample_tests` keeps them; if there are more than `most`, those of
+    the tree `known` and the most frequent. int32, ascending. `whole` is as in `count_tests`."""
     total: Counter = Counter()
     for node, counted in enumerate(count_tests(encoded, topology, seed, whole)):
         for test in _frequent(counted)[: len(counted) if node == 1 else q]:
@@ -51,15 +51,15 @@ def pool_tests(
 
 
 def _frequent(counted: Counter) -> list[int]:
-    """The most frequent first."""
+    """Return the counted splits, the most frequent first."""
     return [test for test, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def count_tests(encoded: Encoded, topology: CompleteTree, seed: int, whole: bool = True) -> list[Counter]:
-    """Per node of the heap, how often each test was asked there.
+    """Return for each node of the heap how often each split was used there.
 
-    At the deadline the samples so far are what there is, or with `whole` TimeLimitReached is raised: who samples again
-    later has to come to the same tests.
+    At the deadline the samples so far are used, or with `whole` TimeLimitReached is raised, because sampling again
+    later must give the same splits.
     """
     from sklearn.tree import DecisionTreeClassifier
 
