@@ -1,20 +1,19 @@
 """dpflow: the dynamic program for optimal trees as a flow, whose linear program is its own proof.
 
-A state is a set of rows that some path of tests leaves. One unit of flow enters the state of all rows; at a state it
-stops, or tests something and enters the states of both sides. Every vertex is a tree, so the model needs no integer
-columns, and any LP solver proves the tree (odtc.formulations.dpflow.network, with the program and why that is so).
+A state is a set of rows that some path of splits leaves. One unit of flow enters the state of all rows; at a state it
+stops, or it takes a split and enters the states of both sides. Every vertex is a tree, so the model needs no integer
+variables, and any LP solver proves the tree (odtc.formulations.dpflow.network, with the program and the reason).
 
-Which model that is depends on the constraints and the data; each is one form, a module of
-odtc.formulations.dpflow.forms:
+The constraints and the data determine the model; each variant is a module of odtc.formulations.dpflow.forms:
 
-    states                 the plain one; if every leaf must have N rows, no arc separates fewer from a state
-    proof                  of it only what proves the optimum
-    intervals              over many ordered thresholds, one column for an interval of them
-    resources              a constraint bounds a sum over the tree: a column for each label or folded subtree that no
-                           other dominates, with what it uses of the bound, Σ_p a_p t_p ≤ upper; all columns are whole
-    paths                  a constraint speaks of the features that nodes test: states remember their paths
+    states                 the plain variant; if every leaf must have N rows, no arc separates fewer from a state
+    proof                  only the part of it that proves the optimum
+    intervals              over many ordered thresholds, one variable for an interval of them
+    resources              a constraint bounds a sum over the tree: a variable for each label or folded subtree that no
+                           other dominates, with its use of the bound, Σ_p a_p t_p ≤ upper; all variables are integer
+    paths                  a constraint refers to the features that nodes split on: states remember their paths
     paths_and_resources    both
-    live_cases             of a program under constraints that would be large: what the compiler's own search leaves
+    live_cases             the part that the compiler's own search leaves of a large program under constraints
 """
 
 from dataclasses import dataclass, replace
@@ -111,12 +110,13 @@ class Params:
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
-    """The kinds of constraints that decide which states and arcs there are."""
+    """Return the types of constraints that determine which states and arcs exist."""
     return form(problem).keeps(problem)
 
 
 def hinders(problem: Problem, given) -> str:
-    """The parameter for which a constraint is not kept that would be without it, with its value; "" for none."""
+    """Return the parameter, with its value, that prevents a constraint which would be supported without it; "" if
+    there is none."""
     params = problem.params
     if given.name not in KEEPS and given.module.KNOWS != Knows.TESTS:
         return ""
@@ -136,23 +136,24 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree that `trimmed` made, as a point: leaves have the labels that cost least, and folded parts
-    are the best there are. Raises TreeError for another."""
+    """Return a tree that `trimmed` made, as a point: its leaves have the labels of least cost, and folded parts are
+    the best possible. Raises TreeError for another tree."""
     return form(problem).start(problem, heap)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """A tree that costs no more, and which the model has."""
+    """Return a tree that costs no more and that the model contains."""
     return form(problem).trimmed(problem, heap)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point; of one in intervals, or of a proof, the compiler's, whose cost is what the file proves."""
+    """Return the tree of a point; for intervals and proofs the compiler's tree, whose cost the file proves."""
     return form(problem).decode(problem, point)
 
 
 def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Searched | None]:
-    """The problem that is compiled: of a large program under constraints what the search leaves, and what it found."""
+    """Return the problem that is compiled, and the result of the search: for a large program under constraints, the
+    problem is the part that the search leaves."""
     if not problem.constraints:
         return problem, None
     from odtc.formulations.dpflow import search_before_model  # most runs never need it
@@ -161,7 +162,7 @@ def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, S
 
 
 def so_far(problem: Problem) -> Searched | None:
-    """Under constraints the tree of CART's tests that keeps them."""
+    """Return, under constraints, the tree of CART's splits that satisfies them."""
     if moments.by_moments(problem) or not _under_constraints(problem):
         return None
     from odtc.formulations.dpflow import constrained
@@ -171,7 +172,7 @@ def so_far(problem: Problem) -> Searched | None:
 
 
 def searches(problem: Problem) -> bool:
-    """Whether `fit` needs no solver: no constraints, or those that the compiler's own searches heed."""
+    """Return whether `fit` needs no solver: there are no constraints, or the compiler's own searches support them."""
     if moments.by_moments(problem):
         return moments.searches(problem)
     if moments.of_medians(problem):
@@ -180,14 +181,14 @@ def searches(problem: Problem) -> bool:
 
 
 def refusal(problem: Problem) -> str:
-    """Why `searches` refuses a problem, and what to do, as the end of a sentence."""
+    """Return why `searches` refuses a problem, and what to do, as the end of a sentence."""
     from odtc.formulations.dpflow import constrained
 
     return constrained.refusal(problem)
 
 
 def _under_constraints(problem: Problem) -> bool:
-    """Whether the search under constraints takes a problem; most runs have none, and never load it."""
+    """Return whether the search under constraints supports a problem; most runs have none, and never load it."""
     if not problem.constraints:
         return False
     from odtc.formulations.dpflow import constrained
@@ -196,7 +197,7 @@ def _under_constraints(problem: Problem) -> bool:
 
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> Searched:
-    """The best tree that keeps the constraints and a bound, until the deadline of this context."""
+    """Return the best tree that satisfies the constraints and a bound, until the deadline of this context."""
     found = _search(problem, start, progress, floor)
     if found.heap is None or found.infeasible or found.proved or found.undecided or found.off:
         return found
@@ -220,8 +221,8 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
 
 
 def _search_constrained(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
-    """A limited time for the search if it may end soon; otherwise trees first, then a bound without the constraints if
-    the search has it late, then the search; what that leaves of a limit is for the bound."""
+    """Give the search a limited time if it may end soon; otherwise find trees first, then a bound without the
+    constraints if the search would have one late, then search; the rest of a time limit is used for the bound."""
     from odtc.formulations.dpflow import constrained
 
     def tell(bound: float) -> None:
@@ -254,7 +255,8 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
 
 
 def frontier(problem: Problem, varied) -> list[Searched] | None:
-    """What one search finds for each of some constraints, the loosest first; None if it takes more than one."""
+    """Return the results of one search for each of some constraints, the loosest first; None if one search is not
+    enough."""
     if _each_by_medians(problem, varied):
         return None
     from odtc.formulations.dpflow import constrained
@@ -263,7 +265,8 @@ def frontier(problem: Problem, varied) -> list[Searched] | None:
 
 
 def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
-    """Trees that keep each of some constraints, the loosest first, if there are too many tests for one search."""
+    """Return trees that satisfy each of some constraints, the loosest first, if there are too many splits for one
+    search."""
     if _each_by_medians(problem, varied):
         return [None] * len(varied)
     from odtc.formulations.dpflow import constrained
@@ -272,14 +275,14 @@ def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
 
 
 def _each_by_medians(problem: Problem, varied) -> bool:
-    """Whether the search among sorted rows takes each of some constraints: it is over before a search that counts a
-    class for each number, if one for all of them, has begun."""
+    """Return whether the search among sorted rows supports each of some constraints: it ends before a single search
+    for all of them, which counts a class for each number, would have begun."""
     posed = (replace(problem, constraints=(*problem.constraints, given)) for given in varied)
     return all(map(moments.of_medians, posed))
 
 
 def inherit(problem: Problem, looser: Problem) -> None:
-    """Bounds of the cases of a search with looser constraints."""
+    """Use the bounds of the cases of a search with looser constraints."""
     if _under_constraints(problem) and _under_constraints(looser):
         from odtc.formulations.dpflow import constrained
 
@@ -287,21 +290,21 @@ def inherit(problem: Problem, looser: Problem) -> None:
 
 
 def notes(problem: Problem) -> dict:
-    """Columns that were left out because no better tree has them: how many, and the bound and the tree that prove
-    it."""
+    """Return the number of variables that were left out because no better tree has them, and the bound and the tree
+    that prove it."""
     return form(problem).notes(problem)
 
 
 def optimal(problem: Problem) -> HeapTree:
-    """The best tree, which the compiler finds, or at the deadline the best one known; only if no constraint but the
-    least rows of a leaf is given."""
+    """Return the best tree, which the compiler finds, or at the deadline the best one known; only if there is no
+    constraint except for the least rows of a leaf."""
     if not moments.by_moments(problem) and threshold_search.by_ranks(problem):
         return problem.derived(threshold_search.Proof).found.heap
     return form(problem).optimal(problem)
 
 
 def certificate(problem: Problem) -> dict:
-    """The certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
+    """Return the certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
     from odtc.formulations.dpflow import write_certificate, write_constrained_certificate
 
     if moments.by_moments(problem):
@@ -312,22 +315,22 @@ def certificate(problem: Problem) -> dict:
 
 
 def expect_ranking(problem: Problem) -> None:
-    """Raises ChoiceError for constraints under which the trees cannot be listed."""
+    """Raise ChoiceError for constraints under which the trees cannot be listed."""
     from odtc.formulations.dpflow import ranked_trees
 
     ranked_trees.expect_ranking(problem)
 
 
 def ranking(problem: Problem) -> "ranked_trees.DpflowRanking | ranked_trees.ConstrainedRanking":
-    """The trees in the order of their objectives."""
+    """Return the trees in the order of their objectives."""
     from odtc.formulations.dpflow import ranked_trees
 
     return ranked_trees.ranking_of(problem)
 
 
 def expect_counting(problem: Problem) -> None:
-    """Raises ChoiceError for constraints on more than rows of leaves, or if leaves cost sums over their rows: trees are
-    counted by the costs of labels, which have a unit."""
+    """Raise ChoiceError for constraints on more than rows of leaves, or if leaves cost sums over their rows, because
+    trees are counted by the costs of labels, which have a unit."""
     from odtc.formulations.dpflow import ranked_trees
 
     ranked_trees.expect_leaf_rows_alone(problem)
@@ -339,8 +342,8 @@ def expect_counting(problem: Problem) -> None:
 
 
 def lists_only(problem: Problem) -> bool:
-    """Whether the near-optimal trees are listed, not counted: under constraints on more than rows of leaves, or if
-    leaves cost sums over their rows, which have no unit."""
+    """Return whether the near-optimal trees are listed, not counted: under constraints on more than rows of leaves, or
+    if leaves cost sums over their rows, which have no unit."""
     from odtc.formulations.dpflow import ranked_trees
 
     return ranked_trees.by_constraints(problem) or moments.by_moments(problem)
@@ -349,12 +352,13 @@ def lists_only(problem: Problem) -> bool:
 def near_optimal_trees(
     problem: Problem, within: float, relative: bool, known: HeapTree | None
 ) -> DpflowNearOptimalTrees:
-    """All near-optimal trees, counted over all tests or thresholds."""
+    """Return all near-optimal trees, counted over all splits or thresholds."""
     return DpflowNearOptimalTrees(problem, within, relative, known)
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """Intervals stand for many tests; folded levels know the path or what is summed, not which tests occur."""
+    """Return the subjects of constraints that it supports: an interval represents many splits, and folded levels know
+    the path or the sums, but not which splits occur."""
     if params.intervals == "true":
         return ()
     if params.proof:

@@ -29,9 +29,9 @@ MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of whic
 
 
 def estimate(sizes: Sizes) -> Estimate:
-    """By the form that is meant for the constraints, or by intervals if features have many thresholds. If a tree is
-    fitted, its own search counts: always without constraints, as it has a tree and a bound at every moment, and under
-    constraints if it is not too long."""
+    """Return an estimate for the variant that supports the constraints, or for intervals if features have many
+    thresholds. If a tree is fitted, dpflow's own search counts: always without constraints, because it has a tree
+    and a bound at every moment, and under constraints if it is not too long."""
     if sizes.fitting and not sizes.constraints:
         words = f"searches all trees of depth {sizes.depth} over {sizes.n_candidate_splits:,} splits"
         return Estimate(True, f"{words}, and has the best tree so far and a bound at every moment", 0.0)
@@ -69,14 +69,16 @@ def estimate(sizes: Sizes) -> Estimate:
 
 
 def _one_look(sizes: Sizes, sums: float) -> str:
-    """How long a search under constraints is: it looks at all trees once for each of its rounds."""
+    """Return a text on the length of a search under constraints, which goes through all trees once in each of its
+    rounds."""
     splits = f"{sizes.n_candidate_splits} splits"
     return f"one look at all trees of depth {sizes.depth} over {splits} takes about {rough(sums)} sums"
 
 
 def counts(problem: Problem) -> Counts:
-    """Of the linear program over states: a column for each arc and each stop, in the row of its state and, of an arc
-    above the last level, in those of the two states below. What the search leaves out is not known before."""
+    """Return the size of the linear program over states: a variable for each arc and each stop, with an entry in the
+    constraint of its state and, for an arc above the last level, in those of the two states below. The parts that
+    the search leaves out are not known in advance."""
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:
         sums = interval_model.work(Scales.of(problem.encoded), depth)
@@ -95,18 +97,18 @@ def counts(problem: Problem) -> Counts:
 
 
 def columns_of(sizes: Sizes) -> int:
-    """The most columns of a program that is written whole."""
+    """Return the largest possible number of variables of a program that is written as a whole."""
     return _columns(sizes, _remembers(sizes))[0]
 
 
 def written_fits(sizes: Sizes) -> bool:
-    """Whether a program that is written whole can be held, and is made in about half a minute."""
+    """Return whether a program that is written as a whole fits into memory, and is made in about half a minute."""
     columns, _, most = _columns(sizes, _remembers(sizes))
     return columns <= most and size_estimate.sums(sizes.n_candidate_splits, sizes.depth) <= size_estimate.MOST_SUMS
 
 
 def _remembers(sizes: Sizes) -> bool:
-    """Whether states must remember their paths."""
+    """Return whether states must remember their paths."""
     return any(
         CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in (*states.ROWS, *resources.kinds())
         for name in sizes.constraints
@@ -127,7 +129,8 @@ def _by_intervals(sizes: Sizes) -> Estimate:
 
 
 def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
-    """(the most columns of the model, what it is, how many can be held)."""
+    """Return (the largest possible number of variables of the model, a description of it, the largest number that is
+    allowed)."""
     n_candidate_splits, depth, names = sizes.n_candidate_splits, sizes.depth, set(sizes.constraints)
     most = size_estimate.MOST_COLUMNS
     if remembers and names & set(resources.answering()):

@@ -55,7 +55,8 @@ class CertificateColumns:
             )
 
     def _chains(self) -> dict[int, int]:
-        """By test its scale, of scales of several tests that are no thresholds of one feature."""
+        """Return {split: ordered feature} for ordered features of several splits that are not thresholds of one
+        feature."""
         scales, feature = self.search.scales, self._splits.feature
         found: dict[int, int] = {}
         for scale in np.flatnonzero(scales.size > 1).tolist():
@@ -66,7 +67,7 @@ class CertificateColumns:
         return found
 
     def _nested(self, scale: int) -> dict:
-        """The column of the tests of a scale."""
+        """Return the column of the splits of an ordered feature."""
         encoded, scales = self.search.problem.encoded, self.search.scales
         own = scales.test(scale, np.arange(scales.size[scale])).tolist()
         return {

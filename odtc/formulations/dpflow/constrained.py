@@ -1,6 +1,6 @@
 """dpflow under constraints without a solver: the constrained search (odtc.algorithms.constrained) proves the tree.
 
-`odtc fit` asks it where constraints are given; `odtc build` writes the program of all subtrees instead.
+`odtc fit` uses it if there are constraints; `odtc build` writes the program of all subtrees instead.
 """
 
 import time
@@ -38,8 +38,8 @@ from odtc.trees.heap_tree import HeapTree
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
 FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
 PRICED = 0.4  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
-AT_PRICES = 0.7  # of the time for a bound, for that at good multipliers
-LESS = 0.5  # times those of few tests: of all tests better trees need lower ones, and a bound is sooner shown at them
+AT_PRICES = 0.7  # of the time for a bound, for the bound at good multipliers
+LESS = 0.5  # times those of few splits: over all splits better trees need lower ones, which prove a bound sooner
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
 LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
@@ -47,13 +47,13 @@ SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
 MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has to be there
 SUMS_A_SECOND = 2e8  # of one pass
-AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less tells a better bound than a search without them
+AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less gives a better bound than a search without them
 SEARCH_FRACTION = 0.3  # of the time that is left, for a search that may end before a bound without the constraints does
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 
 
 class Posed:
-    """The search of one problem, made once; None if its numbers are too large."""
+    """The search of one problem, built once; None if its numbers are too large."""
 
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
@@ -70,8 +70,8 @@ class Posed:
             self.search, self.refused = None, str(large)
 
     def shallower(self, timed: bool) -> list[Engine]:
-        """The searches of less depth that come first: from depth DEEP on, from SHALLOW on over so many scales that DEEP
-        is too much for them, and over very many tests with a limit (`timed`) from depth 1 on."""
+        """Return the searches of less depth that come first: from depth DEEP on; from SHALLOW on over so many ordered
+        features that DEEP is too much for them; and over very many splits with a limit (`timed`) from depth 1 on."""
         arrays = self.problem.arrays
         if ends_soon(self.search):
             return []
@@ -88,7 +88,7 @@ class Posed:
 
 
 def _padded(arrays: ConstrainedProblem) -> Callable[[np.ndarray, np.ndarray], bool] | None:
-    """Whether a tree of less depth is accepted, told as one of this depth."""
+    """Return a function that reports whether a tree of less depth, padded to this one, is accepted; None if all are."""
     accepts, size = arrays.accepts, 2 ** (arrays.depth + 1)
 
     def told(*heaps: np.ndarray) -> bool:
@@ -98,18 +98,19 @@ def _padded(arrays: ConstrainedProblem) -> Callable[[np.ndarray, np.ndarray], bo
 
 
 def can_search(encoded: Encoded, depth: int) -> bool:
-    """Whether the search takes tests of so many scales: all of them, or some of each."""
+    """Return whether the search supports splits of this many ordered features: all of them, or some of each."""
     return engines.can_search(nested(encoded), depth)
 
 
 def searches(problem: Problem) -> bool:
-    """Whether the search takes a problem: one with constraints, and no parameter that asks for another program."""
+    """Return whether the search supports a problem: one with constraints, and without a parameter that requests
+    another program."""
     asked = _program(problem) or not can_search(problem.encoded, problem.topology.depth)
     return bool(problem.constraints) and not asked and problem.derived(Posed).search is not None
 
 
 def _program(problem: Problem) -> str:
-    """The parameter that asks for a program, with its value; "" for none."""
+    """Return the parameter that requests a program, with its value; "" if there is none."""
     params = problem.params
     usual = {"fix": True, "proof": False, "tail": "auto", "intervals": "auto"}
     given = ((name, getattr(params, name)) for name in usual)
@@ -117,7 +118,7 @@ def _program(problem: Problem) -> str:
 
 
 def refusal(problem: Problem) -> str:
-    """Why `searches` refuses a problem under constraints, and what to do."""
+    """Return why `searches` refuses a problem under constraints, and what to do."""
     if asked := _program(problem):
         return f"{asked} needs a model: leave it out"
     if not can_search(problem.encoded, problem.topology.depth):
@@ -131,21 +132,22 @@ def refusal(problem: Problem) -> str:
 
 
 def by_some_tests(problem: Problem) -> bool:
-    """Whether the tests are so many that some of each column are searched, so that a bound comes late or never."""
+    """Return whether there are so many splits that only some of each column are searched, so that a bound comes late
+    or never."""
     engine = problem.derived(Posed).search
     return engine is not None and not over_all_tests(engine)
 
 
 def few_and_deep(problem: Problem) -> bool:
-    """Whether a search without constraints over all tests may soon end, and one with them may not."""
+    """Return whether a search without constraints over all splits may soon end, and one with them may not."""
     return (
         problem.derived(Posed).problem.arrays.depth > DEEP and problem.encoded.n_candidate_splits <= engines.FEW_TESTS
     )
 
 
 def tells_bounds(problem: Problem) -> bool:
-    """Whether the search itself comes to a bound: deeper than DEEP it does not if some tests are searched, or if
-    one look at all trees takes longer than there is time."""
+    """Return whether the search itself reaches a bound: deeper than DEEP it does not if only some splits are searched,
+    or if one pass over all trees takes longer than the time that is left."""
     left, engine = deadline.seconds_left(), problem.derived(Posed).search
     if problem.derived(Posed).problem.arrays.depth <= DEEP:
         return True
@@ -155,7 +157,8 @@ def tells_bounds(problem: Problem) -> bool:
 
 
 def needs_floor(problem: Problem) -> bool:
-    """Whether the search is so long that a bound by a search without the constraints is worth a part of its time."""
+    """Return whether the search is so long that a bound by a search without the constraints is worth a part of its
+    time."""
     engine = problem.derived(Posed).search
     if by_some_tests(problem):
         return True
@@ -170,8 +173,8 @@ def needs_floor(problem: Problem) -> bool:
 
 
 def may_end_first(problem: Problem) -> bool:
-    """Whether the search comes first within a limit: it needs no bound by another search if it has no limit, and one
-    look at all trees is no longer than its part of the time."""
+    """Return whether the search comes first within a limit: it would need no bound by another search if it had no
+    limit, and one pass over all trees is not longer than its part of the time."""
     left, engine = deadline.seconds_left(), problem.derived(Posed).search
     if left is None or not needs_floor(problem):
         return False
@@ -186,7 +189,7 @@ def may_end_first(problem: Problem) -> bool:
 
 
 def search_first(problem: Problem, start: HeapTree | None, progress: Callable[..., None], floor: float) -> Searched:
-    """`search` for its part of the time that is left; a later `search` goes on from what this one has come to."""
+    """Run `search` for its part of the time that is left; a later `search` continues from its results."""
     with deadline.within(deadline.time_share(np.inf, SEARCH_FRACTION)):
         return search(problem, start, progress, floor)
 
@@ -196,8 +199,9 @@ def _sums(problem: Problem) -> float:
 
 
 def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
-    """(a tree over a few tests of each column if there are so many that a good one would come late, in a part of the
-    time; `start` if that costs no more, or if there are few; the multipliers of that search, None without one)."""
+    """Return (a tree over a few splits of each column, in a part of the time, if there are so many splits that a good
+    tree would come late; `start` if that costs no more, or if there are few; and the multipliers of that search,
+    None without one)."""
     engine, posed = problem.derived(Posed).search, problem.derived(Posed).problem
     depth, some = posed.arrays.depth, isinstance(engine, CoarseSearch)
     if ends_soon(engine) or not depth:
@@ -221,7 +225,7 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
 
 
 def _of_less_depth(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np.ndarray | None]:
-    """The same of the search of depth DEEP, which goes on from there later, if there is a limit."""
+    """Return the same for the search of depth DEEP, which continues from there later, if there is a limit."""
     posed, left = problem.derived(Posed), deadline.seconds_left()
     if left is None or not (lower := posed.shallower(True)):
         return start, None
@@ -235,19 +239,20 @@ def _of_less_depth(problem: Problem, start: HeapTree | None) -> tuple[HeapTree |
 
 
 def at_once(problem: Problem, start: HeapTree | None) -> HeapTree | None:
-    """The tree of CART's tests that keeps the constraints, pruned and labelled anew; `start` if that costs no more."""
+    """Return the tree of CART's splits, pruned and relabelled so that it satisfies the constraints; `start` if that
+    costs no more."""
     return cheaper(problem, pruned_tree(problem.derived(Posed).problem), start)
 
 
 def cheaper(problem: Problem, heap: HeapTree | None, known: HeapTree | None) -> HeapTree | None:
-    """The tree of a lower objective, the known one of equals."""
+    """Return the tree of lower objective, the known one if they are equal."""
     if heap is None or known is None:
         return heap if known is None else known
     return heap if paid_by(problem, heap) < paid_by(problem, known) else known
 
 
 def paid_by(problem: Problem, heap: HeapTree) -> float:
-    """The objective of a tree."""
+    """Return the objective of a tree."""
     return problem.module.objective(problem, heap)
 
 
@@ -258,13 +263,16 @@ def floor_of(
     upper: float = np.inf,
     known: HeapTree | None = None,
 ) -> tuple[HeapTree | None, float]:
-    """(a tree to start from, what no tree costs less than) by searches without the constraints, until the deadline of
-    this context. One leaves them out but for the rows of leaves; the other, with the multipliers of a search over few
-    tests, prices their sums. The latter's bound is higher once it has ended, which depth 2 soon has, and lower before:
-    what the sums allow is taken off. With a limit of time few cuts of each column give a bound at these prices before;
-    from depth 4 on these cuts show next to nothing, and the search with lower prices gives one, over tables that are
-    not large. Over few tests such searches end, and others follow at the prices that promise most. `tell` is called
-    with bounds as they rise; `upper` is the objective of a tree that is `known`."""
+    """Return (a tree to start from, a lower bound on the cost of all trees) by searches without the constraints, until
+    the deadline of this context.
+
+    One search leaves the constraints out except for the rows of leaves; the other, with the multipliers of a search
+    over few splits, prices their sums. The bound of the second one is higher once it has ended, which is soon at depth
+    2, and lower before, because the allowed sums are subtracted. With a time limit, few cuts of each column give a
+    bound at these prices sooner; from depth 4 on these cuts prove next to nothing, so a search with lower prices gives
+    one, over tables that are not large. Over few splits such searches end, and others follow at the most promising
+    prices. `tell` is called with bounds as they rise; `upper` is the objective of a tree that is `known`.
+    """
     posed = problem.derived(Posed).problem
     if few_and_deep(problem) and deadline.seconds_left() is not None:
         none = np.zeros(posed.arrays.n_constraints)
@@ -291,7 +299,7 @@ def floor_of(
         return heap, at_prices
     found = searching.run(lambda bound, *_: tell(max(bound, at_prices)))
     if found.interrupted:
-        deadline.end_soon()  # what comes next has a moment
+        deadline.end_soon()  # the following steps have a moment
     free = None if found.heap is None else mended(problem, found.heap)
     heap, floor = cheaper(problem, free, heap), max(found.bound, at_prices)
     if priced and found.heap is not None and floor >= paid_by(searching.problem, found.heap) - posed.unit / 2:
@@ -301,7 +309,8 @@ def floor_of(
 
 
 def free_search(problem: Problem) -> threshold_search.BoundSearch | None:
-    """The search without the constraints but for the rows of leaves, made once; None if it takes no such problem."""
+    """Return the search without the constraints except for the rows of leaves, built once; None if it does not support
+    the problem."""
     posed = problem.derived(Posed)
     if posed.free is None:
         kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
@@ -311,15 +320,15 @@ def free_search(problem: Problem) -> threshold_search.BoundSearch | None:
 
 
 def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = lambda bound: None) -> Searched:
-    """What a search has found, which ended without a proof, with the bound that the rest of the time shows: that of the
-    prices of the constraints, or without them, goes on, whichever is the higher one."""
+    """Return the result of a search that ended without a proof, with the bound that can be proved in the rest of the
+    time: the bound at prices of the constraints or the one without them is raised further, whichever is higher."""
     searching, priced = problem.derived(Posed).free, problem.derived(Posed).at_prices
     if found.proved or found.infeasible or found.interrupted or deadline.seconds_left() is None or deadline.is_over():
         return found
     if priced is not None and priced.floor >= found.bound and found.heap is not None:
         paid = paid_by(problem, found.heap)
         bound = priced.run(tell, paid)
-        if bound >= paid:  # the search says so itself, with its certificate
+        if bound >= paid:  # then the search proves it itself, with its certificate
             return search(problem, found.heap, floor=bound)
         return replace(found, bound=max(found.bound, bound), interrupted=deadline.is_interrupted())
     if searching is None or not searching.goes_on:
@@ -337,24 +346,24 @@ def search(
     progress: Callable[..., None] = lambda *told: None,
     floor: float = 0.0,
 ) -> Searched:
-    """Searches until the end, or until the deadline of this context (odtc.base.deadline).
+    """Search until the end, or until the deadline of this context (odtc.base.deadline).
 
     Parameters
     ----------
     problem : Problem
-        One that `searches`.
+        One for which `searches` is true.
     start : HeapTree or None
-        A tree that keeps the constraints.
+        A tree that satisfies the constraints.
     progress : Callable
-        Told of (bound, objective of the best tree or None, phase in words) when one of them changes.
+        Called with (bound, objective of the best tree or None, phase as text) when one of them changes.
     floor : float
-        No tree that keeps the constraints has a lower objective.
+        Lower bound on the objective of trees that satisfy the constraints.
     """
     posed = problem.derived(Posed).problem
     left = deadline.seconds_left()
     end = None if left is None else time.monotonic() + left
 
-    before: list[str] = []  # what the depths before have come to, in words
+    before: list[str] = []  # the results of the depths before, as text
 
     def told(bound: int, cost: int | None) -> None:
         progress(bound * posed.unit, None if cost is None else cost * posed.unit, ", ".join(before[-1:]))
@@ -408,7 +417,8 @@ def search(
 
 
 def _bound(found: Found, unit: float, off: float) -> float:
-    """The bound in units of the objective; of a proof that of the sums themselves, beside which `off` is told."""
+    """Return the bound in units of the objective; if it is proved, the bound of the sums themselves, because `off` is
+    reported separately."""
     return found.bound * unit if found.proved else max(0.0, found.bound * unit - off)
 
 
@@ -419,9 +429,9 @@ def _begin(
     told: Callable[[int | None], None],
     before: list[str],
 ) -> None:
-    """Starts each search but the first from the best tree of the one before, of less depth, so that no more depth
-    loses what less had. Each but the last has a part of the time until `end` (time.monotonic()), if there is one;
-    `before` gets what each has come to, in words."""
+    """Start each search but the first from the best tree of the one before, of less depth, so that a deeper search
+    never has a worse tree. Each but the last has a part of the time until `end` (time.monotonic()), if there is
+    one; the result of each is appended to `before` as text."""
     proved = []
     for shallower, engine in pairwise(engines):
         depth, part = shallower.problem.depth, SHALLOWER if shallower.problem.depth >= DEEP else LOW
@@ -433,7 +443,7 @@ def _begin(
             before.append(proved[0])
         elif found.cost is not None:
             paid, bound, known = found.cost * posed.unit, found.bound * posed.unit, engines[-1].found.cost
-            words = [f"{paid:.6g}"] if known is None or found.cost < known else []  # a worse one says nothing
+            words = [f"{paid:.6g}"] if known is None or found.cost < known else []  # a worse one is not reported
             words += [f"bound {bound:.6g}"] if bound > 0 else []
             if words:
                 before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))
@@ -447,20 +457,21 @@ def _begin(
 
 
 def _deeper(found: Found, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
-    """A tree that a search of less depth has found on the heap of another search."""
+    """Return a tree that a search of less depth has found, in the heap of another search."""
     fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
     return np.concatenate([found.test, fill]), np.concatenate([found.label, fill])
 
 
 def _after(end: float | None, part: float) -> Callable[[], bool]:
-    """Whether a part of the time until `end`, from now on, has passed; never without an end."""
+    """Return a function that reports whether a part of the time until `end`, from now on, has passed; never without an
+    end."""
     until = None if end is None else time.monotonic() + part * (end - time.monotonic())
     return lambda: until is not None and time.monotonic() > until
 
 
 def inherit(problem: Problem, looser: Problem) -> None:
-    """The bounds of the cases of a search that has ended, of a problem that differs by looser constraints alone; of no
-    use for a certificate, as no multipliers of this search tell them."""
+    """Use the bounds of the cases of a search that has ended, for a problem that differs only by looser constraints.
+    They cannot be used in a certificate, because they do not follow from multipliers of this search."""
     mine, other = problem.derived(Posed), looser.derived(Posed)
     plain = type(mine.search) is type(other.search) is ConstrainedSearch
     if plain and mine.problem.unit == other.problem.unit:
@@ -477,7 +488,8 @@ class _Targets:
 
     @classmethod
     def of(cls, posed: list[Problem]) -> "_Targets | None":
-        """None if they differ by more than sums, or some constraint has to be asked of every tree."""
+        """Return the targets; None if they differ by more than sums, or if some constraint has to be checked for every
+        tree."""
         try:
             encoded = refined(posed[0].encoded, posed[0].constraints)  # the groups that they compare are the same
             each = [search_problem(one, encoded) for one in posed]
@@ -497,8 +509,8 @@ class _Targets:
         return cls(each, bounds, np.array([one.arrays.uses for one in each]))
 
     def searched(self, tests: np.ndarray | None = None, depth: int | None = None) -> tuple[list[Found], bool]:
-        """(what one search finds for each, whether it was interrupted), over all tests or some, at most of this depth,
-        until the deadline.
+        """Return (the results of one search for each, whether it was interrupted), over all splits or some, at most of
+        this depth, until the deadline.
 
         Raises
         ------
@@ -522,12 +534,13 @@ def _each(problem: Problem, varied: list[Constraint]) -> list[Problem]:
 
 
 def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:
-    """What one search finds for each of some constraints, the loosest first, until the deadline of this context.
+    """Return the results of one search for each of some constraints, the loosest first, until the deadline of this
+    context.
 
     Returns
     -------
     list of Searched, or None
-        None if the constraints differ by more than their sums, or another search takes them.
+        None if the constraints differ by more than their sums, or another search supports them.
     """
     posed = _each(problem, varied)
     if not all(map(searches, posed[:1])) or problem.encoded.n_candidate_splits > engines.MOST_TESTS:
@@ -556,8 +569,8 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
 
 
 def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree | None]:
-    """Trees that keep each of some constraints, the loosest first, by one search over a few tests of each column, at
-    depths that rise, until the deadline of this context; None if there is none, or no such search."""
+    """Return trees that satisfy each of some constraints, the loosest first, by one search over a few splits of each
+    column, at rising depths, until the deadline of this context; None if there is no tree, or no such search."""
     posed = _each(problem, varied)
     best: list[HeapTree | None] = [None] * len(posed)
     engine = posed[0].derived(Posed).search if searches(posed[0]) else None
@@ -581,14 +594,14 @@ def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree
 
 
 def _as_deep(posed: SearchProblem, first: ConstrainedProblem) -> SearchProblem:
-    """A problem whose trees have fewer branch nodes, searched to the depth of the first one."""
+    """Return a problem whose trees have fewer branch nodes, searched to the depth of the first one."""
     if posed.arrays.depth == first.depth:
         return posed
     return replace(posed, arrays=with_tests(posed.arrays, depth=first.depth, allowed=first.allowed))
 
 
 def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
-    """Whether two problems differ by their sums alone."""
+    """Return whether two problems differ only by their sums."""
     keys = (
         "X",
         "cost",

@@ -9,9 +9,9 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
 def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | None = None) -> HeapTree:
-    """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of the state (a
-    slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's if it is
-    None)."""
+    """Return the tree that follows `way(level, state, arcs)` at each state: the position of an arc among those of the
+    state (a slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's if
+    it is None)."""
     rows, (test, _) = graph.rows, blank_arrays(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:
@@ -33,6 +33,6 @@ def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | 
 
 
 def lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
-    """Lays the best subtree of this height for these rows at a node of `test`, in place."""
+    """Put the best subtree of this height for these rows at a node of `test`, in place."""
     gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
     graft_subtree(test, node, ShallowTreeSearch(rows.X, gain, price).best(members, height)[1])

@@ -1,14 +1,15 @@
-"""A bound under constraints by a search that knows none: what rows use of the constraints is priced into their costs.
+"""A bound under constraints by a search without constraints: the uses of the constraints are priced into the costs of
+rows.
 
-At multipliers m ≥ 0, in units of 1 / D, every tree that keeps Σ uses_r ≤ bound_r for all r has
+At multipliers m ≥ 0, in units of 1 / D, every tree with Σ uses_r ≤ bound_r for all r has
 
     D · cost ≥ D · cost + m · (uses - bound) = Σ of w[row, label] + Σ over branch nodes, leaves - m · bound,
     w = D · cost + Σ_r m_r uses_r.
 
-The least right side over all trees of the depth is a problem of costs w without constraints. Its search
-(odtc.algorithms.thresholds.rank_search) holds a bound at every moment, over any number of thresholds, so that a bound
-is there long before a search of all cases (odtc.algorithms.constrained) has looked at each. Numbers are whole; where
-the search rounds them, all that rounding can amount to is taken off.
+The minimum of the right-hand side over all trees of the depth is a problem of costs w without constraints. Its search
+(odtc.algorithms.thresholds.rank_search) has a bound at every moment, over any number of thresholds, so that a bound is
+available long before a search of all cases (odtc.algorithms.constrained) has processed each. Numbers are integers; if
+the search rounds them, the largest possible effect of rounding is subtracted.
 """
 
 import time
@@ -43,7 +44,7 @@ class Priced:
     ----------
     posed : SearchProblem
     multipliers : float64 (constraints,)
-        Of each sum, in costs for one use; any that are not negative give a bound, good ones a high one.
+        For each sum, in costs for one use; any that are not negative give a bound, good ones a high one.
     """
 
     def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
@@ -55,13 +56,14 @@ class Priced:
         self._beside = _of_nodes(arrays, m, price) - float(m @ arrays.bound) - _rounded(self.tests.ranked, weight)
 
     def floor(self, lower: int) -> float:
-        """What no objective under the constraints is below, if no tree costs less than `lower` in units of a search."""
+        """Return a lower bound on the objective under the constraints, if no tree costs less than `lower` in units of
+        a search."""
         value = self.tests.ranked.cost(lower) + self._beside
         return max(0.0, float(np.ceil(value / self.scale - 1e-9))) * self.posed.unit
 
     def need(self, upper: float) -> int:
-        """What trees must cost at least in units of a search, so that no objective under the constraints is below
-        `upper`; NONE if that is infinite."""
+        """Return the least cost of trees, in units of a search, that makes `upper` a lower bound on the objective
+        under the constraints; NONE if `upper` is infinite."""
         if np.isinf(upper):
             return NONE
         ranked, paid = self.tests.ranked, np.ceil(upper / self.posed.unit - 1e-6)
@@ -69,21 +71,21 @@ class Priced:
 
 
 class BoundByBins:
-    """An objective that none is below, by few cuts of each column (odtc.algorithms.bins.bin_bound) at some
-    multipliers; it goes on where its time ended.
+    """Lower bound on the objective, by few cuts of each column (odtc.algorithms.bins.bin_bound) at some multipliers;
+    another run continues where the time ended.
 
     Parameters
     ----------
     posed : SearchProblem
         Of depth 3 or more.
     multipliers : float64 (constraints,)
-        As of Priced.
+        As in Priced.
 
     Attributes
     ----------
     floor : float
     tree : None
-        It meets no tree.
+        It finds no tree.
     """
 
     tree: HeapTree | None = None
@@ -93,14 +95,14 @@ class BoundByBins:
         self._made: tuple[Priced, BinBound] | None = None
 
     def run(self, tell: Callable[[float], None], upper: float) -> float:
-        """The bound, raised until the deadline of this context.
+        """Return the bound, raised until the deadline of this context.
 
         Parameters
         ----------
         tell : callable
             Called with the bounds as they rise.
         upper : float
-            The objective of a tree that keeps the constraints: no more is sought.
+            The objective of a tree that satisfies the constraints: no higher bound is sought.
         """
         with deadline.cut_short():
             if self._made is None:
@@ -109,8 +111,9 @@ class BoundByBins:
         return self.floor
 
     def _at_the_best_prices(self, tell) -> tuple[Priced, BinBound]:
-        """The multipliers, or all of them halved, and so on: of those the ones that show the most in a moment each. A
-        search over few tests in which nothing keeps the constraints has raised them as far as it goes."""
+        """Return the multipliers, or all of them halved, and so on: the ones that prove the highest bound in a moment
+        each. A search over few splits among which nothing satisfies the constraints has raised them as far as
+        possible."""
         best, most, worse, factor = None, -1.0, 0, 1.0
         while worse < WORSE and factor >= SMALLEST:
             began = time.monotonic()
@@ -140,20 +143,20 @@ class BoundByBins:
 
 
 class BoundBySearch:
-    """An objective that none is below, by a search over all thresholds at some multipliers; it goes on where its time
-    ended.
+    """Lower bound on the objective, by a search over all thresholds at some multipliers; another run continues where
+    the time ended.
 
     Parameters
     ----------
     posed : SearchProblem
     multipliers : float64 (constraints,)
-        As of Priced.
+        As in Priced.
 
     Attributes
     ----------
     floor : float
     ended : bool
-        Whether no other bound is to come.
+        Whether the bound is final.
     """
 
     def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
@@ -163,7 +166,7 @@ class BoundBySearch:
         self._told = -np.inf
 
     def run(self, tell: Callable[[float], None], upper: float) -> float:
-        """The bound, raised until the deadline of this context; `tell` and `upper` as of BoundByBins."""
+        """Return the bound, raised until the deadline of this context; `tell` and `upper` are as in BoundByBins."""
         self._tell = tell
         with deadline.cut_short():
             if self._made is None:
@@ -182,12 +185,13 @@ class BoundBySearch:
 
     @property
     def tree(self) -> HeapTree | None:
-        """The best tree over the tests of the one that is cheapest so far; None if none keeps the constraints."""
+        """Return the best tree over the splits of the one that is cheapest so far; None if none satisfies the
+        constraints."""
         return None if self.test is None else _labelled(self._posed, self.test)
 
     @property
     def test(self) -> np.ndarray | None:
-        """int32 (2^(depth + 1),): the tests of the tree that is cheapest so far; None before there is one."""
+        """Return int32 (2^(depth + 1),): the splits of the tree that is cheapest so far; None before there is one."""
         if self._made is None:
             return None
         priced, search, _ = self._made
@@ -218,25 +222,27 @@ class BoundBySearch:
 
 
 def of_few_digits(multipliers: np.ndarray) -> np.ndarray:
-    """float64: multipliers that differ little from some, float64, so that costs at them are multiples of a unit that
-    is not small: sums of 32 bits hold them, for which loops are sooner compiled, and in bytes of half as many."""
+    """Return float64: multipliers that differ little from the given ones, float64, so that costs at them are multiples
+    of a unit that is not small. Then sums fit into 32 bits, for which loops are compiled sooner, and take half the
+    memory."""
     fraction, exponent = np.frexp(multipliers)
     return np.ldexp(np.rint(np.ldexp(fraction, DIGITS)), exponent - DIGITS)
 
 
 def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTree | None, float]:
-    """A tree that keeps the constraints and an objective that none is below, by the deadline of this context.
+    """Return a tree that satisfies the constraints and a lower bound on the objective, by the deadline of this
+    context.
 
     Parameters
     ----------
     posed : SearchProblem
     multipliers : float64 (constraints,)
-        Of each sum, in costs for one use; any that are not negative give a bound, good ones a high one.
+        For each sum, in costs for one use; any that are not negative give a bound, good ones a high one.
 
     Returns
     -------
     heap : HeapTree or None
-        The best tree over the tests of the one that is cheapest at these multipliers; None if none keeps the
+        The best tree over the splits of the one that is cheapest at these multipliers; None if none satisfies the
         constraints.
     floor : float
     """
@@ -246,19 +252,19 @@ def priced_bound(posed: SearchProblem, multipliers: np.ndarray) -> tuple[HeapTre
 
 
 def _rounded(ranked: RankedRows, weight: np.ndarray) -> float:
-    """What the search's rounding of weights, float64 (rows, labels), amounts to at most over all rows."""
+    """Return the largest effect over all rows of the search's rounding of weights, float64 (rows, labels)."""
     units = (weight - weight.min(axis=1, keepdims=True)) / ranked.unit
     return 0.0 if np.array_equal(units, np.rint(units)) else ranked.unit * (len(weight) + 1)
 
 
 def _of_nodes(arrays: ConstrainedProblem, m: np.ndarray, price: float) -> float:
-    """What leaves use beside their rows, and branch nodes that gain, amount to at least."""
+    """Return a lower bound on the uses of leaves in addition to those of their rows, and of branch nodes that gain."""
     leaf = float((m @ arrays.leaf_uses).min(initial=0.0)) if len(m) else 0.0
     return 2**arrays.depth * min(0.0, leaf) + (2**arrays.depth - 1) * min(0.0, price)
 
 
 def _labelled(posed: SearchProblem, heap: np.ndarray) -> HeapTree | None:
-    """The best tree over the tests of a heap that is soon found and keeps the constraints."""
+    """Return the best tree over the splits of a heap that is soon found and satisfies the constraints."""
     tests = np.unique(heap[heap >= 0])
     if not len(tests):
         return None

@@ -1,9 +1,9 @@
-"""Trees under constraints over very many thresholds, soon: those that are cheap once uses have a price.
+"""Quickly found trees under constraints over very many thresholds: trees that are cheap once uses have a price.
 
-At multipliers m a row costs w = D · cost + Σ_r m_r uses_r (odtc.formulations.dpflow.floors.priced). A tree over few
-cuts of each column that is cheap by w (odtc.algorithms.bins.binned_tree) uses about what it may if m is good. Its
-labels are chosen anew, so that it keeps the constraints; what it costs and uses by w is a cut (Kelley 1960), and the
-cuts tell the next multipliers.
+At multipliers m a row costs w = D · cost + Σ_r m_r uses_r (odtc.formulations.dpflow.floors.priced). If m is good, the
+uses of a tree over few cuts of each column that is cheap by w (odtc.algorithms.bins.binned_tree) are close to the
+bounds. Its labels are chosen again so that it satisfies the constraints. Its cost and its uses by w give a cut (Kelley
+1960), and the cuts give the next multipliers.
 """
 
 import numpy as np
@@ -40,14 +40,15 @@ Tree = tuple[np.ndarray, np.ndarray]
 
 
 def priced_tree(posed: SearchProblem, multipliers: np.ndarray, least: int) -> HeapTree | None:
-    """The cheapest tree met that keeps the constraints, by the deadline of this context; None if none was.
+    """Return the cheapest tree found that satisfies the constraints, by the deadline of this context; None if none was
+    found.
 
     Parameters
     ----------
     posed : SearchProblem
         Of depth 1 or more.
     multipliers : float64 (constraints,)
-        Of each sum, in costs for one use: those to begin with.
+        For each sum, in costs for one use: those to begin with.
     least : int
         Rows that each leaf must have.
     """
@@ -84,7 +85,7 @@ class _Rounds:
             multipliers = cuts.best()[1]
 
     def _look(self, scale: int, m: np.ndarray) -> tuple[float, np.ndarray]:
-        """What the tree at these multipliers, int64 (constraints,) in units of 1 / scale, costs and uses."""
+        """Return the cost and the uses of the tree at these multipliers, int64 (constraints,) in units of 1 / scale."""
         arrays = self.posed.arrays
         weight, price = weighed(arrays, scale, m)
         tests = RankedTests(self.posed.encoded, max(0.0, price), self.least, weight)
@@ -102,7 +103,8 @@ class _Rounds:
         return float(found.cost), found.uses
 
     def _take(self, found: Labelled | Found | None, asked: np.ndarray) -> bool:
-        """Whether a tree over some tests, int (tests,), keeps the constraints, and costs less than the best so far."""
+        """Use a tree over some splits, int (splits,), if it satisfies the constraints and costs less than the best so
+        far; return whether it does."""
         if found is None or found.test is None:
             return False
         tree = named(found.test, asked), found.label
@@ -114,7 +116,7 @@ class _Rounds:
 
 
 def _structure(arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) -> Structure:
-    """The leaves of a heap of tests, and its tests as places among `asked`."""
+    """Return the leaves of a heap of splits, and its splits as positions in `asked`."""
     place = leaves_of(arrays, test)
     leaves, leaf = np.unique(place, return_inverse=True)
     counts = np.zeros((len(leaves), arrays.kinds[0].shape[1]))
@@ -124,7 +126,7 @@ def _structure(arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) 
 
 
 def _labels(tables: Pass, structure: Structure, below: int) -> Labelled | None:
-    """The tree with the cheapest labels that keep the constraints; None if none does for less than `below`."""
+    """Return the tree with the cheapest labels that satisfy the constraints; None if none costs less than `below`."""
     try:
         return feasible(tables, structure, below)
     except TooLarge:

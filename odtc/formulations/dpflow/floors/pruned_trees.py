@@ -1,9 +1,9 @@
-"""A tree under constraints at once: that of the tests of CART, pruned and labelled so that it keeps them.
+"""A tree under constraints at once: the splits of CART, pruned and labelled so that they satisfy the constraints.
 
-The greedy tests (odtc.heuristics.cart) are cut off below some of their nodes in every way, and the leaves get the
-cheapest labels that keep the constraints. A way costs at least what its leaves cost with any labels, so the ways are
-tried in this order, and those that cannot cost less than the best so far are left out. This takes a moment whatever
-the number of tests, so that a search that is ended early has a tree, and none worse than these.
+The greedy splits (odtc.heuristics.cart) are cut off below some of their nodes in every way, and the leaves get the
+cheapest labels that satisfy the constraints. The cost of a way is at least the cost of its leaves with any labels, so
+the ways are tried in this order, and those that cannot cost less than the best so far are left out. This takes a
+moment for any number of splits, so that a search that is ended early has a tree, and never a worse one than these.
 """
 
 from itertools import islice
@@ -37,7 +37,7 @@ FEW_CHECKED = 30  # of them after the deadline
 
 
 def pruned_tree(posed: SearchProblem) -> HeapTree | None:
-    """The cheapest of these trees that keeps the constraints; None if none was met.
+    """Return the cheapest of these trees that satisfies the constraints; None if none was found.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
     least = max(1, least_rows(problem))
     found: tuple[np.ndarray, np.ndarray] | None = None
     upper, checked = arrays.most_cost + 1, 0
-    for rows in dict.fromkeys((1, least)):  # leaves of so many rows; the better tree may have others
+    for rows in dict.fromkeys((1, least)):  # leaves with this many rows; the better tree may have others
         test = np.full(2 ** (arrays.depth + 1), -1, np.int32)
         inner = min(len(test) // 2, 2**LEVELS)
         test[:inner] = grown_tests(problem.encoded, problem.topology, rows)[:inner]
@@ -71,7 +71,7 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
 
 
 def _ways(tables: Pass, arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) -> list[Structure]:
-    """The tree of these tests pruned in every way, the one first whose leaves cost least with any labels."""
+    """Return the tree of these splits pruned in every way, in the order of the cost of the leaves with any labels."""
     own = np.where(test >= 0, np.searchsorted(asked, test), -1).astype(np.int32)
     count = np.zeros((len(test), arrays.kinds[0].shape[1]))
     np.add.at(count, leaves_of(arrays, test), arrays.kinds[0])
@@ -81,7 +81,7 @@ def _ways(tables: Pass, arrays: ConstrainedProblem, test: np.ndarray, asked: np.
     cost = np.where(may, count @ tables.counts.cost, np.inf).min(axis=1)
 
     def below(node: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
-        """(least cost, nodes that ask, leaves) of each way below a node."""
+        """Return (least cost, branch nodes, leaves) of each way below a node."""
         found = [(float(cost[node]), (), (node,))]
         if 2 * node < len(test) and test[node] >= 0:
             pairs = [(zero, one) for zero in below(2 * node) for one in below(2 * node + 1)]

@@ -1,9 +1,9 @@
-"""A bound under constraints by searches at rising prices, over tests that are so few that such a search soon ends.
+"""A bound under constraints by searches at rising prices, over so few splits that such a search soon ends.
 
-A search at multipliers (odtc.formulations.dpflow.floors.priced) that has ended names the cheapest tree at them. What
-this tree costs and uses is a cut (odtc.algorithms.constrained.multipliers), and the next search is at the multipliers
-where the least of all cuts is the greatest. So the bound rises to the best that multipliers can show, over all trees
-of the depth; the trees on the way, labelled anew, are good ones.
+A search at multipliers (odtc.formulations.dpflow.floors.priced) that has ended gives the cheapest tree at them. The
+cost and the uses of this tree give a cut (odtc.algorithms.constrained.multipliers), and the next search is at the
+multipliers that maximise the minimum of all cuts. So the bound rises to the best one that multipliers can prove, over
+all trees of the depth. The trees on the way, with labels chosen again, are good ones.
 """
 
 from collections.abc import Callable
@@ -29,25 +29,25 @@ from odtc.formulations.dpflow.floors.priced import BoundBySearch, of_few_digits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
-LEAST = 1e-6  # of the bound: what other multipliers have to promise more
+LEAST = 1e-6  # of the bound: the additional bound that other multipliers have to promise
 
 
 class BoundByRaisedPrices:
-    """An objective that none is below, and a tree; it goes on where its time ended.
+    """Lower bound on the objective, and a tree; another run continues where the time ended.
 
     Parameters
     ----------
     posed : SearchProblem
     multipliers : float64 (constraints,)
-        To begin with, of each sum, in costs for one use.
+        To begin with, for each sum, in costs for one use.
     known : HeapTree or None
-        A tree that keeps the constraints.
+        A tree that satisfies the constraints.
 
     Attributes
     ----------
     floor : float
     tree : HeapTree or None
-        The best tree met that keeps the constraints.
+        The best tree found that satisfies the constraints.
     """
 
     def __init__(self, posed: SearchProblem, multipliers: np.ndarray, known: HeapTree | None = None):
@@ -61,8 +61,8 @@ class BoundByRaisedPrices:
             self._cut(*heaps)
 
     def run(self, tell: Callable[[float], None], upper: float) -> float:
-        """The bound, raised until the deadline of this context, until it is `upper`, or until no multipliers promise
-        more; `tell` is called with the bounds as they rise."""
+        """Return the bound, raised until the deadline of this context, until it is `upper`, or until no multipliers
+        promise more; `tell` is called with the bounds as they rise."""
 
         def told(floor: float) -> None:
             if floor > self.floor:
@@ -83,7 +83,7 @@ class BoundByRaisedPrices:
         return self.floor
 
     def _next(self) -> np.ndarray | None:
-        """The multipliers that promise most; None if they promise no more than is shown."""
+        """Return the most promising multipliers; None if they promise no more than is proved."""
         if not self._posed.arrays.n_constraints or not self._cuts.cost:
             return None
         most, multipliers = self._cuts.best()
@@ -93,7 +93,7 @@ class BoundByRaisedPrices:
         return multipliers if more and multipliers.tobytes() not in self._tried else None
 
     def _look(self, test: np.ndarray) -> None:
-        """Adds the cut of a tree, and takes it if it keeps the constraints with other labels."""
+        """Add the cut of a tree, and use the tree if it satisfies the constraints with other labels."""
         arrays, asked = self._posed.arrays, np.unique(test[test >= 0])
         tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0], deadline.check)
         node = leaves_of(arrays, test)

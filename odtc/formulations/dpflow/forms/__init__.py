@@ -1,7 +1,7 @@
-"""The forms of dpflow: which model of the dynamic program a problem takes, and what each form must offer.
+"""The variants of dpflow: the model of the dynamic program for a problem, and the interface of each variant.
 
-A form is a module of this package with the functions of `Form`. The first of FORMS that takes a problem is meant; all
-else that dpflow does is asked of it. A new form is one module, and its place in FORMS.
+A variant is a module of this package with the functions of `Form`. The first one in FORMS that supports a problem is
+used; dpflow delegates everything else to it. A new variant is one module, and its position in FORMS.
 """
 
 from importlib import import_module
@@ -15,25 +15,27 @@ from odtc.trees.heap_tree import HeapTree
 
 
 class Form(Protocol):
-    """What each form offers; as a formulation does, if not said otherwise (odtc.problem.formulation)."""
+    """Interface of a variant; the functions are those of a formulation, unless stated otherwise
+    (odtc.problem.formulation)."""
 
     def takes(self, problem: Problem) -> bool:
-        """Whether the form is meant for this problem, if none before it is. Raises ChoiceError if parameters ask for
-        the form and for what it cannot."""
+        """Return whether the variant is used for this problem, if none before it is. Raises ChoiceError if parameters
+        request the variant together with something that it does not support."""
         ...
 
     def keeps(self, problem: Problem) -> tuple[str, ...]:
-        """The kinds of constraints that decide which columns there are."""
+        """Return the types of constraints that determine which variables exist."""
         ...
 
     def build(self, problem: Problem) -> Model: ...
 
     def start(self, problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-        """A tree that `trimmed` made, as a point. Raises TreeError for another."""
+        """Return a tree that `trimmed` made, as a point. Raises TreeError for another tree."""
         ...
 
     def trimmed(self, problem: Problem, heap: HeapTree) -> HeapTree:
-        """A tree that the model has: one that costs no more than this one, unless that breaks a constraint."""
+        """Return a tree that the model contains: one that costs no more than this one, unless that breaks a
+        constraint."""
         ...
 
     def decode(self, problem: Problem, point: dict[str, np.ndarray]) -> HeapTree: ...
@@ -42,16 +44,16 @@ class Form(Protocol):
 
 
 class Proves(Form, Protocol):
-    """A form whose bounds are those of all trees: it can state them for a certificate (odtc.verification)."""
+    """A variant whose bounds cover all trees, so that it can state them for a certificate (odtc.verification)."""
 
     def optimal(self, problem: Problem) -> HeapTree:
-        """The best tree, which the compiler finds."""
+        """Return the best tree, which the compiler finds."""
         ...
 
     def targets(self, problem: Problem, unit: float):
-        """Per level (bounds, paths): what trees cost at least at some states, float64 (states,) of whole numbers, of
-        which a loss of 1 is `unit`, and their literals, int64 (states, level): 2f for the rows whose column f is 0,
-        2f + 1 for the others."""
+        """Return for each level (bounds, paths): lower bounds on the cost of trees at some states, float64 (states,)
+        of whole numbers, in which a loss of 1 is `unit`, and the literals of these states, int64 (states, level):
+        2f for the rows whose column f is 0, 2f + 1 for the others."""
         ...
 
 
@@ -59,6 +61,6 @@ FORMS = ("moments", "live_cases", "intervals", "proof", "paths_and_resources", "
 
 
 def form(problem: Problem) -> Form:
-    """The form that is meant for this problem; those behind it are not loaded."""
+    """Return the variant for this problem; those after it are not loaded."""
     forms = (cast(Form, import_module(f"{__name__}.{name}")) for name in FORMS)
     return next(each for each in forms if each.takes(problem))

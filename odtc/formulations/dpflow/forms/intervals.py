@@ -1,6 +1,6 @@
-"""Ordered thresholds: one column for an interval of them (odtc.formulations.dpflow.interval_model).
+"""Ordered thresholds: one variable for an interval of them (odtc.formulations.dpflow.interval_model).
 
-The tree is the compiler's, whatever point is read: its cost is what the file proves.
+The tree is the compiler's for every point, because the file proves the cost of this tree.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""A search under constraints has ended, and its program would be large: only what it leaves is written
-(odtc.formulations.dpflow.live_cases)."""
+"""For a search under constraints that has ended, and whose program would be large: only the part that it leaves is
+written (odtc.formulations.dpflow.live_cases)."""
 
 from odtc.formulations.dpflow import live_cases
 from odtc.formulations.dpflow.live_cases import build, decode, start  # noqa: F401

@@ -1,7 +1,8 @@
-"""The plain form for a task whose leaves cost a function of sums over their rows, as a squared error.
+"""The plain variant for a task in which the cost of a leaf is a function of sums over its rows, such as a squared
+error.
 
-The program is the same; no table folds levels, so every column is a label or a test. `odtc fit` asks the search over
-all cuts instead (odtc.algorithms.moments).
+The program is the same; no table folds levels, so every variable is a label or a split. `odtc fit` uses the search
+over all cuts instead (odtc.algorithms.moments).
 """
 
 import time
@@ -40,7 +41,7 @@ start = states.start
 GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment after the limit
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
 FEW_TREES = 20_000  # cuts to the power of the depth: all trees are compared, whatever rounding is
-ROUNDED = 1e-12  # relative: what a bound in doubles may be above the exact one
+ROUNDED = 1e-12  # relative: largest excess of a bound in doubles over the exact one
 COMPARED = "regression", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
 MOST_LIKELIHOOD = 1e-6  # of all events: near-optimal trees are compared exactly if rounding adds less to their costs
 EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, whose equality is 10^-12
@@ -49,12 +50,12 @@ UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones
 
 
 def by_moments(problem: Problem) -> bool:
-    """Whether the leaves of a problem cost a function of sums over their rows."""
+    """Return whether the cost of the leaves of a problem is a function of sums over their rows."""
     return TASKS.get(problem.encoded.task).MOMENTS
 
 
 def takes(problem: Problem) -> bool:
-    """Raises ChoiceError for parameters that need a cost of each row."""
+    """Return whether this variant is used. Raises ChoiceError for parameters that need a cost of each row."""
     if not by_moments(problem):
         return False
     params, task = problem.params, problem.encoded.task
@@ -75,7 +76,7 @@ def optimal(problem: Problem) -> HeapTree:
 
 
 def _expect_leaf_rows(problem: Problem) -> None:
-    """Raises ChoiceError for other constraints, which no column of the program keeps."""
+    """Raise ChoiceError for other constraints, which no variable of the program respects."""
     if limited(problem):
         given = next(given for given in problem.constraints if given.name not in states.ROWS)
         raise ChoiceError(
@@ -85,14 +86,14 @@ def _expect_leaf_rows(problem: Problem) -> None:
 
 
 def searches(problem: Problem) -> bool:
-    """Whether the search over all cuts takes a problem: no special form of the file is asked for."""
+    """Return whether the search over all cuts supports a problem: no special variant of the file is requested."""
     params = problem.params
     return by_moments(problem) and takes(problem) and params.tail == "auto" and params.fold
 
 
 def of_medians(problem: Problem) -> bool:
-    """Whether leaves answer medians of numbers that are too many, or too long, for a class each, and the search over
-    all cuts takes all that the problem asks for."""
+    """Return whether leaves predict medians of numbers that are too many, or too long, for one class each, and the
+    search over all cuts supports everything that the problem requests."""
     encoded, params = problem.encoded, problem.params
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
     if encoded.task != median.NAME or not plain or not isinstance(costs := exact_costs(encoded), ExactMedians):
@@ -101,7 +102,7 @@ def of_medians(problem: Problem) -> bool:
 
 
 def _holds_limits(problem: Problem) -> bool:
-    """Whether the search over all cuts heeds the constraints."""
+    """Return whether the search over all cuts respects the constraints."""
     if not limited(problem):
         return True
     try:
@@ -169,8 +170,8 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
 def _of_likelihood(
     problem: Problem, engine: "MomentSearch", costs: "ExactLikelihood | None", unit: Fraction, off: float
 ) -> _Engine:
-    """Return a search for survival trees whose costs are off by so much, in units of the search, with the exact
-    comparison of those that are near-optimal if there are exact costs."""
+    """Return a search for survival trees whose costs are off by at most this much, in units of the search, with the
+    exact comparison of those that are near-optimal if there are exact costs."""
     from odtc.algorithms.moments.exact_search import ExactSearch
 
     near, events = 4 * (off + engine.near), float(engine.moments[1].sum())
@@ -186,13 +187,13 @@ def _of_likelihood(
 def search(
     problem: Problem, known: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
 ) -> Searched:
-    """The best tree over all tests, proved, or at the deadline the best one met and a bound.
+    """Return the best tree over all splits, proved, or at the deadline the best one found and a bound.
 
     Parameters
     ----------
     problem : Problem
-    known : HeapTree or None, a tree that is known; what comes back is no worse
-    tell : called with (bound, objective, phase in words) now and then
+    known : HeapTree or None, a tree that is known; the result is no worse
+    tell : called with (bound, objective, phase as text) now and then
 
     Returns
     -------
@@ -209,7 +210,7 @@ def search(
 
 
 def certificate(problem: Problem) -> dict:
-    """The certificate of the best tree (odtc.verification.leaf_sums)."""
+    """Return the certificate of the best tree (odtc.verification.leaf_sums)."""
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
 
     found, engine, scales = _searched(problem, None, None)
@@ -217,7 +218,7 @@ def certificate(problem: Problem) -> dict:
 
 
 def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched, MomentSearch, Scales]":
-    """What the search over all cuts finds, the search, and the scales of its cuts."""
+    """Return the result of the search over all cuts, the search, and the ordered features of its cuts."""
     scales = scales_of(problem)
     depth, share, told = problem.topology.depth, 1 - problem.params.lambda_, [time.monotonic()]
     phase = f"depth {depth}"

@@ -1,5 +1,5 @@
-"""Constraints on the tree that the search over sums heeds (odtc.algorithms.moments.tree_limits), of what each kind says
-of itself to a search (odtc.problem.constraints.terms)."""
+"""Constraints on the tree that the search over sums respects (odtc.algorithms.moments.tree_limits), from the
+description that each constraint type gives to a search (odtc.problem.constraints.terms)."""
 
 from functools import reduce
 from operator import and_
@@ -22,12 +22,13 @@ MANY_TESTS = 2_000  # each is a column of the search
 
 
 def limited(problem: Problem) -> bool:
-    """Whether a constraint limits more than the rows of leaves."""
+    """Return whether a constraint limits more than the rows of leaves."""
     return any(given.name not in ROWS for given in problem.constraints)
 
 
 def by_limits(problem: Problem) -> bool:
-    """Whether a constraint speaks of columns, so that each column of the search must hold tests of one."""
+    """Return whether a constraint refers to columns, so that each column of the search must contain only splits of one
+    column."""
     return any(
         terms.levels or terms.below is not None or terms.groups or terms.apart or terms.all_or_none
         for _, terms in _terms(problem)
@@ -35,8 +36,8 @@ def by_limits(problem: Problem) -> bool:
 
 
 def by_places(problem: Problem) -> bool:
-    """Whether a constraint limits which columns a tree tests where, or how many: more than the number of its tests, and
-    columns that it tests all or none of."""
+    """Return whether a constraint limits which columns a tree splits on and where, or how many. Limits on the number
+    of different splits, and columns of which a tree must use all or none, do not count."""
     return any(
         given.name != TESTS and (terms.levels or terms.below is not None or terms.groups or terms.apart)
         for given, terms in _terms(problem)
@@ -44,8 +45,9 @@ def by_places(problem: Problem) -> bool:
 
 
 def scales_of(problem: Problem) -> Scales:
-    """The columns of the search: if different tests are counted each test by itself, else those of a column together if
-    a constraint speaks of columns, else all that are nested. What it raises is that of `limits_of`."""
+    """Return the columns of the search: if different splits are counted, one for each split; otherwise the splits of
+    each column together if a constraint refers to columns, and all that are nested if none does. It raises the
+    exceptions of `limits_of`."""
     if _most_tests(problem) is not None:
         return Scales.single(problem.encoded)
     scales = Scales.of(problem.encoded)
@@ -53,12 +55,12 @@ def scales_of(problem: Problem) -> Scales:
 
 
 def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
-    """The limits on the columns of the search, which are these scales (`scales_of`).
+    """Return the limits on the columns of the search, which are these ordered features (`scales_of`).
 
     Raises
     ------
     ChoiceError
-        For a constraint that they do not hold.
+        For a constraint that they cannot represent.
     """
     found, depth, most = _terms(problem), problem.topology.depth, _most_tests(problem)
     first = np.unique(scales.scale, return_index=True)[1]  # a test of each scale
@@ -87,7 +89,7 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
 
 
 def _most_tests(problem: Problem) -> int | None:
-    """How many different tests a tree may ask; None of as many as it has nodes."""
+    """Return how many different splits a tree may have; None if that is not less than the number of its nodes."""
     counted = [(given, terms.groups[1]) for given, terms in _terms(problem) if given.name == TESTS]
     given, most = min(counted, key=lambda one: one[1], default=(None, 0))
     if given is None or most >= 2**problem.topology.depth - 1:
@@ -99,13 +101,13 @@ def _most_tests(problem: Problem) -> int | None:
 
 
 def _terms(problem: Problem) -> list[tuple[Constraint, Terms]]:
-    """What each constraint but that on the rows of leaves says of itself."""
+    """Return the description of each constraint, except for the one on the rows of leaves."""
     found = []
     for given in problem.constraints:
         if given.name in ROWS:
             continue
         terms = terms_of(problem.encoded, given)
-        told = terms.all_or_none and TASKS.get(problem.encoded.task).MOMENTS  # equal medians leave no test
+        told = terms.all_or_none and TASKS.get(problem.encoded.task).MOMENTS  # equal medians leave no split
         if terms.lines or terms.leaves or terms.measures or (terms.checked and not told):
             raise _refusal(problem, given, "no search over sums can check it")
         found.append((given, terms))

@@ -1,5 +1,5 @@
-"""A constraint speaks of the features that nodes test: states remember their paths, and know their nodes if rows of
-constraints must say what each node tests (odtc.formulations.dpflow.path_constraints)."""
+"""A constraint refers to the features that nodes split on: states remember their paths, and know their nodes if
+constraints of the model depend on the split of each node (odtc.formulations.dpflow.path_constraints)."""
 
 from functools import cached_property
 
@@ -29,18 +29,19 @@ class Paths:
 
     @cached_property
     def sees(self) -> bool:
-        """Whether states know their nodes, since constraints have rows over what each node tests."""
+        """Return whether states know their nodes, because model constraints depend on the split of each node."""
         return bool(rowed(self.problem))
 
     @property
     def shape(self) -> Shape:
-        """The problem's depth: a tree of less may not keep the constraints. With nodes no level is folded."""
+        """Return the problem's depth, because a tree of less depth may break the constraints. If states know their
+        nodes, no level is folded."""
         depth = self.problem.topology.depth
         return Shape(depth, 0 if self.sees else folded_levels(self.problem, depth))
 
     @cached_property
     def sight(self) -> ConstrainedProgram:
-        """The program whose states remember, none of them folded away."""
+        """Return the program whose states remember their paths, with none of them folded away."""
         problem = self.problem
         program, depth = problem.derived(Program), problem.topology.depth
         graph = build_graph(program.rows, depth, program.price, problem.params.fold)
@@ -48,7 +49,7 @@ class Paths:
 
     @cached_property
     def written(self) -> Graph:
-        """The states and arcs of the model with their costs."""
+        """Return the states and arcs of the model with their costs."""
         return self.sight.graph.folded(self.shape.levels)
 
 
@@ -89,14 +90,15 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, with the best subtrees by the values of the states if the model folds them."""
+    """Return the tree of a point, with the best subtrees by the values of the states if the model folds them."""
     paths, way = problem.derived(Paths), network.largest_flow(point)
     graph, levels = paths.sight.graph, paths.shape.levels
     return tree_along(problem, graph, lambda j, state, arcs: (way if j < levels else graph.best)(j, state, arcs))
 
 
 def notes(problem: Problem) -> dict:
-    """Since no better tree has them, arcs were left out: how many, and the bound and the tree that prove it."""
+    """Return the number of arcs that were left out because no better tree has them, and the bound and the tree that
+    prove it."""
     found = problem.derived(Paths).sight
     if found.incumbent is None:
         return {}
@@ -111,7 +113,7 @@ def notes(problem: Problem) -> dict:
 
 
 def tested(problem: Problem, heap: HeapTree, sees: bool) -> dict[str, np.ndarray]:
-    """The columns b of a tree, if states know their nodes: what each node tests."""
+    """Return the variables b of a tree, the split of each node, if states know their nodes."""
     return (
         {"b": heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_candidate_splits)}
         if sees

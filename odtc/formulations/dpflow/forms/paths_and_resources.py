@@ -1,4 +1,4 @@
-"""Both at once: sums over predictions are bounded, and a constraint speaks of the features that nodes test
+"""Both at once: sums over predictions are bounded, and a constraint refers to the features that nodes split on
 (odtc.formulations.dpflow.paths_and_resources)."""
 
 from functools import cached_property
@@ -23,7 +23,7 @@ class PathsAndResources:
 
     @cached_property
     def sees(self) -> bool:
-        """Whether states know their nodes, since constraints have rows over what each node tests."""
+        """Return whether states know their nodes, because model constraints depend on the split of each node."""
         return bool(rowed(self.problem))
 
     @cached_property

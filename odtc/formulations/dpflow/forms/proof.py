@@ -1,6 +1,6 @@
-"""`-p proof=true`: of the plain form only the states that bound the optimum, which the compiler has found.
+"""`-p proof=true`: only the states of the plain variant that bound the optimum, which the compiler has found.
 
-All else is left out, so that the tree is the compiler's, whatever point is read: its cost is what the file proves.
+Everything else is left out, so the tree is the compiler's for every point: the file proves the cost of this tree.
 """
 
 from functools import cached_property
@@ -37,7 +37,7 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree as a point; what needs no state in a proof is written as a stop."""
+    """Return a tree as a point; parts that need no state in a proof are written as a stop."""
     return network.point_of(problem, problem.derived(Proof).graph, heap, stops=True)
 
 

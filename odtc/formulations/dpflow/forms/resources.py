@@ -1,5 +1,5 @@
-"""Sums over the tree are bounded (rows predicted so, branch nodes), or folded subtrees must have leaves of some rows:
-columns are subtrees, with what each uses of the bounds (odtc.formulations.dpflow.resources)."""
+"""Sums over the tree are bounded (rows with a prediction, branch nodes), or folded subtrees must have leaves with a
+number of rows: variables are subtrees, with their uses of the bounds (odtc.formulations.dpflow.resources)."""
 
 from functools import cached_property
 
@@ -28,7 +28,7 @@ class Resources:
 
 
 def takes(problem: Problem) -> bool:
-    """Whether a sum is bounded, or levels are to be folded whose leaves must have some rows."""
+    """Return whether a sum is bounded, or whether levels are to be folded whose leaves must have a number of rows."""
     folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
     return resources.bounded(problem) or (least_rows(problem) > 1 and folds)
 
@@ -61,12 +61,13 @@ def notes(problem: Problem) -> dict:
 
 
 def model_of(problem: Problem, found: FixedFlow) -> Model:
-    """The model of a flow."""
+    """Return the model of a flow."""
     return resources.build(problem, found.flow, lambda loss: share(problem, loss, plain_costs(problem)))
 
 
 def notes_of(problem: Problem, found: FixedFlow, n_left: int) -> dict:
-    """Since no better tree has them, columns were left out: how many, and the bound and the tree that prove it."""
+    """Return the number of variables that were left out because no better tree has them, and the bound and the tree
+    that prove it."""
     return {
         "fixed": {
             "columns": found.n_columns - n_left,

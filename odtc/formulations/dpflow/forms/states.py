@@ -1,4 +1,4 @@
-"""The plain form: one linear program over the states, of which each leaf may have a least number of rows."""
+"""The plain variant: one linear program over the states; each leaf may be required to have a least number of rows."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point; folded subtrees are searched for again."""
+    """Return the tree of a point; folded subtrees are searched for again."""
     program = problem.derived(Program)
     shape = program.shape
     return tree_along(problem, program.skeleton, network.largest_flow(point), shape.tail, shape.depth)
@@ -53,7 +53,7 @@ def optimal(problem: Problem) -> HeapTree:
 
 def targets(problem: Problem, unit: float):
     program = problem.derived(Program)
-    if program.attained is not None:  # what no tree can avoid is a bound that needs no target
+    if program.attained is not None:  # the unavoidable cost is a bound that needs no target
         yield np.zeros(0), np.zeros((0, 0), np.int64)
         return
     graph = program.known
