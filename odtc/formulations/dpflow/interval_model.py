@@ -5,9 +5,9 @@ odtc.algorithms.thresholds.interval_lp.
     t_0R + Σ_c (u_0Rc + v_0Rc) = 1                                       R: all rows
     t_jS + Σ_c (u_jSc + v_jSc) = Σ (u, v of level j - 1 that lead to S)    all other states S
 
-f is what no tree can avoid, u are the tests of the best tree, v_jSc bounds all trees that ask, at S, a
-threshold from c to the one before the next v of that scale. The search has solved what is written:
-the tree is its own, and the file proves it.
+f is the unavoidable cost, u are the splits of the best tree, and v_jSc bounds all trees that split, at S, on a
+threshold from c to the one before the next v of that ordered feature. The search has already solved the program: the
+tree is the one of the search, and the file proves it.
 """
 
 from functools import cached_property
@@ -41,7 +41,8 @@ MANY = 8  # thresholds per scale, on average: with fewer there is little to leav
 
 
 def taken(problem: Problem) -> bool:
-    """Whether this problem is compiled by intervals. Raises ChoiceError if it asks for what they cannot."""
+    """Return whether this problem is compiled by intervals. Raises ChoiceError if it requests something that intervals
+    do not support."""
     params = problem.params
     if params.intervals == "false" or problem.topology.depth < 2:
         return False
@@ -57,15 +58,15 @@ def taken(problem: Problem) -> bool:
 
 
 def worth(encoded: Encoded) -> bool:
-    """Whether features have so many thresholds that intervals of them pay."""
+    """Return whether features have so many thresholds that intervals of them pay."""
     tests = Splits.of(encoded.tests)
     ordered = tests.per_threshold(len(encoded.features))
     return encoded.n_candidate_splits >= MANY * (np.count_nonzero(ordered) + len(tests.others))
 
 
 def work(scales: Scales, depth: int) -> float:
-    """About the sums that the search takes, by what it took on data of all kinds: a table of pairs of thresholds at
-    each of the states, of which there are at most TRIED per scale and side on each level more."""
+    """Return the approximate number of sums of the search, as measured on data of all types: a table of pairs of
+    thresholds at each of the states, of which each further level has at most TRIED per ordered feature and side."""
     rows = len(np.unique(scales.rank, axis=0))
     table = (
         np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum())
@@ -75,7 +76,8 @@ def work(scales: Scales, depth: int) -> float:
 
 
 def ends_at_once(encoded: Encoded, scales: Scales, depth: int) -> bool:
-    """Whether a tree of less depth, quickly found, costs what none can avoid: `work` then says far too much."""
+    """Return whether a tree of less depth, quickly found, has the unavoidable cost; then `work` is a large
+    overestimate."""
     return _less_does(IntervalSearch(Ranked.of(scales.rank, encoded.loss, 0.0)), scales, depth, MOMENT)
 
 
@@ -86,7 +88,7 @@ def _less_does(search: IntervalSearch, scales: Scales, depth: int, most: float) 
 
 
 def tail(problem: Problem) -> int:
-    """The levels above the leaves that the compiler solves."""
+    """Return the number of levels above the leaves that the compiler solves."""
     depth, asked = problem.topology.depth, problem.params.tail
     return min(depth - 1, int(asked) if asked != "auto" else 1 if depth <= 3 else 2)
 
@@ -134,8 +136,8 @@ def build(problem: Problem, name: str) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """The best tree as a point. Raises TreeError for a tree that costs more: the columns of others stand
-    for many at once."""
+    """Return the best tree as a point. Raises TreeError for a tree that costs more, because each variable for other
+    trees represents many at once."""
     best, module = optimal(problem), problem.module
     paid, least = module.objective(problem, heap), module.objective(problem, best)
     if paid > least:
@@ -154,7 +156,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def optimal(problem: Problem) -> HeapTree:
-    """The best tree that the search finds."""
+    """Return the best tree that the search finds."""
     search, scales, depth = problem.derived(Intervals).search, problem.derived(Intervals).scales, problem.topology.depth
     rows = np.arange(len(search.ranked.rank))
     test, _ = blank_arrays(problem.topology)
@@ -169,8 +171,8 @@ def optimal(problem: Problem) -> HeapTree:
 
 
 def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
-    """Per level the bounds that prove the best tree: (loss that no tree there goes below, literals); literal 2f
-    for the rows whose column f is 0, 2f + 1 for the others."""
+    """Return for each level the bounds that prove the best tree: (lower bound on the loss of all trees there,
+    literals); literal 2f for the rows whose column f is 0, 2f + 1 for the others."""
     ranked, scales = problem.derived(Intervals).ranked, problem.derived(Intervals).scales
     found = []
     for layer in layers(problem.derived(Intervals).search, problem.topology.depth, 1, 0.0):
@@ -188,7 +190,7 @@ def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
 
 
 class Intervals:
-    """What is known of one problem over its ordered thresholds (`problem.derived(Intervals)`), each part made once."""
+    """Results for one problem over its ordered thresholds (`problem.derived(Intervals)`), each part made once."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -204,7 +206,7 @@ class Intervals:
 
     @cached_property
     def search(self) -> IntervalSearch:
-        """The search, ended."""
+        """Return the search after its end."""
         depth, search, problem = self.problem.topology.depth, IntervalSearch(self.ranked), self.problem
         rows = np.arange(len(search.ranked.rank))
         if problem.params.lambda_ or not _less_does(search, self.scales, depth, QUICK):
@@ -226,5 +228,5 @@ class Intervals:
 
     @property
     def unit(self) -> float:
-        """What all costs are whole multiples of; 0 if that is very little, or if they are rounded."""
+        """Return the unit of which all costs are whole multiples; 0 if it is very small, or if costs are rounded."""
         return 1.0 if search_costs(self.problem).exact and self.ranked.most.sum() <= MOST else 0.0

@@ -1,11 +1,11 @@
-"""The states of a certificate over thresholds, of what a search has found (odtc.verification.interval_bound).
+"""The states of a certificate over thresholds, from the results of a search (odtc.verification.interval_bound).
 
 A node of the search is a set of entries, and its bound follows from the bounds of the sides of the cuts that were
-evaluated there. So from the node of all entries down, each level has the nodes that those of the level above name.
-With two levels left a bound is all: the check counts these from the data; with three, too, over few cuts that the
-search counts so. A bound that common rows show
-(odtc.algorithms.thresholds.common_rows) needs the halves of its groups alone: a state that several cuts name holds the
-rows that they have in common.
+evaluated there. So from the node of all entries down, each level has the nodes to which those of the level above
+refer. With two levels left only a bound is needed, because the check counts these levels from the data; with three
+levels the same is true over few cuts, if the search counts them in this way. A bound by common rows
+(odtc.algorithms.thresholds.common_rows) needs only the halves of its groups: a state to which several cuts refer
+contains the rows that they have in common.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,8 @@ def interval_states(
 
 
 def is_counted(search: RankSearch) -> bool:
-    """Whether the check counts states of three levels from the data, so that they name no others: over few cuts."""
+    """Return whether the check counts states of three levels from the data, so that they refer to no others: over few
+    cuts."""
     ranked = search.ranked
     if not search.nodes.solves(3) or search.relaxed is not None:
         return False
@@ -94,7 +95,7 @@ def is_counted(search: RankSearch) -> bool:
 
 
 def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool], below: Named) -> Points:
-    """The evaluated tests of a node with the nodes on their sides."""
+    """Return the evaluated splits of a node with the nodes on their sides."""
     lower, free = state
     inside = _inside(search, key)
     # Bounds without a least number of rows bound the trees with one, too.
@@ -136,7 +137,7 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
 
 
 def _of_groups(groups: list[Group], target: int, free: bool, below: Named):
-    """Each half of a group, with the node of the rows that all of its halves hold."""
+    """Yield each half of a group, with the node of the rows that all of its halves contain."""
     for group in groups:
         number = below.of(group.key, min(group.lower, target), free)
         for column, rank, right in group.halves if number else ():
@@ -148,7 +149,7 @@ def _inside(search, key) -> np.ndarray:
 
 
 def _sides(search, inside, test, kinds, height):
-    """For each kind of trees, (key, bound) of the left and the right side of a test."""
+    """Return, for each type of trees, (key, bound) of the left and the right side of a split."""
     column, rank = test
     goes = search.ranked.rank[:, column] <= rank
     keys = [np.packbits(part).tobytes() for part in (inside & goes, inside & ~goes)]
@@ -160,7 +161,7 @@ def _sides(search, inside, test, kinds, height):
 
 
 def _needed(search, inside, sides, target, whole):
-    """Of the evaluated tests those without which some cut between them is open."""
+    """Return the evaluated splits without which some cut between them is open."""
     columns, kept = {}, {}
     for column, rank in sides:
         columns.setdefault(column, []).append(rank)
@@ -176,7 +177,7 @@ def _needed(search, inside, sides, target, whole):
         for here, after in zip(ends[1:], ends[2:]):
             if not _closed(moved, used[-1], after, target):
                 used.append(here)
-        # A cut may be closed by one that is not beside it; then all are kept.
+        # A cut may be closed by one that is not next to it; then all are kept.
         enough = all(_closed(moved, low, high, target) for low, high in zip(used, [*used[1:], ends[-1]]))
         enough &= all(left + right >= target for _, _, left, right in used[1:])
         wanted = {place for place, *_ in used}
@@ -187,7 +188,7 @@ def _needed(search, inside, sides, target, whole):
 
 
 def _closed(moved, low, high, target) -> bool:
-    """Whether all cuts between two evaluated ones (place, weight, left, right) cost the target or more."""
+    """Return whether all cuts between two evaluated ones (position, weight, left, right) cost the target or more."""
     between = moved[low[0] + 1 : high[0]]
     left = np.maximum(low[2], high[2] - (high[1] - between))
     right = np.maximum(high[3], low[3] - (between - low[1]))

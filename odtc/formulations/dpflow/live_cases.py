@@ -1,14 +1,15 @@
-"""What the constrained search leaves of a program of many columns: its live cases, and subtrees for each of them.
+"""The part that the constrained search leaves of a program of many variables: its live cases, and subtrees for each of
+them.
 
-A search that has ended knows the best tree, of cost UB, and for every other tree that costs less a case, a root test f
-with a set C of columns, whose multipliers exclude it, or whose subtrees were listed (close_gap). The model holds the
-tree that is known, and of the cases that no multiplier excludes all subtrees that could be part of a better tree:
+A search that has ended knows the best tree, of cost UB, and for every other tree that costs less a case, a root split
+f with a set C of columns, whose multipliers exclude it, or whose subtrees were listed (close_gap). The model contains
+the known tree and, for the cases that no multiplier excludes, all subtrees that could be part of a better tree:
 
     min  c w + Σ_p c_p s_p + Σ_q c_q t_q + Σ_i price y_i     i the live cases, p and q their subtrees on either side
     w + Σ_i y_i = 1,   Σ_{p of i} s_p = y_i,   Σ_{q of i} t_q = y_i,   Σ uses ≤ bound,    all in {0, 1}
 
-Its optimum is w = 1 unless some pair keeps all bounds and costs less, which a solver then finds. The cases and subtrees
-are the end of a search, so they stand in the parameter `cases` of the problem, and in its manifest.
+Its optimum is w = 1 unless some pair satisfies all bounds and costs less, which a solver then finds. The cases and
+subtrees are the end of a search, so they are in the parameter `cases` of the problem, and in its manifest.
 """
 
 import json
@@ -66,23 +67,23 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Live:
-    """The end of a search, as the model needs it.
+    """Results of a search that has ended, as the model needs them.
 
     Attributes
     ----------
     unit : float
-        One whole unit of cost is so much of the objective.
+        The part of the objective that one whole unit of cost is.
     bound : list of int
     penalty : list of int
-        What a branch node costs, and what it uses of each bound.
+        The cost of a branch node, and its use of each bound.
     known : list of int
         The code of the best tree (odtc.algorithms.dp.pareto.Points).
     vector : list of int
-        What it costs, and what it uses.
+        Its cost and its uses.
     n_cases : int
-        Of all roots and sets of columns.
+        Number of all roots with sets of columns.
     root : list of int
-        The root test of each live case.
+        The root split of each live case.
     sides : list of [case, side, code, vector]
         Subtrees, sorted by case and side.
     """
@@ -98,8 +99,8 @@ class Live:
 
     @classmethod
     def read(cls, text: str, depth: int, n_candidate_splits: int, n_classes: int) -> "Live":
-        """The cases of a text that `packed` made, of trees of a depth over so many tests. Raises ChoiceError for one
-        that is damaged, or of other trees."""
+        """Return the cases of a text that `packed` made, of trees of a depth over this many splits. Raises ChoiceError
+        for one that is damaged, or that belongs to other trees."""
         try:
             facts = json.loads(packing.unpack_text(text))
             validate(facts, SHAPE)
@@ -113,7 +114,7 @@ class Live:
         return live
 
     def _expect_whole(self, depth: int, n_candidate_splits: int, n_classes: int) -> None:
-        """Raises SchemaError for what are no cases of trees of this depth."""
+        """Raise SchemaError if these are not cases of trees of this depth."""
         sums, n = len(self.bound), len(self.root)
         for name, wanted in (("penalty", 1 + sums), ("vector", 1 + sums), ("known", 2 ** (depth + 1) - 1)):
             _expect(len(getattr(self, name)) == wanted, f"expected {wanted} numbers at {name}")
@@ -130,7 +131,7 @@ class Live:
             _expect_code(code, n_candidate_splits, n_classes, f"sides[{at}]")
 
     def packed(self) -> str:
-        """The text that `read` reads."""
+        """Return the text that `read` reads."""
         return packing.pack(json.dumps(vars(self)).encode())
 
 
@@ -148,12 +149,12 @@ class LiveModel:
         self.vector = np.array([entry[3] for entry in live.sides], float).reshape(-1, 1 + r)
 
     def of(self, side: int) -> np.ndarray:
-        """int (subtrees,): those of one side."""
+        """Return int (subtrees,): the subtrees of one side."""
         return np.flatnonzero(self.side == side)
 
 
 def build(problem: Problem) -> Model:
-    """The model."""
+    """Return the model."""
     parts = problem.derived(LiveModel)
     live, whole = parts.live, bool(parts.live.bound)
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
@@ -193,7 +194,7 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree as a point. Raises TreeError for one that the model has no columns for."""
+    """Return a tree as a point. Raises TreeError for a tree that the model does not contain."""
     parts = problem.derived(LiveModel)
     point = {"w": np.zeros(())}
     n = len(parts.live.root)
@@ -216,7 +217,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def _place(problem: Problem, parts: LiveModel, case: int, side: int, heap: HeapTree) -> int | None:
-    """The place of the subtree on one side of the root among the columns of that side; None if it has none."""
+    """Return the position of the subtree on one side of the root among the variables of that side; None if there is
+    none."""
     mine = parts.of(side)
     for place in np.flatnonzero(parts.case[mine] == case).tolist():
         test, label = blank_arrays(problem.topology)
@@ -224,7 +226,7 @@ def _place(problem: Problem, parts: LiveModel, case: int, side: int, heap: HeapT
         lay(parts.code[mine[place]], test, label, 2 + side)
         other = 3 - side
         stack = [other]
-        while stack:  # the other side is that of the tree
+        while stack:  # the other side is taken from the tree
             node = stack.pop()
             test[node], label[node] = heap.test[node], heap.label[node]
             stack += [2 * node, 2 * node + 1] if heap.test[node] >= 0 else []
@@ -238,14 +240,14 @@ def _same(one: HeapTree, other: HeapTree) -> bool:
 
 
 def known(problem: Problem) -> HeapTree:
-    """The tree that the search found."""
+    """Return the tree that the search found."""
     test, label = blank_arrays(problem.topology)
     lay(np.array(problem.derived(LiveModel).live.known), test, label, 1)
     return settle(test, problem.encoded, label)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point: the largest of w and y, and on either side of a case the largest column."""
+    """Return the tree of a point: the largest of w and y, and on either side of a case the largest variable."""
     parts = problem.derived(LiveModel)
     chosen = point.get("y", np.zeros(0))
     if not len(chosen) or float(np.max(point["w"])) >= chosen.max():
@@ -261,7 +263,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def left_out(problem: Problem) -> dict:
-    """How many cases are not in the model, and the bound and the tree that exclude them."""
+    """Return the number of cases that are not in the model, and the bound and the tree that exclude them."""
     live = problem.derived(LiveModel).live
     paid = live.unit * live.vector[0]
     n_live = len(live.root)

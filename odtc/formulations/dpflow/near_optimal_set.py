@@ -1,7 +1,8 @@
 """All near-optimal trees of a problem as an AND/OR graph (odtc.algorithms.near_optimal), in the terms of the problem.
 
-The trees are those of odtc.algorithms.near_optimal.tree_set: different as their tests are written, leaves with the
-class that costs least, no twin leaves, no split without rows on both sides. A branch node need not pay for its price.
+The trees are those of odtc.algorithms.near_optimal.tree_set: they differ in their splits as written, leaves have the
+class of least cost, no two leaves are twins, and every split has rows on both sides. A branch node need not save its
+penalty.
 """
 
 from fractions import Fraction
@@ -33,7 +34,7 @@ COUNT = 0.7  # of the time that is left then, for the count
 
 
 class DpflowNearOptimalTrees:
-    """The trees of one problem whose objective is at most so much above that of the best one.
+    """Trees of one problem whose objective is within a given distance of the best one.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class DpflowNearOptimalTrees:
     Raises
     ------
     ChoiceError
-        If the losses are no multiples of one unit that is large enough to tell trees by.
+        If the losses are not multiples of one unit that is large enough to distinguish trees.
     """
 
     def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
@@ -83,22 +84,22 @@ class DpflowNearOptimalTrees:
 
     @property
     def count(self) -> int:
-        """The trees that were counted, or are in hand."""
+        """Return the number of trees that were counted or are available otherwise."""
         return self.trees.table.total + len(self._in_hand)
 
     @property
     def complete(self) -> bool:
-        """Whether these are all."""
+        """Return whether these are all."""
         return self.trees.complete
 
     @property
     def stopped(self) -> str:
-        """What came first, if not."""
+        """Return the event that ended the count early."""
         return self.trees.stopped
 
     def cells(self, columns: frozenset[int] | None = None) -> list[tuple[float, int, int]]:
-        """(objective, leaves, trees), the best first, of the trees that test these columns only (None: any). Raises
-        TimeLimitReached if they are not all counted."""
+        """Return (objective, leaves, trees), the best first, of the trees that split only on these columns (None:
+        any). Raises TimeLimitReached if they are not all counted."""
         if columns is None:
             counted = self._cells(self.trees.table)
             return sorted([*counted, *((cost, heap.n_branch_nodes + 1, 1) for cost, heap in self._in_hand)])
@@ -115,9 +116,9 @@ class DpflowNearOptimalTrees:
         return [(self._objective(table.units.cost(b, x)), b + 1, trees) for b, x, trees in table.cells()]
 
     def sample(self, number: int, seed: int = 0) -> list[tuple[float, HeapTree]]:
-        """Trees with their objectives, each as likely as any other; all trees, the best first, if they are no more.
-        At the deadline, or if the memory comes to an end, those that were drawn. Trees in hand that were not counted
-        come before the others."""
+        """Return trees with their objectives, each with the same probability; all trees, the best first, if there are
+        no more. At the deadline, or if the memory is exhausted, the trees that were drawn so far. Available trees
+        that were not counted come before the others."""
         found = self._in_hand[:number]
         number -= len(found)
         if self.trees.table.total <= number:
@@ -129,8 +130,8 @@ class DpflowNearOptimalTrees:
         return found
 
     def _uncounted(self, search: RankSearch, known: HeapTree | None, limit: Fraction) -> list[tuple[float, HeapTree]]:
-        """Of the tree that is known and the best that the search has met, as trees of the set, those that cannot have
-        been counted: no tree of their objective and number of leaves was."""
+        """Return the known tree and the best one that the search has found, as trees of the set, if they cannot have
+        been counted: no tree of the same objective and number of leaves was."""
         heaps = [] if known is None or known.beyond is not None else [known]
         with deadline.put_off(), deadline.cut_short():
             heaps.append(self._heap(search.tree(self.problem.topology.depth)))
@@ -146,7 +147,7 @@ class DpflowNearOptimalTrees:
         return sorted(found, key=lambda one: one[0])
 
     def graph(self) -> dict | None:
-        """The states and their arcs in JSON; None if there are many, or the count did not end."""
+        """Return the states and their arcs in JSON; None if there are many, or if the count did not end."""
         try:
             found = self._graph
         except (TimeLimitReached, MemoryError):
@@ -167,7 +168,7 @@ class DpflowNearOptimalTrees:
         return (Fraction(self._ranked.floor) + Fraction(self._ranked.unit) * Fraction(cost)) * self._step
 
     def _prove(self, search, depth) -> bool:
-        """Whether the best tree is proved in a part of the time."""
+        """Return whether the best tree is proved in a part of the time."""
         try:
             with deadline.within(deadline.time_share(float("inf"), PROOF)):
                 search.dive(depth)
@@ -180,7 +181,7 @@ class DpflowNearOptimalTrees:
             return False
 
     def _name(self, column: int) -> str:
-        """The columns of the data that the tests of a column of the search look at."""
+        """Return the columns of the data that the splits of a column of the search use."""
         encoded, scale = self.problem.encoded, self._ranked.columns[column]
         split = encoded.tests[int(np.flatnonzero(self._scales.scale == scale)[0])]
         return " + ".join(encoded.features[j].name for j in split.features)

@@ -1,22 +1,22 @@
-"""The dynamic program as a flow through its states: columns that stand for one test, or for one label.
+"""The dynamic program as a flow through its states: variables that represent one split, or one label.
 
-One unit of flow enters the state of all rows R; at a state S of level j it stops, or asks a test f and enters both
-S & f and S & ~f (odtc.formulations.dpflow.program):
+One unit of flow enters the state of all rows R; at a state S of level j it stops, or takes a split f and enters both S
+& f and S & ~f (odtc.formulations.dpflow.program):
 
     min  Σ_{j,S} (1-λ) e(S) t_jS + Σ_{j,S,f} λ u_jSf                     e(S): the least loss of one label
     t_0R + Σ_f u_0Rf = 1
     t_jS + Σ_f u_jSf = Σ_{P,g: S in {P & g, P & ~g}} u_{j-1,P,g}         all other states
     t, u >= 0
 
-Every vertex is a tree. Given a feasible point, draw a tree from the root down, at each state S an
-arc with probability u / inflow(S): the states of one level of a tree are disjoint and not empty, so
-each is visited at most once, with its inflow as probability, and the point is the mean of trees. So
-the model needs no integer columns: any LP solver proves the tree. Below the last level of arcs a
-side costs what its best subtree of `tail` levels does (folded: the compiler has solved it), with
-tail 0 its best label; a state whose best label costs what no tree can avoid is not expanded.
+Every vertex is a tree. Given a feasible point, draw a tree from the root down, at each state S an arc with probability
+u / inflow(S): the states of one level of a tree are disjoint and not empty, so each is visited at most once, with its
+inflow as probability, and the point is the mean of trees. So the model needs no integer variables: any LP solver
+proves the tree. Below the last level of arcs, the cost of a side is the cost of its best subtree of `tail` levels
+(folded: the compiler has solved it), or with tail 0 of its best label; a state whose best label has the unavoidable
+cost is not expanded.
 
-Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming"
-(Operations Research 38) for the integrality; nobody's paper for trees.
+Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming" (Operations Research 38)
+for the integrality; there is no paper on this for trees.
 """
 
 from collections.abc import Callable

@@ -1,29 +1,28 @@
-"""The dynamic program if a constraint must see what is asked: states that remember how they were come to.
+"""The dynamic program if a constraint depends on splits: states that remember the path on which they were reached.
 
-A state of odtc.algorithms.dp.state_graph knows its rows, not what was asked before. Here a state is a pair (memory,
-rows)
-instead, if the memory is a number that each test and side on the way changes, and that may forbid a test.
+A state of odtc.algorithms.dp.state_graph knows its rows, not the splits before it. Here a state is a pair (memory,
+rows) instead, in which the memory is a number that each split and side on the way changes, and that may forbid a
+split.
 
-If a path alone shows whether a constraint is kept (`bars` in odtc.problem.constraints.constraint), the memory is
-what it has
-to know of the path, and arcs are left out: what is left are the flows of the trees that keep it, so the
-program stays integral. With the heap number n of the node as memory the model has columns for what each node asks,
+If a path by itself shows whether a constraint is satisfied (`bars` in odtc.problem.constraints.constraint), the memory
+contains the necessary facts about the path, and arcs are left out: the remaining flows are those of the trees that
+satisfy it, so the program stays integral. With the heap number n of the node as memory the model has variables for the
+split of each node,
 
-    b_nf = Σ_S u_{n,S,f}            n a branch node, f a test; one row each
+    b_nf = Σ_S u_{n,S,f}            n a branch node, f a split; one constraint each
 
-of which other constraints may speak in rows of their own. Whole numbers b leave one tree: at the root one arc
-carries the flow, so one state is entered at either child, and so on down. If a constraint only says
-of which tests there are few (`groups` in odtc.problem.constraints.constraint) b need not be whole: once these are
-chosen, the
-rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{f of g} b_nf hold by themselves.
+to which other constraints may refer in constraints of their own. Integer b leave one tree: at the root one arc carries
+the flow, so one state is entered at either child, and so on down. If a constraint only limits the number of different
+splits (`groups` in odtc.problem.constraints.constraint), b need not be integer: once these are chosen, the rest is the
+program over them, whose polytope is integral, and the constraints y_g ≥ Σ_{f of g} b_nf are satisfied automatically.
 
-Folding stays exact for a state whose best label costs what no tree can avoid: a tree that stops there asks
-no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact if
-all is told by the path, by the values of the states that remember it; with columns b it is not.
+Folding stays exact for a state whose best label has the unavoidable cost: a tree that stops there has no additional
+split, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact if the path determines
+everything, by the values of the states that remember it; with variables b it is not.
 
-What no tree can have that costs as little as an incumbent is left out (`fix`). The bounds for that are least
-costs of trees that keep less: at each state by its values, and if all choices of few groups of tests can be
-tried, by the values over each of them; an arc stays if some choice leaves it.
+Parts that no tree as cheap as an incumbent can have are left out (`fix`). The bounds for this are least costs of trees
+under fewer constraints: at each state by its values, and if all choices of few groups of splits can be tried, by the
+values over each of them; an arc stays if some choice leaves it.
 """
 
 from dataclasses import dataclass, replace
@@ -44,14 +43,14 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-WORK = 30_000_000  # arcs that the search for an incumbent may look at, and as many that of choices of tests
+WORK = 30_000_000  # arcs that the search for an incumbent may look at, and the same number for choices of splits
 AT_ONCE = 4_000_000  # of them together
 
 
 @dataclass(frozen=True)
 class Placed(Level):
-    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the arcs of the level that it is
-    of."""
+    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the corresponding arcs of the
+    original level."""
 
     memory: np.ndarray
     arc: np.ndarray
@@ -59,8 +58,8 @@ class Placed(Level):
 
 @dataclass(frozen=True)
 class ConstrainedProgram:
-    """The program of a model, the incumbent that bounds what it holds (None if nothing does), and how many of the
-    arcs of all trees it was made of are left out."""
+    """The program of a model, the incumbent that bounds its contents (None if there is none), and how many arcs, of
+    the program for all trees, are left out."""
 
     graph: Graph
     incumbent: HeapTree | None = None
@@ -69,12 +68,12 @@ class ConstrainedProgram:
 
 
 def barring(kind: str) -> bool:
-    """Whether paths alone show if a constraint of this kind is kept."""
+    """Return whether paths by themselves show if a constraint of this type is satisfied."""
     return CONSTRAINTS.get(kind).can(BarsPaths)
 
 
 def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
-    """The program of all trees cut down to the constraints; with `nodes` its states know theirs."""
+    """Return the program of all trees reduced to the constraints; with `nodes` its states know their nodes."""
     graph = barred(problem, graph)
     if not nodes:
         return ConstrainedProgram(graph)
@@ -89,13 +88,14 @@ def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
 
 
 def most_columns(n_candidate_splits: int, depth: int) -> int:
-    """The columns of the program over (node, rows) if no two itemsets had the same rows and each had some: at the
-    nodes of level j that are k times on the side of ones, C(j,k) nodes, stand C(F,j) C(j,k) itemsets each."""
+    """Return the number of variables of the program over (node, rows) if no two itemsets had the same rows and each
+    had some: at each of the C(j,k) nodes of level j that are k times on the side of ones, there are C(F,j) C(j,k)
+    itemsets."""
     return sum(comb(2 * j, j) * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(depth))
 
 
 def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
-    """The program over pairs (memory, rows) that are reached from the root with each of `memory` (int64).
+    """Return the program over pairs (memory, rows) that are reached from the root with each of `memory` (int64).
 
     It has the arcs for which allowed(memory, test); then(memory, test, side) is the memory on that side. Its first
     level has a state for each memory.
@@ -134,7 +134,7 @@ def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
 
 
 def placed(graph: Graph) -> Graph:
-    """The program over (node, rows)."""
+    """Return the program over (node, rows)."""
     return remembering(
         graph,
         np.ones(1, np.int64),
@@ -144,17 +144,16 @@ def placed(graph: Graph) -> Graph:
 
 
 def among(graph: Graph, held: np.ndarray) -> Graph:
-    """The program for each of some sets of tests, bool (sets, tests), side by side: state s of its first level is
-    all rows, with the tests of set s."""
+    """Return the program for each of some sets of splits, bool (sets, splits), next to each other: state s of its
+    first level is all rows, with the splits of set s."""
     return remembering(
         graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which
     )
 
 
 def barred(problem: Problem, graph: Graph) -> Graph:
-    """The program without the paths that a constraint bars. Bit 0 of the memory says that this is not the root, bit
-    1 + i that a
-    test was asked which bars others below."""
+    """Return the program without the paths that a constraint bars. Bit 0 of the memory is 1 below the root, and bit 1
+    + i is 1 after a split that bars others below it."""
     bars = [given.module.bars(problem.encoded, given) for given in problem.constraints if barring(given.name)]
     if not bars:
         return graph
@@ -172,12 +171,12 @@ def barred(problem: Problem, graph: Graph) -> Graph:
 
 
 def within(graph: Graph, most: float) -> Graph:
-    """The program without the arcs and states that no tree has which costs at most this, but for rounding."""
+    """Return the program without the arcs and states that no tree of at most this cost has, except for rounding."""
     return _left(graph, _alive(graph, most))
 
 
 def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph:
-    """The same of trees over the tests of so many groups, by all choices of them; the program as it is if
+    """Return the same for trees over the splits of this many groups, by all choices of them; the program as it is if
     these are too many."""
     n = int(group.max()) + 1
     each = _arcs_each(graph, min(1.0, size / n))
@@ -195,8 +194,8 @@ def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph
 
 
 def _alive(graph: Graph, most: float) -> list[np.ndarray]:
-    """Per level, bool (arcs,): those that a tree has which costs at most this. What is left of a tree beside a
-    state costs at least the least, over the ways there, of the values of the sides not taken."""
+    """Return for each level bool (arcs,): the arcs in trees of at most this cost. The rest of a tree next to a state
+    costs at least the minimum, over the ways there, of the sum of the values of the sides not taken."""
     most += max(graph.rows.near, 1e-12 * most)
     values, found = graph.values, []
     beside = np.zeros(graph.levels[0].n_states)
@@ -215,7 +214,7 @@ def _alive(graph: Graph, most: float) -> list[np.ndarray]:
 
 
 def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
-    """The program with these arcs, as far as they are reached."""
+    """Return the program with these arcs, as far as they are reached."""
     states, levels = np.zeros(1, np.int64), []
     for j, (level, kept) in enumerate(zip(graph.levels, alive)):
         number = np.full(level.n_states, -1, np.int32)
@@ -245,8 +244,8 @@ def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
 
 
 def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
-    """The tests of a tree on so many levels, as far as the program has them, and the best subtrees below; the best
-    tree if none is given."""
+    """Return the splits of a tree on this many levels, as far as the program has them, and the best subtrees below;
+    the best tree if none is given."""
     (test, _), stack = blank_arrays(problem.topology), [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
@@ -264,7 +263,7 @@ def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) 
 
 
 def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | None]) -> None:
-    """The columns b of what each node asks, and the rows that make them."""
+    """Add the variables b, the split of each node, and the constraints that define them."""
     node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
     whole = not all(given.module.can(CountsTests) for _, given in rowed(problem))
     b = m.columns("b", node, test, role=Role.BRANCH, integer=whole)
@@ -276,8 +275,9 @@ def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | No
 
 
 def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
-    """A good tree that keeps the constraints, None if none is found: the best ones over few tests, chosen
-    greedily and then by exchange, or for other constraints those of higher prices per branch node, mended."""
+    """Return a good tree that satisfies the constraints, None if none is found: the best trees over few splits, chosen
+    greedily and then by exchange, or for other constraints the best ones at higher penalties for branch nodes,
+    repaired."""
     few = budgets(problem)
     graphs = [graph, *(_few(graph, group, most) for group, most in few)]
     if not few:
@@ -288,7 +288,7 @@ def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
 
 
 def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
-    """(group of each test, most groups) of the constraints that say so."""
+    """Return (group of each split, most groups) of the constraints that limit groups."""
     return [
         (given.module.groups(problem.encoded), int(given.bound))
         for given in problem.constraints
@@ -297,7 +297,7 @@ def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
 
 
 def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
-    """The program over the tests of a good choice of at most this many groups."""
+    """Return the program over the splits of a good choice of at most this many groups."""
     n, work = int(group.max()) + 1, 0
     chosen, value = np.zeros(n, bool), np.inf
     while work < WORK and most:
@@ -321,7 +321,7 @@ def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
 
 
 def _values(graph: Graph, held: np.ndarray) -> tuple[np.ndarray, int]:
-    """(least cost of a tree over each of these sets of tests, arcs that were looked at), in pieces."""
+    """Return (least cost of a tree over each of these sets of splits, arcs that were looked at), in pieces."""
     deadline.check()
     step = max(1, int(AT_ONCE / _arcs_each(graph, held.mean(axis=1).max())))
     parts = [among(graph, held[begin : begin + step]) for begin in range(0, len(held), step)]
@@ -331,10 +331,10 @@ def _values(graph: Graph, held: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _arcs_each(graph: Graph, share: float) -> float:
-    """About how many arcs of the program this share of the tests leaves."""
+    """Return the approximate number of arcs that this share of the splits leaves of the program."""
     return 1 + sum(len(level.state) * share ** (j + 1) for j, level in enumerate(graph.levels))
 
 
 def _priced(graph: Graph, extra: float) -> Graph:
-    """The same program with this added to what a branch node costs."""
+    """Return the same program with this amount added to the penalty of a branch node."""
     return replace(graph, levels=tuple(replace(level, cost=level.cost + extra) for level in graph.levels))

@@ -1,18 +1,15 @@
-"""dpflow if sums over the tree are bounded and a constraint sees what is asked: both at once.
+"""dpflow if sums over the tree are bounded and a constraint depends on splits, both at once.
 
-The columns are those of odtc.formulations.dpflow.resources with no level folded, since a dominated subtree may be
-the one that asks what
-may be asked; the states remember their paths as in odtc.formulations.dpflow.path_constraints, and know their nodes
-if rows must say what those ask:
+The variables are those of odtc.formulations.dpflow.resources with no level folded, because a dominated subtree may be
+the only one with allowed splits. The states remember their paths as in odtc.formulations.dpflow.path_constraints, and
+know their nodes if constraints of the model depend on the splits of these:
 
-    b_nf = Σ_S u_{n,S,f}            n a branch node, f a test
+    b_nf = Σ_S u_{n,S,f}            n a branch node, f a split
 
-What no tree as good as one found needs is left out here, too. Bounds are Lagrangian: with multipliers λ of the sums
-(odtc.algorithms.dp.reduced_cost_fixing) each choice G of few tests has trees of at least L_λ(G), so the choices are
-gone through in the order of
-L_λ, the best tree of each found by itself, until L_λ is above what the best of them costs; a column stays if a
-choice
-that is not above it leaves it.
+Parts that no tree as good as one found needs are left out here, too. Bounds are Lagrangian: with multipliers λ of the
+sums (odtc.algorithms.dp.reduced_cost_fixing) the trees of each choice G of few splits cost at least L_λ(G). So the
+choices are processed in the order of L_λ, and the best tree of each is found, until L_λ is above the cost of the best
+of them; a variable stays if a choice that is not above it leaves it.
 """
 
 from dataclasses import dataclass, replace
@@ -50,18 +47,16 @@ SOLVED = 40  # of them whose best tree is searched for
 
 @dataclass(frozen=True)
 class Joint(FixedFlow):
-    """A Fixed flow of states that remember. If rows say what nodes ask, `nodes` has per level the node of each
-    state, and
-    there are more columns than the `n_left` that were left."""
+    """A Fixed flow of states that remember. If model constraints depend on the splits of nodes, `nodes` has per level
+    the node of each state, and there are more variables than the `n_left` that were left."""
 
     n_left: int = 0
     nodes: tuple[np.ndarray, ...] | None = None
 
 
 def most_columns(n_candidate_splits: int, depth: int) -> int:
-    """The columns of the program before it is cut down and its states know their nodes, of two classes, if no two
-    itemsets had
-    the same rows and each had some."""
+    """Return the number of variables of the program before it is reduced and its states know their nodes, for two
+    classes, if no two itemsets had the same rows and each had some."""
     return sum(
         2**j * comb(n_candidate_splits, j) * (2 + (n_candidate_splits - j if j < depth else 0))
         for j in range(depth + 1)
@@ -69,7 +64,7 @@ def most_columns(n_candidate_splits: int, depth: int) -> int:
 
 
 def flow_of(problem: Problem, nodes: bool) -> Joint:
-    """The flow of the model; every column of it with `-p fix=false`."""
+    """Return the flow of the model; with `-p fix=false` every variable of it."""
     rows, branch, budgets, scale = resources.frame(problem)
     graph = path_constraints.barred(problem, generate(rows, problem.topology.depth, branch[0], fold=False, ends=True))
     steps = tuple(
@@ -93,7 +88,7 @@ def flow_of(problem: Problem, nodes: bool) -> Joint:
 
 
 def asked(problem: Problem, joint: Joint, model: Model) -> Model:
-    """The model with the columns b of what each node asks."""
+    """Return the model with the variables b, the split of each node."""
     m = ModelBuilder.onto(model)
     node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
     b = m.columns("b", node, test, role=Role.BRANCH)
@@ -107,7 +102,7 @@ def asked(problem: Problem, joint: Joint, model: Model) -> Model:
 
 
 def _fixed(problem: Problem, flow: Flow) -> FixedFlow:
-    """What is left of a flow of trees that ask few tests, by choices of these."""
+    """Return the part of a flow that trees with few splits need, by choices of these."""
     multipliers, bound, _ = solve_dual(flow)
     weight, least = flow.weight(multipliers), float(multipliers @ flow.budgets.sides[1])
     group, size = min(
@@ -151,12 +146,12 @@ def _keeps(problem: Problem, found: Incumbent) -> bool:
 
 
 def _with_tests(flow: Flow, held: np.ndarray) -> tuple[Flow, list[np.ndarray]]:
-    """(the flow over these tests, bool (tests,); per level the arcs that it has of this one)."""
+    """Return (the flow over these splits, bool (splits,); per level the arcs of this one that it has)."""
     return _reached(flow, [held[step.test] for step in flow.steps])
 
 
 def _reached(flow: Flow, alive: list[np.ndarray]) -> tuple[Flow, list[np.ndarray]]:
-    """The flow with these arcs, bool (arcs,) per level, as far as they are reached, and their places."""
+    """Return the flow with these arcs, bool (arcs,) per level, as far as they are reached, and their positions."""
     states, steps, arcs = np.zeros(1, np.int64), [], []
     for j, (step, kept) in enumerate(zip(flow.steps, alive)):
         number = np.full(step.n_states, -1, np.int32)

@@ -1,9 +1,9 @@
-"""The dynamic program for the best tree of a problem, which all forms of dpflow stand on.
+"""The dynamic program for the best tree of a problem, on which all variants of dpflow are based.
 
-A state is a set of rows that some path of tests leaves (odtc.algorithms.dp.state_graph). What is here knows no
-constraint but the least number of rows in a leaf; the forms (odtc.formulations.dpflow.forms) add what their
-constraints must know. Costs are whole numbers (odtc.problem.exact_objective); if leaves cost no sum over rows, they are
-in units of loss, in which a branch node costs λ / (1-λ).
+A state is a set of rows that some path of splits leaves (odtc.algorithms.dp.state_graph). This module supports no
+constraint except for the least number of rows in a leaf; the variants (odtc.formulations.dpflow.forms) add the facts
+that their constraints need. Costs are whole numbers (odtc.problem.exact_objective). If the cost of a leaf is not a sum
+over rows, costs are in units of loss, in which a branch node costs λ / (1-λ).
 """
 
 from dataclasses import dataclass
@@ -41,14 +41,15 @@ class Shape:
 
 
 class Program:
-    """The dynamic program of one problem (`problem.derived(Program)`); each part is made when first needed, once."""
+    """The dynamic program of one problem (`problem.derived(Program)`); each part is made once, when it is first
+    needed."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows of the program, with what each label costs on them."""
+        """Return the rows of the program, with the cost of each label on them."""
         deadline.check()
         encoded, least = self.problem.encoded, least_rows(self.problem)
         if self.by_moments:
@@ -58,22 +59,22 @@ class Program:
 
     @property
     def costs(self) -> WholeCosts:
-        """What each label costs on the rows."""
+        """Return the cost of each label on the rows."""
         return search_costs(self.problem)
 
     @property
     def price(self) -> float:
-        """What a branch node costs, in the same units."""
+        """Return the penalty of a branch node, in the same units."""
         return branch_penalty(self.problem) if self.by_moments else self.costs.price
 
     @property
     def by_moments(self) -> bool:
-        """Whether a leaf costs a function of sums over its rows, for which no table folds levels."""
+        """Return whether the cost of a leaf is a function of sums over its rows, for which no table folds levels."""
         return TASKS.get(self.problem.encoded.task).MOMENTS
 
     @cached_property
     def attained(self) -> np.ndarray | None:
-        """The tests of a tree that costs what no tree can avoid, if one was quickly found
+        """Return the splits of a tree with the unavoidable cost, if one was quickly found
         (odtc.algorithms.dp.perfect_tree_search)."""
         params = self.problem.params
         if not params.fold or params.lambda_ or self.rows.least > 1 or self.by_moments:
@@ -82,7 +83,7 @@ class Program:
 
     @cached_property
     def shape(self) -> Shape:
-        """A depth less than the problem's if a tree of that depth costs what no tree can avoid."""
+        """Return a shape of less depth than the problem's if a tree of that depth has the unavoidable cost."""
         problem = self.problem
         depth = problem.topology.depth
         if self.attained is not None:
@@ -92,17 +93,17 @@ class Program:
 
     @cached_property
     def known(self) -> Graph:
-        """The program down to the states with two levels left, or the leaves (odtc.algorithms.dp.state_expansion), with
-        the value of every state, in units of loss."""
+        """Return the program down to the states with two levels left, or the leaves
+        (odtc.algorithms.dp.state_expansion), with the value of every state, in units of loss."""
         return self._valued(self.shape.depth)
 
     @cached_property
     def written(self) -> Graph:
-        """The states and arcs of the model with their costs."""
+        """Return the states and arcs of the model with their costs."""
         return self.graph()
 
     def graph(self) -> Graph:
-        """The same, made anew unless it is known."""
+        """Return the same, made again unless it is known."""
         if self.shape.tail == 2:
             return self.known.folded(self.shape.levels)
         problem = self.problem
@@ -110,15 +111,15 @@ class Program:
 
     @property
     def skeleton(self) -> Graph:
-        """The same states and arcs, without the cost of folded levels if it is not known already."""
+        """Return the same states and arcs, without the cost of folded levels if it is not known already."""
         if self._is_written:
             return self.written
         return generate(self.rows, self.shape.levels, self.price, self.problem.params.fold)
 
     @property
     def states(self) -> tuple[Graph | None, int]:
-        """(graph, levels): states of all trees of the problem's depth with their values, of which the first so many
-        levels have arcs of one test each; made already, if these are."""
+        """Return (graph, levels): states of all trees of the problem's depth with their values, of which this many
+        first levels have arcs of one split each; not made again if they exist."""
         depth = self.problem.topology.depth
         if self._is_written and self.shape == Shape(depth, 0):
             return self.written, depth
@@ -128,7 +129,7 @@ class Program:
         return graph, depth if self.rows.least > 1 else depth - 2
 
     def optimal(self) -> HeapTree:
-        """The best tree, by the values of the states."""
+        """Return the best tree, by the values of the states."""
         if self.attained is not None:
             test, _ = blank_arrays(self.problem.topology)
             graft_subtree(test, 1, self.attained)
@@ -140,7 +141,7 @@ class Program:
 
     @property
     def bound(self) -> Fraction:
-        """The objective that no tree is below; after `optimal`."""
+        """Return the lower bound on the objective of all trees; to be called after `optimal`."""
         least = self.rows.floor.sum() if self.attained is not None else self.known.values[0][0]
         return Fraction(float(least)) * self.costs.step
 

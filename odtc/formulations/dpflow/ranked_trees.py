@@ -1,8 +1,8 @@
 """The trees of a problem in the order of their objectives, over the states of the dynamic program.
 
-A tree is ranked if each of its subtrees costs less than one label alone would, and its leaves predict what costs least;
-so no two are the same but for a branch node that nobody needs (odtc.algorithms.dp.k_best). Under constraints on more
-than the rows of leaves every tree that keeps them is ranked, whatever its leaves predict.
+A tree is ranked if each of its subtrees costs less than a single label would, and its leaves predict the labels of
+least cost; so no two trees are the same except for a branch node that is not needed (odtc.algorithms.dp.k_best). Under
+constraints on more than the rows of leaves every tree that satisfies them is ranked, with any labels of its leaves.
 """
 
 import numpy as np
@@ -45,7 +45,7 @@ def expect_ranking(problem: Problem) -> None:
 
 
 def expect_leaf_rows_alone(problem: Problem) -> None:
-    """Raises ChoiceError for constraints on more than the rows of leaves."""
+    """Raise ChoiceError for constraints on more than the rows of leaves."""
     if (given := _beyond_rows(problem)) is not None:
         raise ChoiceError(
             f"the near-optimal trees are counted among all whose leaves have enough rows, whatever else they keep; "
@@ -54,22 +54,22 @@ def expect_leaf_rows_alone(problem: Problem) -> None:
 
 
 def by_constraints(problem: Problem) -> bool:
-    """Whether the trees are those that keep constraints on more than rows of leaves, each with any labels."""
+    """Return whether the trees are those that satisfy constraints on more than rows of leaves, each with any labels."""
     return _beyond_rows(problem) is not None
 
 
 def _beyond_rows(problem: Problem) -> Constraint | None:
-    """The first constraint on more than the rows of leaves."""
+    """Return the first constraint on more than the rows of leaves."""
     return next((given for given in problem.constraints if given.name not in ROWS), None)
 
 
 def ranking_of(problem: Problem) -> "DpflowRanking | ConstrainedRanking":
-    """The trees in the order of their objectives."""
+    """Return the trees in the order of their objectives."""
     return DpflowRanking(problem) if _beyond_rows(problem) is None else ConstrainedRanking(problem)
 
 
 class DpflowRanking:
-    """The trees of one problem, over the states that the compiler has made already."""
+    """The trees of one problem, over the states that the compiler has already made."""
 
     def __init__(self, problem: Problem):
         program = problem.derived(Program)
@@ -77,7 +77,7 @@ class DpflowRanking:
         self._best = Derivations(program.rows, problem.topology.depth, program.price, *program.states)
 
     def tree(self, number: int) -> HeapTree | None:
-        """The tree of this number, from 0; None if there are no more."""
+        """Return the tree of this number, from 0; None if there are no more."""
         found = self._best.get(self._best.root, number)
         return None if found is None else self._heap(found)
 
@@ -102,14 +102,14 @@ class DpflowRanking:
 
 
 class ConstrainedRanking:
-    """The trees of one problem that keep its constraints, each with any labels."""
+    """The trees of one problem that satisfy its constraints, each with any labels."""
 
     def __init__(self, problem: Problem):
         self._problem, self._posed = problem, problem.derived(constrained.Posed).problem
         self._list: ConstrainedList | None = None
 
     def tree(self, number: int) -> HeapTree | None:
-        """The tree of this number, from 0; None if there are no more."""
+        """Return the tree of this number, from 0; None if there are no more."""
         if self._list is None and (least := self._least()) is not None:
             self._list = ConstrainedList(self._posed.arrays, least, self._settled, deadline.check)
         try:
@@ -123,7 +123,7 @@ class ConstrainedRanking:
         return 1
 
     def _least(self) -> int | None:
-        """What the best tree costs, in whole units; None if there is none."""
+        """Return the cost of the best tree, in whole units; None if there is no tree."""
         engine = self._problem.derived(constrained.Posed).search
         if (known := engine.found).proved:
             return known.cost
@@ -135,5 +135,5 @@ class ConstrainedRanking:
     def _settled(self, test: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         heap, size = self._posed.tree(test, label), len(test)
         if not np.array_equal(heap.test[:size], test) and broken(self._problem, heap):
-            return None  # what a branch node without rows on both sides asked was needed
+            return None  # the split of a branch node without rows on both sides was needed
         return heap.test[:size], heap.label[:size]

@@ -1,4 +1,4 @@
-"""dpflow if sums over the tree are bounded: subtrees as columns that say what they cost and use.
+"""dpflow if sums over the tree are bounded: subtrees as variables, with their costs and their uses of the bounds.
 
 To each state flows are added that end there, one per label or folded subtree p that no other dominates
 (odtc.algorithms.dp.pareto), with its cost c_p and its uses a_p; the flow into a state goes on as before:
@@ -6,11 +6,11 @@ To each state flows are added that end there, one per label or folded subtree p 
     min  Σ_p c_p t_p + Σ λ u        Σ_p t_jSp + Σ_f u_jSf = the flow into S at level j
     lower ≤ Σ_p a_p t_p + Σ branch u ≤ upper,     t, u in {0, 1}
 
-Whole flows are trees (odtc.formulations.dpflow.network), and their sums those of the tree. With a bound the program
-is no longer integral, so its columns are integer: mixtures of trees keep a bound that none of them does. What no
-tree as good as one found needs is left out (odtc.algorithms.dp.reduced_cost_fixing). Without one, if only every
-leaf must have some rows of
-the data, it is a linear program whose subtrees have such leaves.
+Integer flows are trees (odtc.formulations.dpflow.network), and their sums are the sums of the tree. With a bound the
+program is not integral any more, so its variables are integer: a mixture of trees may satisfy a bound that none of
+them satisfies. Parts that no tree as good as one found needs are left out (odtc.algorithms.dp.reduced_cost_fixing).
+Without a bound, if every leaf must only have some rows of the data, it is a linear program whose subtrees have such
+leaves.
 """
 
 import numpy as np
@@ -44,22 +44,23 @@ COUNTING = ("branch_nodes", "leaves")
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds of constraints that bound sums over the tree."""
+    """Return the types of constraints that bound sums over the tree."""
     return *COUNTING, *answering()
 
 
 def answering() -> tuple[str, ...]:
-    """Those whose sums are over what the rows are predicted."""
+    """Return the types of constraints whose sums are over the predictions of rows."""
     return CONSTRAINTS.able(OnPredictions)
 
 
 def bounded(problem: Problem) -> bool:
-    """Whether a constraint bounds a sum over the tree."""
+    """Return whether a constraint bounds a sum over the tree."""
     return any(given.name in COUNTING or given.module.can(OnPredictions) for given in problem.constraints)
 
 
 def budgets_of(problem: Problem) -> Budgets:
-    """The bounds of the problem's constraints, over the encoded rows; of one bounded on both sides one sum."""
+    """Return the bounds of the problem's constraints, over the encoded rows; a constraint bounded on both sides is one
+    sum."""
     encoded, most, found = problem.encoded, most_branch_nodes(problem), []
     if most is not None:
         found.append([1.0, np.zeros_like(encoded.loss), -np.inf, most])
@@ -88,7 +89,7 @@ def budgets_of(problem: Problem) -> Budgets:
 
 
 def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
-    """(rows with what the bounded sums add up over them, branch, budgets, scale), as of
+    """Return (rows with their contributions to the bounded sums, branch, budgets, scale), as in
     odtc.algorithms.dp.reduced_cost_fixing.Flow; costs are in units of the program (odtc.problem.exact_objective)."""
     budgets, encoded, costs = budgets_of(problem), problem.encoded, plain_costs(problem)
     n, K, r = budgets.answers.shape
@@ -261,7 +262,8 @@ def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
 
 
 def trimmed(problem: Problem, fixed: FixedFlow, heap: HeapTree) -> HeapTree:
-    """A tree that the model has, mended of this one, or the best that the compiler met; itself if there is none."""
+    """Return a tree that the model contains, repaired from this one, or the best that the compiler found; the tree
+    itself if there is none."""
     heap = settle(heap.test, problem.encoded, heap.label)
     kept = mended(problem, heap)
     found = None if kept is None else canonical(problem, fixed.flow, kept)
@@ -320,7 +322,7 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
             ]
             continue
         begin, end = step.points.first(step.n_states)[state : state + 2]
-        # The subtree itself, or one whose vector is no greater but for the rounding of sums.
+        # The subtree itself, or one whose vector is no greater except for the rounding of sums.
         fits = (step.points.code[begin:end] == _code(heap, node, step.points.code.shape[1])).all(axis=1)
         if not fits.any():
             over = (step.points.vector[begin:end] - total(node, members)) / (ROUNDED * np.maximum(flow.scale, 1e-300))

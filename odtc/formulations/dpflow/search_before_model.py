@@ -1,6 +1,6 @@
-"""The search under constraints that comes before a model whose columns would be many: what it leaves is written.
+"""The search under constraints that comes before a model of many variables: only the part that it leaves is written.
 
-`odtc build` and `odtc fit --solver` ask for it (`limited`). The model is then that of
+It is used by `odtc build` and `odtc fit --solver` (`limited`). The model is then the one of
 odtc.formulations.dpflow.live_cases, and the tree and the bound of the search are known whatever a solver does.
 """
 
@@ -23,18 +23,18 @@ from odtc.trees.heap_tree import HeapTree
 
 SMALL = 100_000  # columns: a program of fewer is written whole
 MOST_COLUMNS = 300_000  # of the live cases
-SHARE = 0.5  # of the time that is left: what the search may take before the model is made
+SHARE = 0.5  # of the time that is left: limit of the search before the model is made
 
 
 class Before:
-    """Whether the search that comes before the model has run for a problem, and what it found."""
+    """Result of the search that comes before the model; None if it has not run for the problem."""
 
     def __init__(self, problem: Problem):
         self.found: Searched | None = None
 
 
 def large(problem: Problem) -> bool:
-    """Whether a search takes the problem, and a program of all subtrees would be large."""
+    """Return whether a search supports the problem, and a program of all subtrees would be large."""
     if problem.encoded.n_candidate_splits > engines.MOST_TESTS or not constrained.searches(problem):
         return False
     return columns_of(_sizes(problem)) > SMALL
@@ -46,10 +46,10 @@ def _sizes(problem: Problem) -> Sizes:
 
 
 def limited(problem: Problem, start: HeapTree | None) -> tuple[Problem, Searched | None]:
-    """(the problem with the live cases that a search leaves, what that search found); the problem as it is and None if
-    its program is written whole.
+    """Return (the problem with the live cases that a search leaves, the result of that search); the problem as it is
+    and None if its program is written as a whole.
 
-    The search may take a part of the time that is left; all of it, if no program would be small enough either.
+    The search may take a part of the time that is left, or all of it if no program would be small enough either.
     """
     if problem.params.cases or not large(problem):
         return problem, None
@@ -80,7 +80,8 @@ def _found(problem: Problem, start: HeapTree | None) -> Searched:
 
 
 def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | None:
-    """What a search that has ended leaves; None if that is too much, or no sums and sets tell all constraints."""
+    """Return the cases that a search leaves after its end; None if that is too much, or if sums and sets do not
+    express all constraints."""
     cases = search.live_cases(MOST_COLUMNS)
     if cases is None:
         return None
@@ -106,7 +107,7 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
 
 
 def _named(options: Options, search: ConstrainedSearch) -> np.ndarray:
-    """The codes of subtrees in the terms of the problem's tests."""
+    """Return the codes of subtrees in the terms of the problem's splits."""
     return np.where(options.code >= 0, search.order[np.maximum(options.code, 0)], options.code)
 
 

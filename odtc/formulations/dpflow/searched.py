@@ -1,4 +1,4 @@
-"""What the searches of dpflow hand in, whichever of them it was."""
+"""The result of a search of dpflow, the same for all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from odtc.trees.heap_tree import HeapTree
 
 @dataclass(frozen=True)
 class Fewest:
-    """What is proved of a tree among those of equal objective.
+    """Proved facts about a tree among the trees of equal objective.
 
     Attributes
     ----------
     leaves : bool
         Whether none has fewer leaves.
     columns : bool
-        Whether none with as few leaves tests fewer distinct columns.
+        Whether none with as few leaves splits on fewer distinct columns.
     """
 
     leaves: bool = False
@@ -24,38 +24,38 @@ class Fewest:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search has come to.
+    """Result of a search.
 
     Attributes
     ----------
     heap : HeapTree or None
-        The best tree met that keeps the constraints.
+        The best tree found that satisfies the constraints.
     bound : float
         No such tree has a lower objective.
     infeasible : bool
         Whether it is proved that there is no such tree.
     open_cases, n_cases : int
-        Roots with subsets of columns that are not settled, of all.
+        Roots with subsets of columns that are not settled, and their total number.
     phases : str
-        What was proved and searched, in words.
+        The proved and searched parts, as text.
     interrupted : bool
         Whether Ctrl-C ended it.
     fewest : Fewest
-        What is proved of it among the trees of this objective.
+        Proved facts about the tree among the trees of this objective.
     written : HeapTree or None
-        The same tree with tests of fewer columns of the data, that part the rows as tests of the encoding do.
+        The same tree with splits on fewer columns of the data, which separate the rows as splits of the encoding do.
     certificate : callable or None
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
     uncertified : str
-        Why there is none, if something is proved, in words.
+        Why there is no certificate although something is proved, as text.
     off : float
-        What a better tree may cost less, if sums of decimals are rounded.
+        By how much a better tree may cost less, if sums of decimals are rounded.
     proved : bool
         Whether the tree is the best one, or there is none.
     exact : bool
-        Whether exact costs prove the tree, so that a certificate which bounds it less does not contradict them.
+        Whether exact costs prove the tree, so that a certificate with a lower bound does not contradict them.
     undecided : bool
-        Whether the search has ended, but rounding leaves several trees, of which exact costs have not told the best.
+        Whether the search has ended, but rounding leaves several trees, of which exact costs did not find the best.
     """
 
     heap: HeapTree | None

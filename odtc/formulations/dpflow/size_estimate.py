@@ -1,4 +1,4 @@
-"""How many levels of trees dpflow writes, how many the compiler solves, and what columns that makes at most."""
+"""The number of levels of trees that dpflow writes and that the compiler solves, and a limit on the variables."""
 
 from math import comb
 
@@ -11,7 +11,8 @@ MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
 
 def short_tail(n_candidate_splits: int, depth: int) -> int:
-    """The levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more if the columns would be many."""
+    """Return the number of levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more if there would be
+    many variables."""
     tail = max(0, min(2, depth - 2))
     while tail < min(2, depth - 1) and most_columns(n_candidate_splits, depth - tail) > MANY:
         tail += 1
@@ -19,25 +20,25 @@ def short_tail(n_candidate_splits: int, depth: int) -> int:
 
 
 def most_columns(n_candidate_splits: int, levels: int) -> int:
-    """The columns of the linear program if no two itemsets had the same rows and each had some."""
+    """Return the number of variables of the linear program if no two itemsets had the same rows and each had some."""
     return sum(2**j * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(levels))
 
 
 def most_states(n_candidate_splits: int, levels: int) -> int:
-    """The rows of the same linear program: its states."""
+    """Return the number of constraints of the same linear program: its states."""
     return sum(2**j * comb(n_candidate_splits, j) for j in range(levels))
 
 
 def most_points(n_candidate_splits: int, depth: int) -> int:
-    """The same if sums over the tree are bounded: beside the arcs, above the last level every test of every state
-    with two labels, whose order matters."""
+    """Return the same if sums over the tree are bounded: in addition to the arcs, above the last level every split of
+    every state with two labels, whose order matters."""
     return most_columns(n_candidate_splits, depth - 1) + 2**depth * comb(n_candidate_splits, depth - 1) * (
         n_candidate_splits - depth + 1
     )
 
 
 def sums(n_candidate_splits: int, depth: int) -> int:
-    """The entries of the tables that are counted on the way to the values of all states, at most."""
+    """Return the largest number of entries of the tables that are counted to find the values of all states."""
     return (
         2 ** (depth - 2) * comb(n_candidate_splits, depth - 2) * n_candidate_splits**2
         if depth > 1
@@ -46,13 +47,13 @@ def sums(n_candidate_splits: int, depth: int) -> int:
 
 
 def is_small(n_candidate_splits: int, depth: int) -> bool:
-    """Whether the dynamic program is made in about half a minute and a gigabyte."""
+    """Return whether the dynamic program is made in about half a minute and a gigabyte."""
     columns = most_columns(n_candidate_splits, depth - short_tail(n_candidate_splits, depth))
     return columns <= MOST_COLUMNS and sums(n_candidate_splits, depth) <= MOST_SUMS
 
 
 def seconds(n_candidate_splits: int, depth: int, n_rows: int = 0) -> float:
-    """About the CPU seconds that the dynamic program takes: its tables, and the sums of all pairs of tests over all
-    rows, which the first of them is counted from."""
+    """Return the approximate CPU seconds of the dynamic program: its tables, and the sums of all pairs of splits over
+    all rows, from which the first table is counted."""
     pairs = n_rows * float(n_candidate_splits) ** 2 if depth > 1 else 0.0
     return sums(n_candidate_splits, depth) / PACE + pairs / deadline.RATE

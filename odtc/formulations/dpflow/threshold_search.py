@@ -1,10 +1,10 @@
-"""The search of a problem over all its tests, in phases: at every moment it has the best tree so far and a bound.
+"""The search of a problem over all its splits, in phases: at every moment it has the best tree so far and a bound.
 
 First a good tree of the problem's depth is found greedily, then the trees of less depth are proved, as long as that
 takes a small part of the time, and then those of its depth. In deep trees such proofs seldom end, and better trees are
-sought near the best one first (odtc.algorithms.thresholds.near_trees). What ends the search, a time limit or Ctrl-C,
-leaves the best tree of all phases, which is no worse than the one that was known before, and the bound of the open
-intervals (odtc.algorithms.thresholds.rank_search).
+first sought near the best one (odtc.algorithms.thresholds.near_trees). If a time limit or Ctrl-C ends the search, the
+results are the best tree of all phases, which is no worse than the one that was known before, and the bound of the
+open intervals (odtc.algorithms.thresholds.rank_search).
 """
 
 import time
@@ -40,7 +40,7 @@ from odtc.trees.heap_tree import HeapTree
 ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
-BETTER = 0.8  # of what is then left, for better trees, if those of one depth less are not proved
+BETTER = 0.8  # of the time that is then left, for better trees, if those of one depth less are not proved
 DEEP = 5  # from this depth on no proof is begun after one of less depth that did not end
 AROUND = 0.4  # of the time for better trees of such a depth, for those around the best one step by step
 NEAR = 0.2  # of the time that is left, for near-optimal trees one of such a depth, if all less depths are proved
@@ -58,29 +58,30 @@ PARTS = 16
 COARSE = 0.5  # of the time, for this tree
 LOADED = 2.0  # seconds that must be left, for kernels to be loaded after it
 RATE = 5e5  # rows times columns in which numpy seeks a tree of depth 2 in a second, at most
-LOOKS_AT_TWO = 3  # trees of depth 2 over all rows that a run of depth 2 seeks: the best one, and those of fewest leaves
+LOOKS_AT_TWO = 3  # trees of depth 2 over all rows that a run of depth 2 seeks: the best, and some of fewest leaves
 ROOTS_OF_COLUMN = 16  # roots of a column below which a deeper search seeks two such trees, in few searches fewer
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 
 
 def searches(problem: Problem) -> bool:
-    """Whether the search takes all that the problem asks for: constraints, and no special form of the file."""
+    """Return whether the search supports everything that the problem requests: constraints, and no special variant of
+    the file."""
     params = problem.params
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
     return plain and all(given.name in ROWS for given in problem.constraints)
 
 
 def by_ranks(problem: Problem) -> bool:
-    """Whether the search over thresholds proves the tree, not the dynamic program over tests (`search`)."""
+    """Return whether the search over thresholds proves the tree, not the dynamic program over splits (`search`)."""
     return searches(problem) and not _by_program(problem)
 
 
 def _by_program(problem: Problem) -> bool:
-    """Whether the tests are few and have two answers each, so that the dynamic program is small enough. Beside numbers
-    the search is sooner than a long one: names of rows are a test each, and part next to nothing. A certificate of the
-    program states no constraint, that of the search the least rows of a leaf."""
+    """Return whether the splits are few and binary, so that the dynamic program is small enough. For numbers the
+    search is faster than a long dynamic program. Names of rows are a split each, which separates next to nothing. A
+    certificate of the program states no constraint; the one of the search states the least rows of a leaf."""
     encoded, depth = problem.encoded, problem.topology.depth
-    if not _is_whole(problem):  # trees within the rounding are compared by what the search knows
+    if not _is_whole(problem):  # trees within the rounding are compared by the results of the search
         return False
     if (
         problem.constraints
@@ -99,7 +100,7 @@ def _is_whole(problem: Problem) -> bool:
 
 
 def _asks_numbers(encoded: Encoded) -> bool:
-    """Whether some feature has two thresholds or more."""
+    """Return whether some feature has two thresholds or more."""
     return bool((Splits.of(encoded.tests).per_threshold(len(encoded.features)) > 1).any())
 
 
@@ -112,7 +113,7 @@ class Proof:
 
 
 class _Counted:
-    """Ends a search by the time, or when it has evaluated enough: some, or in proportion to the search before."""
+    """Limit of a search by time and by evaluations: a fixed number, or in proportion to the search before."""
 
     def __init__(self, before: RankSearch):
         size = max(1, before.ranked.rank.size)
@@ -128,7 +129,7 @@ class _Counted:
 
 
 def _compile_check() -> None:
-    """Compiles the kernel that checks certificates over thresholds, unless it is on disk."""
+    """Compile the kernel that checks certificates over thresholds, unless it is on disk."""
     from odtc.verification import compiled_pairs  # most runs never need to
 
     compiled_pairs.COMPILED.spend(2 * compiled_pairs.COMPILED_IN)  # so that compiling pays
@@ -136,8 +137,8 @@ def _compile_check() -> None:
 
 
 def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree, need: int):
-    """(columns as bits of a whole number, the tree, nested): of the trees that cost as little as one that a search has
-    proved the one with the fewest columns; `need` is what the search was told that this one costs."""
+    """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among those that
+    cost as little as one that a search has proved; `need` is the cost of this tree as given to the search."""
     if tests.encoded.by_column and tests.ranked.has_copies:
         raise TooMany  # of columns that are equal as a whole the search has one
     looks = tests.looks()
@@ -159,7 +160,7 @@ class ThresholdSearch:
     ----------
     problem : Problem
     start : HeapTree or None, a tree that is known
-    tell : called with (bound, objective, phase in words) now and then
+    tell : called with (bound, objective, phase as text) now and then
     tests : RankedTests or None, those of the problem, if they are made already
     """
 
@@ -187,7 +188,7 @@ class ThresholdSearch:
 
     @property
     def bound(self) -> float:
-        """No tree has a lower objective."""
+        """Return the lower bound on the objective of all trees."""
         return rounded_down(self._exact_bound)
 
     @property
@@ -195,30 +196,30 @@ class ThresholdSearch:
         return Fraction(self.ranked.cost(self.search.lower(self.problem.topology.depth))) * self.costs.step
 
     def _paid(self, cost: int) -> float:
-        """About the objective of a tree of this cost in the search."""
+        """Return the approximate objective of a tree of this cost in the search."""
         return self.ranked.cost(cost) * float(self.costs.step)
 
     @property
     def upper(self) -> float:
-        """The objective of the best tree so far."""
+        """Return the objective of the best tree so far."""
         found = self._paid(self.search.known(self.problem.topology.depth).upper)
         return found if self.start is None else min(found, self._start_cost())
 
     @property
     def phase(self) -> str:
-        """What is proved, and what is known of the depth that is searched, in words."""
+        """Return the proved part, and the results for the depth that is searched, as text."""
         if self.height == self.problem.topology.depth:
             cost, bound = self.upper, self.bound
         else:
             known = self.search.known(self.height)
             cost, bound = map(self._paid, (known.upper, known.lower))
-        # A tree of less depth that costs more than the best says nothing; at first it is one leaf.
+        # A tree of less depth that costs more than the best is not reported; at first it is one leaf.
         found = f"{cost:.6g}, " if cost <= self.upper else ""
         searched = f"depth {self.height}: {found}bound {min(cost, bound):.6g}"
         return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), searched])
 
     def run(self) -> Searched:
-        """Searches until the proof, the end of the time (odtc.base.deadline) or Ctrl-C."""
+        """Search until the proof, the end of the time (odtc.base.deadline) or Ctrl-C."""
         depth = self.problem.topology.depth
         interrupted = False
         try:
@@ -230,13 +231,13 @@ class ThresholdSearch:
             interrupted = True
         heap, _ = self._best(depth)
         if interrupted:
-            deadline.end_soon()  # what comes next has a moment
+            deadline.end_soon()  # the following steps have a moment
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
         return self._certified(self._ended(heap, self._exact_bound, interrupted))
 
     def run_for_bound(self) -> Searched:
-        """A bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or Ctrl-C. It
-        goes on where it was ended before."""
+        """Find a bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or
+        Ctrl-C. Another call continues where it ended."""
         depth = self.height = self.problem.topology.depth
         early = self.early = self.early or early_bound.EarlyBound(self.search, depth, self._known_cost())
         with deadline.cut_short():
@@ -248,8 +249,8 @@ class ThresholdSearch:
         return self._ended(heap, self._exact_bound, deadline.is_interrupted())
 
     def _certified(self, found: Searched) -> Searched:
-        """With the certificate of what was found; none if bounds of height 3 or more were forgotten, of which it needs
-        some."""
+        """Return the result with its certificate; without one if bounds of height 3 or more were dropped, because it
+        needs some of these."""
         if self.search.tallest_dropped > 2:
             return found
         from odtc.formulations.dpflow.write_certificate import certify_search  # it uses this module
@@ -257,7 +258,7 @@ class ThresholdSearch:
         return replace(found, certificate=lambda: certify_search(self, found.heap, deadline.check))
 
     def _ended(self, heap: HeapTree, bound: Fraction, interrupted: bool = False, **more) -> Searched:
-        """A tree with a bound that holds exactly."""
+        """Return a tree with an exact bound."""
         exact = exact_objective(self.problem)
         if exact is None:
             paid = objective(self.problem, heap)
@@ -266,12 +267,12 @@ class ThresholdSearch:
         return Searched(heap, shown, False, int(not proved), 1, self.phase, interrupted, proved=proved, **more)
 
     def smallest(self, heap: HeapTree, bound: Fraction) -> Searched:
-        """Of the best trees one with the fewest leaves, of these one with the fewest distinct columns, and of these the
-        first in a fixed order (odtc.algorithms.near_optimal.fewest_columns).
+        """Return one of the best trees with the fewest leaves, among these one with the fewest distinct columns, and
+        among these the first in a fixed order (odtc.algorithms.near_optimal.fewest_columns).
 
-        Leaves are counted by a second price, of branch nodes, only among trees of equal cost. Both take no more
-        evaluations than some, and those for the leaves twice as many as the proof took. (Counted, not timed: the same
-        data has the same tree on any machine, unless the time ends.)
+        Leaves are counted by a second penalty, for branch nodes, only among trees of equal cost. Both steps are
+        limited by a number of evaluations, and the one for the leaves by twice as many as the proof took. (Counted,
+        not timed: the same data gives the same tree on any machine, unless the time ends.)
 
         Parameters
         ----------
@@ -287,7 +288,7 @@ class ThresholdSearch:
         problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
         scale, written = 2**depth, None
         if not self.costs.exact or 4 * scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
-            return self._ended(heap, bound)  # trees of one cost cannot be told by their leaves
+            return self._ended(heap, bound)  # trees of equal cost cannot be distinguished by their leaves
         tests = self.tests.counting(scale)
         counted = _Counted(self.search)
         search = RankSearch(tests.ranked, counted.look, room=self.search.room).after(self.search, scale)
@@ -321,8 +322,8 @@ class ThresholdSearch:
         return replace(found, written=written if columns else None)
 
     def _exactly(self, heap: HeapTree, bound: Fraction) -> tuple[HeapTree, Fraction]:
-        """Return the best tree and its exact objective, compared exactly with all trees that rounded costs do not tell
-        apart; what is given if that does not end."""
+        """Return the best tree and its exact objective, compared exactly with all trees that rounded costs cannot
+        distinguish; the given tree and bound if that does not end."""
         exact, depth = exact_objective(self.problem), self.problem.topology.depth
         try:
             trees = TreeSet(TreeRows(self.ranked), self.search, depth, self.search.known(depth).upper)
@@ -337,11 +338,11 @@ class ThresholdSearch:
 
     @property
     def expects_long(self) -> bool:
-        """Whether the dynamic program would take so long that kernels are worth loading."""
+        """Return whether the dynamic program would take so long that kernels are worth loading."""
         return self._expected() > LONG
 
     def _expected(self) -> float:
-        """CPU seconds of work over tests of two answers, about."""
+        """Return the approximate CPU seconds of work over binary splits."""
         depth = self.problem.topology.depth
         return (
             size_estimate.seconds(self.problem.encoded.n_candidate_splits, depth)
@@ -359,8 +360,8 @@ class ThresholdSearch:
         return looks * self.ranked.rank.size / RATE
 
     def _begin_coarsely(self, depth):
-        """A tree over few cuts of each column, as over all of them even a greedy one takes long on a large table; then
-        over all cuts below its first tests."""
+        """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
+        table; then one over all cuts below its first splits."""
         tree = BinnedTree(self.ranked, depth, PARTS, self._check)
         try:
             self._try(COARSE, tree.search)
@@ -383,7 +384,7 @@ class ThresholdSearch:
             self._try(COMMON[large], lambda: early.by_common_rows(timed))
         elif (
             large
-        ):  # one proof, which tells no bound before its end: first of parts of the cost, which are sooner shown
+        ):  # one proof, which has no bound before its end: first for parts of the cost, which are proved sooner
             self._try(RISING, lambda: early.raise_all(timed))
         self.search.dive(depth)
         # Over few tests of two answers trees of more depth are soon proved.
@@ -399,7 +400,7 @@ class ThresholdSearch:
             else:
                 self.search.given_up.add(height)
         self.height = depth
-        if timed and depth > 2:  # what the limit leaves is to have a bound
+        if timed and depth > 2:  # the result at the limit must have a bound
             # The proofs that were not begun leave their time to trees, none to the bound.
             part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
@@ -415,7 +416,7 @@ class ThresholdSearch:
 
     @staticmethod
     def _try(part: float, work: Callable) -> bool:
-        """Whether some work ends in a part of the time that is left."""
+        """Return whether some work ends in a part of the time that is left."""
         try:
             with deadline.within(deadline.time_share(PHASE, part)):
                 work()
@@ -425,20 +426,20 @@ class ThresholdSearch:
         return True
 
     def _known_cost(self) -> int:
-        """The cost of the tree that is known in units of the search, rounded up; only trees of less are needed."""
+        """Return the cost of the known tree in units of the search, rounded up; only cheaper trees are needed."""
         if self.start is None:
             return NONE
         return self._units(self.start)
 
     def _start_cost(self) -> float:
-        """The objective of the tree that is known: it is asked for whenever something is told, and takes a look at
-        every row."""
+        """Return the objective of the known tree. It is stored, because it is needed for every report, and is computed
+        from every row."""
         if self.priced is None or self.priced[0] is not self.start:
             self.priced = self.start, objective(self.problem, self.start)
         return self.priced[1]
 
     def _units(self, heap: HeapTree) -> int:
-        """The objective of a tree in units of the search, rounded up."""
+        """Return the objective of a tree in units of the search, rounded up."""
         exact = exact_objective(self.problem)
         paid = (Fraction(objective(self.problem, heap)) if exact is None else exact.cost(heap)) / self.costs.step
         return max(0, ceil((paid - Fraction(self.ranked.floor)) / Fraction(self.ranked.unit)))
@@ -465,7 +466,7 @@ class ThresholdSearch:
 
 
 class BoundSearch:
-    """A tree and a bound in the time that there is, the bound first; it goes on where its time ended.
+    """A tree and a bound in the available time, the bound first; another run continues where the time ended.
 
     Parameters
     ----------
@@ -478,11 +479,11 @@ class BoundSearch:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more time has not to begin anew."""
+        """Return whether another run continues instead of beginning again."""
         return self._by_ranks is not None
 
     def run(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
-        """Until the end of the time, or Ctrl-C; `tell` is that of `search`."""
+        """Search until the end of the time, or Ctrl-C; `tell` is as in `search`."""
         if _by_program(self.problem) or self.problem.topology.depth <= 2:
             return search(self.problem, tell=tell)
         if self._by_ranks is None:
@@ -492,8 +493,8 @@ class BoundSearch:
 
 
 def search_by_kernels(problem: Problem) -> Searched | None:
-    """What a search finds in place of a dynamic program that takes long; None if that is not meant, or no kernel is
-    worth loading. What is small has the certificate of the program whatever this process has loaded before."""
+    """Return the result of a search that replaces a long dynamic program; None if it does not apply, or no kernel is
+    worth loading. Small problems have the certificate of the program, whatever this process has loaded before."""
     if not (searches(problem) and _by_program(problem)):
         return None
     search = ThresholdSearch(problem)
@@ -501,8 +502,9 @@ def search_by_kernels(problem: Problem) -> Searched | None:
 
 
 def _by_kernels(search: ThresholdSearch) -> Searched | None:
-    """What the search finds in place of the dynamic program; None if no kernel is worth loading. Its certificate is
-    that of the search if it is proved by few states, or not proved at all; else that of the dynamic program."""
+    """Return the result of the search that replaces the dynamic program; None if no kernel is worth loading. The
+    certificate is the one of the search if it is proved by few states, or not proved at all; otherwise the one of
+    the dynamic program."""
     search.search.chosen.expect(max(0.0, search._expected() - SOON))
     if not search.search.nodes.solves(3):
         return None
@@ -515,16 +517,17 @@ def _by_kernels(search: ThresholdSearch) -> Searched | None:
 def search(
     problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
 ) -> Searched:
-    """The best tree of a problem, with its proof or a bound.
+    """Return the best tree of a problem, with its proof or a bound.
 
-    Few tests of two answers each are proved by the dynamic program (odtc.formulations.dpflow.program), if that is small
-    enough and ends in half of the time, unless compiled kernels are sooner; all others by the search over thresholds.
+    Problems of few binary splits are proved by the dynamic program (odtc.formulations.dpflow.program), if that is
+    small enough and ends in half of the time, unless compiled kernels are faster; all others by the search over
+    thresholds.
 
     Parameters
     ----------
-    problem : Problem, of a formulation with a price of branch nodes
-    start : HeapTree or None, a tree that is known; what comes back is no worse
-    tell : called with (bound, objective, phase in words) now and then
+    problem : Problem, of a formulation with a penalty of branch nodes
+    start : HeapTree or None, a tree that is known; the result is no worse
+    tell : called with (bound, objective, phase as text) now and then
 
     Returns
     -------

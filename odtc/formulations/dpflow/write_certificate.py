@@ -1,7 +1,7 @@
 """From a problem to its certificate: the best tree, and the numbers that prove it.
 
-Over few tests these are targets of the dynamic program, over many thresholds the states of the search by ranks
-(odtc.verification.certificate has both forms).
+Over few splits these are targets of the dynamic program, over many thresholds the states of the search by ranks
+(odtc.verification.certificate has both variants).
 """
 
 from collections.abc import Callable
@@ -74,7 +74,7 @@ class Numbers:
 
 
 def certify(problem: Problem) -> dict:
-    """The certificate of a problem of the model "dpflow", as a JSON object (odtc.verification.certificate).
+    """Return the certificate of a problem of the model "dpflow", as a JSON object (odtc.verification.certificate).
 
     Parameters
     ----------
@@ -83,32 +83,32 @@ def certify(problem: Problem) -> dict:
     Returns
     -------
     dict
-        At the deadline or after Ctrl-C a search over thresholds leaves a certificate of its bound.
+        At the deadline or after Ctrl-C a search over thresholds gives a certificate of its bound.
 
     Raises
     ------
     ChoiceError
-        For weights with more digits than whole numbers can hold, hyperplanes, and constraints that it cannot state.
+        For weights with more digits than whole numbers can have, hyperplanes, and constraints that it cannot state.
     """
     require_certifiable(problem)
     if threshold_search.by_ranks(problem):
         proof = problem.derived(threshold_search.Proof)
         return certify_search(proof.search, proof.found.heap)
     if (found := threshold_search.search_by_kernels(problem)) is not None:
-        with deadline.put_off():  # what it has found at the limit is to be written, too
+        with deadline.put_off():  # its result at the limit must be written, too
             return found.certificate()
     return certify_program(problem, problem.module.optimal(problem))
 
 
 def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
-    """The certificate of what a search has found that took the place of the dynamic program: its own one if that has
-    few states and the program would take long, or if it is of a bound, which the program has not; else that of the
-    program.
+    """Return the certificate of a search that replaced the dynamic program: its own one if that has few states and the
+    program would take long, or if it certifies a bound, which the program does not have; otherwise the certificate
+    of the program.
 
     Parameters
     ----------
     search : ThresholdSearch, ended or interrupted
-    found : Searched, what it has found
+    found : Searched, its result
     look : called now and then; raises to end the writing
     """
     problem = search.problem
@@ -120,7 +120,7 @@ def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], N
 
 
 def certify_program(problem: Problem, heap: HeapTree) -> dict:
-    """The certificate of a tree that the dynamic program proves, as of `certify`."""
+    """Return the certificate of a tree that the dynamic program proves, as in `certify`."""
     require_certifiable(problem)
     if problem.constraints:
         raise ChoiceError(
@@ -142,14 +142,14 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
 
 
 def _left(split, X: np.ndarray | CodedColumns) -> np.ndarray:
-    """bool (rows,): the rows that a split sends left."""
+    """Return bool (rows,): the rows that a split sends left."""
     if len(split.features) > 1:
         return split.left(X)
     return answered(X, split.features[0], lambda cells: split.left(as_rows(cells, X.shape[1])))
 
 
 def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
-    """The certificate of what a search over thresholds has found: of a tree, and of the bound of all trees.
+    """Return the certificate of a search over thresholds: of its tree, and of the bound of all trees.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
     Raises
     ------
     ChoiceError
-        As of `certify`.
+        As in `certify`.
     """
     problem = search.problem
     require_certifiable(problem)
@@ -196,7 +196,7 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
 
 
 def require_certifiable(problem: Problem) -> None:
-    """Raises ChoiceError for tests and constraints that no certificate states."""
+    """Raise ChoiceError for splits and constraints that no certificate states."""
     require_tests_of_columns(problem.encoded)
     for given in problem.constraints:
         if given.name not in threshold_search.ROWS:
@@ -204,7 +204,7 @@ def require_certifiable(problem: Problem) -> None:
 
 
 def require_tests_of_columns(encoded: Encoded) -> None:
-    """Raises ChoiceError for hyperplanes, which no certificate states."""
+    """Raise ChoiceError for hyperplanes, which no certificate states."""
     merged = (other for others in encoded.stands_for for other, _ in others)
     if any(isinstance(split, Oblique) for split in (*Splits.of(encoded.tests).others.values(), *merged)):
         raise ChoiceError(
@@ -215,7 +215,7 @@ def require_tests_of_columns(encoded: Encoded) -> None:
 
 
 def head(problem: Problem, schema: str) -> dict:
-    """What a certificate is of."""
+    """Return the description of the certified problem."""
     encoded = problem.encoded
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
     return {
@@ -234,12 +234,12 @@ def head(problem: Problem, schema: str) -> dict:
 
 
 def tree_facts(tree: Tree) -> dict:
-    """The JSON of a tree as a certificate states it: costs are counted, whatever is minus them."""
+    """Return the JSON of a tree as a certificate states it: in costs, also if these are negated values of the goal."""
     return replace(tree, goal="").to_json()
 
 
 def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
-    """A tree with what it costs."""
+    """Return a tree with its cost."""
     return {
         "depth": int(problem.topology.depth),
         "weight_scale": numbers.weight_scale,

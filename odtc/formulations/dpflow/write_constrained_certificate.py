@@ -45,31 +45,32 @@ from odtc.verification.constrained.multiplier_bound import Weighted, surviving
 from odtc.verification.constrained.one_column import FROM_DEPTH, holds_one
 from odtc.verification.constrained.stated_constraints import readable
 
-LISTED_ONLY = ("together", "splits", "monotone")  # kinds that a search asks of every tree
+LISTED_ONLY = ("together", "splits", "monotone")  # types of constraints that a search checks for every tree
 LEAST = 3
 SEARCHED = 0.6  # of a time limit, for the search; the rest is for a bound if that does not end
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
 
 
 def certify_in_time(problem: Problem) -> dict:
-    """The certificate of the best tree under constraints; at the deadline of this context, or after an interruption,
-    that of a bound: the best tree met, and what no tree costs less than, whether it satisfies the constraints or not.
+    """Return the certificate of the best tree under constraints; at the deadline of this context, or after an
+    interruption, the certificate of a bound: the best tree found, and a lower bound on the cost of all trees,
+    whether they satisfy the constraints or not.
 
     Raises
     ------
     NotProvedError
-        If no tree was met by then, and CART's tests make none.
+        If no tree was found by then, and CART's splits give none.
     ChoiceError
-        As of `certify_constrained`.
+        As in `certify_constrained`.
     """
-    from odtc.formulations.dpflow.constrained import at_once  # which asks this module for certificates
+    from odtc.formulations.dpflow.constrained import at_once  # which imports this module for certificates
 
     try:
         with deadline.within(deadline.time_share(math.inf, SEARCHED)):
             return certify_constrained(problem)[0]
     except NotProvedError as ended:
         if ended.interrupted:
-            deadline.end_soon()  # of the whole, not of the search alone
+            deadline.end_soon()  # of the whole call, not only of the search
         with deadline.put_off():
             heap = at_once(problem, ended.heap)
         if heap is None:
@@ -83,13 +84,13 @@ def certify_in_time(problem: Problem) -> dict:
 
 
 def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
-    """(the certificate as a JSON object, the best tree) of a problem of the model "dpflow" with constraints; the tree
-    is None if it certifies that none satisfies them.
+    """Return (the certificate as a JSON object, the best tree) of a problem of the model "dpflow" with constraints;
+    the tree is None if it certifies that none satisfies them.
 
     Raises
     ------
     ChoiceError
-        For a constraint, a depth or an encoding that a certificate does not hold, and if the search did not end.
+        For a constraint, a depth or an encoding that a certificate does not support, and if the search did not end.
     """
     encoded = problem.encoded
     if any(isinstance(test, Oblique) for test in encoded.tests):
@@ -116,7 +117,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
 
 
 def _evidence(facts: dict, read: Read, arrays: ConstrainedProblem, search: Engine, claim: int) -> dict:
-    """The multipliers of a search over the arrays, and the cases that they leave."""
+    """Return the multipliers of a search over the arrays, and the cases that they leave."""
     scale = fixed_point(arrays)[0]
     if read.problem.swept:
         known = _Multipliers(search, arrays, np.arange(arrays.X.shape[1]), np.eye(len(arrays.bound)))
@@ -129,7 +130,7 @@ def _evidence(facts: dict, read: Read, arrays: ConstrainedProblem, search: Engin
 
 
 def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: np.ndarray) -> tuple[Engine, Found]:
-    """A search that has come to its end, over arrays with the tests in this order."""
+    """Return a search that has reached its end, over arrays with the splits in this order."""
     try:
         if swept(arrays.depth, arrays.X.shape[1]) or len(read.walked) == len(arrays.subsets):
             search = engine_of(arrays, search_problem(problem).scale[order])
@@ -151,7 +152,7 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
 
 
 def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedError:
-    """What a search that was ended has come to."""
+    """Return the error for a search that was ended, with its tree."""
     error = NotProvedError(
         f"{deadline.what_ends()} came before the proof, so there is no certificate; more time, fewer splits "
         f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it finish"
@@ -163,12 +164,13 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
 
 
 def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
-    """int32: the heap of tests of a search in the terms of the encoding, of whose tests `order` are the search's."""
+    """Return int32: the heap of splits of a search in the terms of the encoding; `order` are the encoding's numbers of
+    the search's splits."""
     return named(found.test, order)
 
 
 def _infeasible(problem: Problem, facts: dict) -> dict:
-    """The certificate that no tree satisfies the constraints: where all trees cost 0, none costs less than 1."""
+    """Return the certificate that no tree satisfies the constraints: if all trees cost 0, none costs less than 1."""
     facts |= {"tree": None, "claim": None}
     order = np.argsort([test.features[0] for test in problem.encoded.tests], kind="stable")
     read = read_problem(facts, problem.encoded.dataset)
@@ -184,9 +186,9 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
 def _by_case(
     search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray | None = None, factor=None
 ) -> dict:
-    """{(root, set of columns): multipliers} for the tests and sets of `arrays`, from what the search has found of its
-    own cases, whose tests are in another `order` then and whose multipliers `factor` turns into these (as of
-    `_Multipliers`); those of a case of the same tests, or of more, or of any."""
+    """Return {(root, set of columns): multipliers} for the splits and sets of `arrays`, from the results of the search
+    for its own cases, whose splits may be in another `order` and whose multipliers `factor` converts (as in
+    `_Multipliers`). The multipliers are those of a case of the same splits, or of more, or of any."""
     factor = np.eye(len(arrays.bound)) if factor is None else factor
     order = np.arange(arrays.X.shape[1]) if order is None else order
     mine = search.original
@@ -207,7 +209,7 @@ def _by_case(
 
 
 class _Multipliers:
-    """What a search knows of the cases of a certificate.
+    """Multipliers that a search has for the cases of a certificate.
 
     Parameters
     ----------
@@ -215,9 +217,9 @@ class _Multipliers:
     arrays : ConstrainedProblem
         The problem of the checker.
     order : int (tests,)
-        The tests of the search in the order of the arrays'.
+        The splits of the search in the order of the arrays'.
     factor : float64 (constraints of the arrays, constraints of the search)
-        A multiplier of the arrays is so many of each of the search's.
+        The number of units of each of the search's multipliers in one of the arrays'.
     """
 
     def __init__(self, search: Engine, arrays: ConstrainedProblem, order: np.ndarray, factor):
@@ -232,11 +234,11 @@ class _Multipliers:
 
     @property
     def passes(self) -> list[list[int]]:
-        """Those of all cases."""
+        """Return the multipliers of all cases."""
         return [] if self.known is None else [self._named(m) for m in self.known.passes]
 
     def of(self, root: int, columns: frozenset[int]) -> list[int]:
-        """Those of a case; of all, or 0, if it has none of its own."""
+        """Return the multipliers of a case; those of all cases, or 0, if it has none of its own."""
         subset = self.subset.get(columns)
         found = None if subset is None or self.known is None else self.known.of(int(self.order[root]), subset)
         return next(iter(self.passes), [0] * len(self.largest)) if found is None else self._named(found)
@@ -248,15 +250,15 @@ class _Multipliers:
 def certificate_of(
     problem: Problem, engine: Engine, heap: HeapTree | None, unit: float
 ) -> tuple[Callable[[], dict] | None, str]:
-    """(what makes the certificate of a search that has ended, "") or (None, why there is none, in words).
+    """Return (a function that makes the certificate of a search that has ended, "") or (None, the reason as text).
 
     Parameters
     ----------
     problem : Problem
     engine : Engine
-        The search; one over all tests at once has the multipliers of every case.
+        The search; one over all splits at once has the multipliers of every case.
     heap, unit
-        As of certify_found.
+        As in certify_found.
     """
     depth, n_candidate_splits = _height(problem), problem.encoded.n_candidate_splits
     search = engine if isinstance(engine, ConstrainedSearch) else engine.whole
@@ -285,7 +287,7 @@ def certificate_of(
 
 
 def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
-    """The certificate of another search, which has to come to what this one has come to."""
+    """Return the certificate of another search, which must have the same result as this one."""
     try:
         facts = certify_constrained(problem)[0]
     except NotProvedError as ended:
@@ -300,22 +302,23 @@ def _certified_again(problem: Problem, heap: HeapTree | None) -> dict:
 
 
 def _height(problem: Problem) -> int:
-    """How deep a tree has to be, at most: a path asks no test twice, and has no more branch nodes than the tree may."""
+    """Return the largest depth that a tree needs: a path has no split twice, and no more branch nodes than the tree
+    may have."""
     most = [int(given.bound) for given in problem.constraints if given.name in ("splits", "branch_nodes")]
     most += [int(given.bound) - 1 for given in problem.constraints if given.name == "leaves"]
     return max(1, min([problem.topology.depth, *most]))
 
 
 def _holds(problem: Problem) -> bool:
-    """Whether a certificate can hold such tests and constraints."""
+    """Return whether a certificate supports such splits and constraints."""
     single = not any(isinstance(test, Oblique) for test in problem.encoded.tests)
     texts = [str(given) for given in problem.constraints]
     return problem.encoded.dataset is not None and single and all(map(readable, texts))
 
 
 def _apart(engine: Engine) -> list[int] | None:
-    """The tests of each set of columns of a search but those whose trees are told by intervals of one column; None if
-    something is said of tests."""
+    """Return the number of splits of each set of columns of a search, except for sets whose trees are covered by
+    intervals of one column; None if a constraint refers to splits."""
     arrays = engine.original if isinstance(engine, ConstrainedSearch) else engine.problem
     sets = np.delete(arrays.subsets, list(nested_subsets(arrays)), axis=0)
     if len(sets) and not (arrays.allowed.all() and arrays.below is None):
@@ -326,20 +329,20 @@ def _apart(engine: Engine) -> list[int] | None:
 def certify_found(
     problem: Problem, search: Engine, heap: HeapTree | None, unit: float, apart: list[int] | None = None
 ) -> Callable[[], dict] | None:
-    """Makes the certificate of a search that has ended, from its own multipliers; None if there can be none. That no
-    tree satisfies the constraints is proved by multipliers of another search.
+    """Return a function that makes the certificate of a search that has ended, from its own multipliers; None if there
+    can be none. If no tree satisfies the constraints, multipliers of another search prove it.
 
     Parameters
     ----------
     problem : Problem
     search : Engine
-        Over the tests of the problem's encoding.
+        Over the splits of the problem's encoding.
     heap : HeapTree or None
         The best tree, proved; None if it is proved that there is none.
     unit : float
-        What one unit of cost of the search is of the objective.
+        The part of the objective that one unit of cost of the search is.
     apart : list of int or None
-        As of `small_enough`.
+        As in `small_enough`.
     """
     encoded = problem.encoded
     if not (
@@ -381,18 +384,19 @@ def certify_found(
 
 
 def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.ndarray:
-    """float64 (constraints of the arrays, constraints of the search): how many multipliers of the search each one of
-    the arrays is, for costs in the same unit.
+    """Return float64 (constraints of the arrays, constraints of the search): how many multipliers of the search each
+    one of the arrays is, for costs in the same unit.
 
     Raises
     ------
     ChoiceError
         If a certificate has other sums than the search.
     """
-    stated = np.flatnonzero(_stated(problem))  # what a certificate asks of every tree the search may hold as sums
+    # The search may have sums for constraints that a certificate checks for every tree.
+    stated = np.flatnonzero(_stated(problem))
     if len(stated) != len(arrays.bound):
         raise ChoiceError("the certificate has other sums than the search")
-    # A multiplier is a price of what is used in units of cost; both have other units here.
+    # A multiplier is the price of one unit of use in units of cost; both have other units here.
     used, here = (
         np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
         for one in (search.problem, arrays)
@@ -405,7 +409,7 @@ def _factor(problem: Problem, search: Engine, arrays: ConstrainedProblem) -> np.
 
 
 def _stated(problem: Problem) -> list[bool]:
-    """Of each sum of the search whether a certificate holds it as a sum."""
+    """Return for each sum of the search whether a certificate contains it as a sum."""
     found, encoded = [], refined(problem.encoded, problem.constraints)
     for given in problem.constraints:
         terms = terms_of(encoded, given)
@@ -415,14 +419,14 @@ def _stated(problem: Problem) -> list[bool]:
 
 
 def _terms(problem: Problem, facts: dict, read: Read) -> dict:
-    """The terms of the claim."""
+    """Return the terms of the claim."""
     encoded = problem.encoded
     all_splits = not uncovered(facts, encoded.dataset, read.left, read.stated)[1]
     return claim_of(encoded.dataset, facts["depth"], encoded.n_candidate_splits, all_splits, facts["constraints"])
 
 
 def _head(problem: Problem, order: np.ndarray) -> dict:
-    """All that does not need the search."""
+    """Return all parts that do not need the search."""
     encoded, branch = problem.encoded, exact_share(problem.params.lambda_)
     try:
         weight_scale = whole(encoded.dataset.weight)[1]
@@ -434,7 +438,7 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     scale = weight_scale * unit * cost_scale
     if scale >= WHOLE:
         raise ChoiceError(TOO_FINE)
-    rises = any(given.name == "monotone" for given in problem.constraints)  # it asks which columns a test is of
+    rises = any(given.name == "monotone" for given in problem.constraints)  # it depends on the columns of a split
     return head(problem, SCHEMA) | {
         "tests": [with_twins(encoded, f) if rises else encoded.tests[f].to_json(encoded.features) for f in order],
         "depth": int(problem.topology.depth),
@@ -447,7 +451,8 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
 
 
 def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
-    """Whether a tree, with tests in this order, satisfies what sums and sets do not tell; None if they tell all."""
+    """Return a function that reports whether a tree, with splits in this order, satisfies the constraints that sums
+    and sets do not express; None if they express all."""
     checked = [given for given in problem.constraints if given.name in LISTED_ONLY]
     accepts = accepting(problem, checked)
 
@@ -458,7 +463,7 @@ def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.
 
 
 def _arrays(read: Read, ones_left: np.ndarray, accepts=None) -> ConstrainedProblem:
-    """The problem of the checker as the search takes it."""
+    """Return the problem of the checker in the form that the search uses."""
     mine = read.problem
     sets = mine.column_sets if mine.most_columns != 0 else np.zeros((1, 0), int)
     subsets = np.zeros((len(sets), int(mine.column.max()) + 1), bool)
@@ -485,7 +490,7 @@ def _arrays(read: Read, ones_left: np.ndarray, accepts=None) -> ConstrainedProbl
 
 
 def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, scale: int, claim: int) -> dict:
-    """The multipliers of passes over all cases, and the cases that these leave, with their own multipliers."""
+    """Return the multipliers of passes over all cases, and the cases that these leave, with their own multipliers."""
     if read.problem.most_columns == 0:
         return {"passes": [], "cases": []}
     walked = _walked_cases(facts, read, arrays, scale, claim)
@@ -502,8 +507,8 @@ def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, 
 
 
 def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: int, claim: int) -> dict[int, dict]:
-    """Of each set of columns whose trees are walks over the tests of one column a case, with the multipliers that bound
-    these trees best."""
+    """Return a case for each set of columns whose trees are walks over the splits of one column, with the multipliers
+    that give the best bound on these trees."""
     names, found = list(dict.fromkeys(test["feature"] for test in facts["tests"])), {}
     row = np.nonzero(read.problem.members)[0]  # of each row of the arrays
     for subset, cells in read.walked.items():
@@ -529,7 +534,7 @@ def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: in
 
 
 def _swept_cases(facts: dict, read: Read, known: _Multipliers, scale: int, claim: int) -> dict:
-    """The same of a problem whose tests are swept."""
+    """Return the same for a problem whose splits are swept."""
     if read.problem.most_columns == 0:
         return {"passes": [], "cases": []}
     passes = known.passes
@@ -542,7 +547,7 @@ def _swept_cases(facts: dict, read: Read, known: _Multipliers, scale: int, claim
 
 
 def _listed(facts: dict, read: Read, alive: np.ndarray, passes, own, scale: int, claim: int) -> list[dict]:
-    """The cases that are left, of one set of columns one after the other, with multipliers at which their lists show
+    """Return the remaining cases, of one set of columns after the other, with multipliers at which their lists show
     that none of their trees costs less."""
     names = np.array(list(dict.fromkeys(test["feature"] for test in facts["tests"])))
     sets, cases = read.problem.column_sets, []
