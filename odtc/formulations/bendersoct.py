@@ -69,7 +69,7 @@ PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: 
 FIT_DEFAULTS = {"cuts": "none"}
 
 LAZY = TIMED = True  # `fit` takes a solver that adds cuts in one tree, and the seconds that are left
-STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the answer
+STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the result
 BROKEN = 1e-6  # a cut that is violated by less is satisfied, because solvers have this tolerance
 BROKEN_IN_TREE = 1e-5  # the same inside a tree: more than the tolerance of its relaxations, so that no cut comes twice
 PART_OF_UNIT = 1e-6  # of the least difference of two objectives: the tolerance of a proof by it
@@ -194,7 +194,7 @@ def build(problem: Problem) -> Model:
 
 
 def with_cuts(model: Model, problem: Problem, rows: np.ndarray, S: np.ndarray) -> Model:
-    """The model with (8.2) for these rows and source sets, bool (cuts, 2^(D+1)), in a last block."""
+    """Return the model with (8.2) for these rows and source sets, bool (cuts, 2^(D+1)), in a last block."""
     X, y, graph = problem.encoded.X, problem.encoded.y, Graph.of(problem)
     if not len(rows):
         return model
@@ -216,8 +216,8 @@ def with_cuts(model: Model, problem: Problem, rows: np.ndarray, S: np.ndarray) -
 
 
 def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
-    """(sink, cap) of odtc.algorithms.tree_min_cut at a point: of each row's arc from each node to the sink, and into
-    each node."""
+    """Return (sink, cap) of odtc.algorithms.tree_min_cut at a point: for each row, of the arc from each node to the
+    sink, and of the arc into each node."""
     encoded, graph, b = problem.encoded, Graph.of(problem), point["b"]
     sink = np.zeros((encoded.n_rows, 2 ** (problem.topology.depth + 1)))
     cap = np.zeros_like(sink)
@@ -231,8 +231,8 @@ def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
 
 
 def separate(problem: Problem, point, relaxed: bool = False, broken: float = BROKEN) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, source sets) of cuts that a point violates by more than `broken`, at least one for each row that violates
-    one."""
+    """Return (rows, source sets) of cuts that a point violates by more than `broken`, at least one for each row that
+    violates one."""
     graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
     paths = walk_sets(graph.ends, sink.shape[1])
     chosen = point["b"][graph.whole - 1]
@@ -256,7 +256,7 @@ def separate(problem: Problem, point, relaxed: bool = False, broken: float = BRO
 
 
 def loops(problem: Problem) -> bool:
-    """Not with all walks in the model, because an integer point of it violates no cut."""
+    """Return False with all walks in the model, because an integer point of it violates no cut."""
     return problem.params.cuts == "none"
 
 
@@ -306,11 +306,11 @@ class _Separation:
         return self.left() is not None and self.left() <= 0
 
     def model(self) -> Model:
-        """The master with the cuts of the pool."""
+        """Return the master with the cuts of the pool."""
         return with_cuts(self.base, self.problem, self.pool.rows, self.pool.S)
 
     def rows(self, rows: np.ndarray, S: np.ndarray):
-        """The cuts as a csr_array (cuts, columns); the upper side of all is 0."""
+        """Return the cuts as a csr_array (cuts, columns); their upper sides are 0."""
         return with_cuts(self._columns, self.problem, rows, S).A.tocsr()
 
     def take(self, point, relaxed: bool) -> None:

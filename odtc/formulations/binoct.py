@@ -108,7 +108,7 @@ def build(problem: Problem) -> Model:
     # low(c + 1), ρ < T
     # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are used.
     c, T = scales.place, scales.size[scales.scale]
-    # A rank for each row and test: of the least type, which holds twice a scale's size, too.
+    # A rank for each row and split, in the smallest type for twice the size of an ordered feature.
     least = np.min_scalar_type(-2 * int(scales.size.max(initial=1)) - 1)
     rank = scales.rank.astype(least)[:, scales.scale]
     bits = (c[:, None] >> Q - 1 - bit & 1).astype(bool)
@@ -177,17 +177,18 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The loss."""
+    """Return the loss."""
     return heap.loss(problem.encoded)
 
 
 def branch_penalty(problem: Problem) -> float:
-    """A branch node costs nothing."""
+    """Return 0, because branch nodes have no penalty."""
     return 0.0
 
 
 def _steps(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(class, rise, dear) of each step of the prices, dear bool (steps, classes): the labels that pay it."""
+    """Return (class, rise, dear) of each step of the costs; dear is bool (steps, classes), the labels that pay the
+    step."""
     found = [
         (k, high - low, cost[k] >= high)
         for k in range(len(cost))
@@ -197,10 +198,11 @@ def _steps(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _n_bits(scales: Scales) -> int:
-    """Q = ⌈log2 Tmax⌉."""
+    """Return Q = ⌈log2 Tmax⌉."""
     return int(scales.size.max() - 1).bit_length()
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """A node has columns for features, and codes of thresholds."""
+    """Return the subjects of constraints that it supports: a node has variables for features and codes of thresholds,
+    not for splits."""
     return tuple(subject for subject in Subject if subject not in (Subject.TESTS, Subject.LEAVES, Subject.SETTLED))

@@ -135,7 +135,8 @@ def _best_of_others(problem: Problem, found: list[Candidate], others: np.ndarray
     X, y, weight = whole.X[others], whole.y[others], whole.weight[others]
 
     def lost(heap: HeapTree) -> np.ndarray:
-        """float64 (others,): each leaf predicts what costs least of the selected rows and of these."""
+        """Return float64 (others,): the losses if each leaf predicts the label of least cost for the selected rows and
+        these."""
         tree = heap.to_tree(problem.encoded)
         at, of_selected = tree.apply(X), tree.apply(dataset.X)
         counts = np.bincount(at * K + y, weight, tree.n_leaves * K)

@@ -130,7 +130,7 @@ def build(problem: Problem) -> Model:
             m.add(turn[rows, at, q], a[at >> D - q, asked], sign * coef)
 
     # Σ_{t: m ∈ A_L(t)} z_it ≤ d_m                                     m ∈ B, i
-    # One of these z is 1 at most, so this says z_it ≤ d_m for each of them.
+    # At most one of these z is 1, so this implies z_it ≤ d_m for each of them.
     go = m.rows("go", row, node, upper=0)
     m.add(go[i, B], d[B], -1)
     m.add(go[i, left >> D - q_left], z[i, left])
@@ -147,8 +147,8 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """Any tree of this depth over the tests with n_min rows in each leaf, as a complete feasible
-    point: {block: values}. Raises TreeError for another tree."""
+    """Return any tree of this depth over the splits with n_min rows in each leaf, as a complete feasible point:
+    {block: values}. Raises TreeError for another tree."""
     encoded, tree, scales = problem.encoded, problem.topology, _numeric(problem)
     heap.expect_depth(tree.depth)
     heap.expect_rows(encoded, problem.params.n_min)
@@ -164,7 +164,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
+    """Return the tree without the branch nodes that leave a leaf with fewer than n_min rows."""
     return with_min_leaf_rows(heap, problem.encoded, problem.params.n_min)
 
 
@@ -184,7 +184,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Loss + α L̂ · branch nodes."""
+    """Return loss + α L̂ · branch nodes."""
     return heap.loss(problem.encoded) + branch_penalty(problem) * heap.n_branch_nodes
 
 
@@ -193,12 +193,12 @@ def least_rows(problem: Problem) -> int:
 
 
 def branch_penalty(problem: Problem) -> float:
-    """α L̂, with L̂ the loss of the class that is cheapest for all rows."""
+    """Return α L̂, with L̂ the loss of the class that is cheapest for all rows."""
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
 
 def _numeric(problem: Problem) -> Scales | None:
-    """The features of the numeric form, None in a binary form."""
+    """Return the features of the numeric variant, None in a binary variant."""
     if problem.params.binary in ("true", "printed"):
         return None
     scales = Scales.of(problem.encoded)
@@ -206,10 +206,10 @@ def _numeric(problem: Problem) -> Scales | None:
 
 
 def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
-    """z_it ≤ 1 - a_jm   for x_ij = 1, m ∈ A_L(t), mirrored for x_ij = 0, m ∈ A_R(t)      (3)
+    """z_it ≤ 1 - a_jm for x_ij = 1, m ∈ A_L(t), mirrored for x_ij = 0, m ∈ A_R(t) (3)
 
-    For a row, a test and a level these are half of the leaves: those on the side of their ancestor to
-    which the test does not send the row.
+    For a row, a split and a level these are half of the leaves: those on the side of their ancestor to which the split
+    does not send the row.
     """
     D, half = tree.depth, len(tree.leaves) // 2
     turn = m.rows(
@@ -226,7 +226,8 @@ def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """A node has columns for features; for tests only in the binary forms."""
+    """Return the subjects of constraints that it supports: a node has variables for features, and for splits only in
+    the binary variants."""
     without = (Subject.LEAVES, Subject.SETTLED)
     if params.binary not in ("true", "printed"):
         without += (Subject.TESTS,)

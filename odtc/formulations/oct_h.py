@@ -58,7 +58,7 @@ START = "oblique"
 WEIGHS = True
 ANY_COST = True
 VARIANTS = (
-    # The price of features is tried in tests/unit/test_oct_h.py: here trees pay by the branch node.
+    # The penalty of features is covered in tests/unit/test_oct_h.py: here trees pay by the branch node.
     {},
     {"n_min": 2},
 )
@@ -85,7 +85,7 @@ class Params:
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem itself; what cannot be weighed is said before a search for a start."""
+    """Return the problem itself; raises for columns that hyperplanes cannot use, before a search for a start."""
     _weighed(problem)
     return problem
 
@@ -171,7 +171,8 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree that μ and n_min leave as a complete feasible point: {block: values}. Raises TreeError for another."""
+    """Return a tree that μ and n_min allow as a complete feasible point: {block: values}. Raises TreeError for
+    another."""
     encoded, tree, Z = problem.encoded, problem.topology, _weighed(problem).Z
     heap.expect_depth(tree.depth)
     heap.expect_rows(encoded, problem.params.n_min)
@@ -199,8 +200,9 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min; or,
-    if that costs more, CART's without them, or the better of two greedy trees of cuts that leave μ."""
+    """Return the tree without the branch nodes that separate their rows by less than μ, or leave a leaf with fewer
+    than n_min; or, if that costs more, CART's without them, or the better of two greedy trees of cuts that μ
+    allows."""
     encoded, weighed = problem.encoded, _weighed(problem)
 
     def fits(rows, left):
@@ -234,7 +236,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
-    """The weight of the rows that the point's routes send elsewhere than its own hyperplanes do."""
+    """Return the weight of the rows that the point's routes send to another leaf than its own hyperplanes do."""
     tree, a = problem.topology, point["ap"] - point["an"]
     right = (_weighed(problem).Z @ a.T > point["b"] - problem.params.mu / 2) | (point["d"] < 0.5)
     node = np.ones(len(right), int)
@@ -244,7 +246,7 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Loss + α L̂ · the fewest features with which hyperplanes part the rows so, node by node."""
+    """Return loss + α L̂ · the fewest features with which hyperplanes separate the rows like this, node by node."""
     price = branch_penalty(problem)
     planes = [_plane(problem, heap, t)[0] for t in np.flatnonzero(heap.test >= 0).tolist()] if price else []
     return heap.loss(problem.encoded) + price * float(sum(np.count_nonzero(a) for a in planes))
@@ -255,7 +257,7 @@ def least_rows(problem: Problem) -> int:
 
 
 def branch_penalty(problem: Problem) -> float:
-    """α L̂: a branch node weighs one feature at least."""
+    """Return α L̂, because a branch node uses at least one feature."""
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
 
@@ -264,7 +266,7 @@ def _weighed(problem: Problem) -> LinearTerms:
 
 
 def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]:
-    """`_parting` of the rows of node t, as the tree parts them; raises TreeError if there is none."""
+    """Return `_parting` for the rows of node t, as the tree separates them; raises TreeError if there is none."""
     split = heap.split(t, problem.encoded)[0]
     asked = {(term.feature, term.level) for term in split.terms} if isinstance(split, Oblique) else None
     own = [
@@ -283,9 +285,9 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
 
 
 def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """(a, b) that part these rows so: with a price of the fewest features, or of `own` if fewer are known of
-    these, else
-    of the widest gap; None if that is less than μ. The fewest are sought once, as that may take its time."""
+    """Return (a, b) that separate these rows in this way: with a penalty the one of the fewest features, or of `own`
+    if these are fewer; otherwise the one of the widest gap; None if that is less than μ. The fewest are sought only
+    once, because that may take long."""
     Z = _weighed(problem).Z
     if not branch_penalty(problem):
         return _wide(problem, rows, left, np.arange(Z.shape[1]))
@@ -297,7 +299,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
 
 
 def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """(a, b) of the widest gap over the terms `of`, sought once; None if that is less than μ."""
+    """Return (a, b) of the widest gap over the terms `of`, sought once; None if that is less than μ."""
     a, b, width = cached_hyperplane(
         problem, rows, left, lambda: widest_gap(_weighed(problem).Z, rows, left, of), of.tobytes()
     )
@@ -309,8 +311,7 @@ def subjects(params) -> tuple[Subject, ...]:
 
 
 def unit_costs(problem: Problem) -> tuple[float, float]:
-    """(1, α L̂) for a tree whose hyperplanes weigh one feature each: L̂ are the errors of the class that costs
-    least."""
+    """Return (1, α L̂) for a tree whose hyperplanes use one feature each; L̂ is the loss of the class of least cost."""
     encoded, K = problem.encoded, range(len(problem.encoded.classes))
     counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
     return 1.0, problem.params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K)

@@ -449,7 +449,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     if problem.params.final == "mip" and termination is None:
         x, heap = _solved(problem, model, x, heap, solve)
     paid = model.objective(x)
-    # Linear programs bound no costs that their tolerance hides: the search over all tests does that.
+    # Linear programs do not bound costs below their tolerance; the search over all splits does.
     least = search.bound if search.paths.whole else 0.0
     told = objective(problem, heap)
     bound = settled_bound(problem, least * search.paths.unit - reward, told)

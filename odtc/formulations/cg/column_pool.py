@@ -28,7 +28,7 @@ MARK = "columns:"  # begins the text of columns
 
 
 def _column(value, place):
-    """The shape of a column: a list of four."""
+    """Return the schema of a column: a list of four."""
     _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {show_value(value)}")
     fit_shape(value[:2], [WHOLE], place)
     fit_shape(value[2:], [[WHOLE]], place)
@@ -177,7 +177,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
                 )
             place[at] = known[split, test["ones_left"]]
 
-        # Tests that are two there may be one here.
+        # Two splits there may be one here.
         ColumnPool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["tests"])))
         splits = [list(dict.fromkeys(place[at] for at in tests)) for tests in facts["splits"]]
         columns = [
@@ -263,14 +263,14 @@ class Columns:
         return sum(map(len, unknown.values()))
 
     def add_stops(self, wanted) -> int:
-        """Adds the paths (node, number) that stop above the ends; how many columns came new."""
+        """Add the paths (node, number) that stop above the ends; return the number of new columns."""
         before = len(self.keys)
         for t, number in wanted:
             self._add(t, number)
         return len(self.keys) - before
 
     def _add(self, t: int, number: int) -> None:
-        """The path to this node: to an end, or stopping at each node on the way."""
+        """Add the path to this node: to an end, or stopping at each node on the way."""
         paths = self.paths
         while t:
             up = paths.depth - t.bit_length() + 1
@@ -278,13 +278,13 @@ class Columns:
                 if (e, t, number) not in self._place:
                     self.keys.append((e, t, number))
                     self._place[e, t, number] = len(self.keys) - 1
-                elif t < 1 << paths.depth:  # whoever is there has brought those above
+                elif t < 1 << paths.depth:  # the nodes above were added with it
                     return
             number, t = paths.parent(t, number), t // 2
 
     def add_tree(self, test: np.ndarray) -> int:
-        """Adds the paths of a tree (columns of paths.X, heap order), as far as they are paths, with the best
-        subtrees below its ends; how many came new."""
+        """Add the paths of a tree (columns of paths.X, heap order), as far as they are paths, with the best subtrees
+        below its ends; return the number of new columns."""
         before, paths = len(self.keys), self.paths
         for t, number, _ in follow_tree(paths, test):
             if t in paths.cost:
@@ -293,7 +293,7 @@ class Columns:
         return len(self.keys) - before
 
     def of_tree(self, test: np.ndarray) -> list[int] | None:
-        """The columns of a tree, None if one is not there."""
+        """Return the columns of a tree, None if one does not exist."""
         found = []
         for t, number, whole in follow_tree(self.paths, test):
             up = self.paths.depth - t.bit_length() + 1
@@ -301,7 +301,7 @@ class Columns:
         return None if None in found else found
 
     def best(self) -> np.ndarray:
-        """The tests of the best tree of these columns, as `pricing.best_tests`."""
+        """Return the splits of the best tree of these columns, as `pricing.best_tests`."""
         paths, cost, leaf = self.paths, {}, {}
         for e in paths.ends.tolist():
             mine = [number for end, t, number in self.keys if end == t == e]

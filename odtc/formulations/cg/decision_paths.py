@@ -265,7 +265,7 @@ class Paths:
                         members, self.splits[e], (self.splits[2 * e], self.splits[2 * e + 1]), cost[at]
                     )
                 cost[at], below[at, 1:] = self._known[key]
-        self.below[e][some] = below  # first, as a cost says that it is known
+        self.below[e][some] = below  # first, because a cost marks it as known
         self.cost[e][some] = self.low[e][some] = cost
 
     def work(self, e: int) -> float:

@@ -25,12 +25,12 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 FEW = 3000  # paths: all of them are columns
-MOST = 1_000_000  # paths over pooled tests
+MOST = 1_000_000  # paths over pooled splits
 MOST_BITS = 2**32  # rows of all of them
-POLISHED = 100_000_000  # rows by tests that the local search takes
-POLISH = 0.2  # of the time that is left, for the local search over all tests
+POLISHED = 100_000_000  # rows times splits up to which the local search runs
+POLISH = 0.2  # of the time that is left, for the local search over all splits
 GENERATING = 0.8  # of the time that is left, for generating columns; the model of these is written in the rest
-WHOLE = 60_000  # paths over all tests: more are too many to price them all
+WHOLE = 60_000  # paths over all splits: more are too many to price them all
 
 
 def is_printed(params) -> bool:
@@ -80,7 +80,7 @@ def prepared(problem: Problem) -> Problem:
 
 
 class Held:
-    """The columns of one problem, the tree that they start from, and the search over all tests, once they are made;
+    """The columns of one problem, the tree that they start from, and the search over all splits, once they are made;
     `seconds` is the time that this took when the problem was built."""
 
     def __init__(self, problem: Problem):

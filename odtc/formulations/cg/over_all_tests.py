@@ -40,7 +40,7 @@ class Stopped:
 
 
 class OverAllTests:
-    """The search over all tests of a problem of column generation; it goes on where it stopped.
+    """The search over all splits of a problem of column generation; another run continues where it stopped.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class OverAllTests:
 
     @property
     def bound(self) -> float:
-        """Lower bound on the objective of trees over any splits."""
+        """Return a lower bound on the objective of trees over any splits."""
         lower = self.search.lower(self.problem.topology.depth)
         return rounded_down(Fraction(self.tests.ranked.cost(lower)) * self._step)
 
@@ -67,7 +67,7 @@ class OverAllTests:
 
     @property
     def stopped(self) -> Stopped:
-        """Result of the search so far: its tree and its bound."""
+        """Return the result of the search so far: its tree and its bound."""
         return Stopped(self.tests.tree(self.search, self.problem.topology), self.bound, self.proved)
 
     def run(self, part: float = PART) -> HeapTree:

@@ -75,7 +75,7 @@ def _may(allowed: Allowed, node: int, place) -> np.ndarray:
 
 
 def _paid(paths: Paths, places: np.ndarray, gamma, e: int, allowed: Allowed) -> np.ndarray:
-    """Σ_j γ_{e,j,s_j(p)}; -inf if a split is not allowed."""
+    """Return Σ_j γ_{e,j,s_j(p)}; -inf if a split is not allowed."""
     total = np.zeros(len(places))
     for level in range(places.shape[1]):
         node = e >> paths.depth - level
@@ -85,7 +85,7 @@ def _paid(paths: Paths, places: np.ndarray, gamma, e: int, allowed: Allowed) -> 
 
 
 def _covered(paths: Paths, rows: np.ndarray, duals: Duals) -> np.ndarray:
-    """Σ_{r∈R_p} β_r."""
+    """Return Σ_{r∈R_p} β_r."""
     if not len(duals.cover):
         return np.zeros(len(rows))
     word, bit = duals.cover // 64, (duals.cover % 64).astype(np.uint64)
@@ -93,9 +93,9 @@ def _covered(paths: Paths, rows: np.ndarray, duals: Duals) -> np.ndarray:
 
 
 def lagrangian(paths: Paths, duals: Duals, priced: dict[int, PricedEnd], allowed: Allowed | None = None) -> float:
-    """A bound on every tree, whatever the duals are: each end takes its cheapest path, each node its split.
+    """Return a bound on every tree, for any duals: each end takes its cheapest path, each node its cheapest split.
 
-    Σ_e min_p (c_p - Σ_r β_r - Σ_j γ_ejs) + Σ_r β_r + Σ_j min_a Σ_e γ_eja,   as Σ_a ρ_ja = 1
+    Σ_e min_p (c_p - Σ_r β_r - Σ_j γ_ejs) + Σ_r β_r + Σ_j min_a Σ_e γ_eja, as Σ_a ρ_ja = 1
     """
     bound, allowed = float(duals.beta.sum()), allowed or {}
     for e in paths.ends.tolist():
@@ -181,7 +181,7 @@ def best_tests(
 
 
 def place_subtree(test: np.ndarray, end: int, below: np.ndarray) -> None:
-    """Lays the subtree of an end (heap order, place 0 unused) into a tree's tests, in place."""
+    """Put the subtree of an end (heap order, position 0 unused) into a tree's splits, in place."""
     for level in range(len(below).bit_length() - 1):
         first, width = end << level, 1 << level
         test[first : first + width] = below[width : 2 * width]

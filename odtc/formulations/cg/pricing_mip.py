@@ -133,7 +133,7 @@ class _Pricing:
             m.add(row[()], self.y[level - 1][r], weight)
 
     def stop_once(self) -> None:
-        """u_{l,none} ≤ u_{l+1,none}, and so on below: a path stops but once."""
+        """u_{l,none} ≤ u_{l+1,none}, and so on below: a path stops only once."""
         levels = self.paths.depth
         chain = [(self._above(level), self._above(level + 1)) for level in range(levels - 1)]
         chain += [(self.e >> 1, self.e)] if levels and self.inner else []
@@ -175,14 +175,15 @@ class _Pricing:
         m.add(row[leaves], self.used[leaves], -max(1, least))
 
     def _above(self, level: int) -> int:
-        """The node that the path to the end comes to after so many splits."""
+        """Return the node that the path to the end reaches after this many splits."""
         return self.e >> self.paths.depth - level
 
     def _splits(self, j: int) -> Axis:
         return Axis("split", len(self.paths.splits[j]) + 1)
 
     def _goes(self, j: int, side: int) -> tuple[np.ndarray, np.ndarray]:
-        """The places (row, column of node j) of the splits by which a row goes to this side; "none" goes left."""
+        """Return the positions (row, variable of node j) of the splits by which a row goes to this side; "none" goes
+        left."""
         splits = self.paths.splits[j]
         at, a = np.nonzero(self.paths.X[:, splits] == bool(side))
         if side:

@@ -75,8 +75,8 @@ class PrintedMaster:
 
 
 class PrintedMethod:
-    """Generates paths; `upper` and `best` are the cost, in units, and the tests of the best tree seen, `bound` a lower
-    bound on the cost of every tree over the splits S_j."""
+    """Generation of paths; `upper` and `best` are the cost, in units, and the splits of the best tree found, `bound`
+    is a lower bound on the cost of every tree over the splits S_j."""
 
     def __init__(self, paths: PrintedPaths, settings: Settings, seed: int, left: Callable[[], float | None]):
         self.paths, self.settings, self.left = paths, settings, left
@@ -97,7 +97,7 @@ class PrintedMethod:
         return self.bound >= self.upper - self.paths.near
 
     def take(self, test: np.ndarray, found_by: str) -> None:
-        """Take the tests of a tree, if it is better."""
+        """Use the splits of a tree, if it is better."""
         cost = sum(self.paths.costs[at] for at in self.paths.numbers(test))
         if cost < self.upper - self.paths.near:
             self.best, self.upper, self.found_by = test, cost, found_by
@@ -125,7 +125,7 @@ class PrintedMethod:
         return None if seconds is None else max(0.0, seconds - self.reserve)
 
     def _draw(self, duals: PrintedDuals) -> int:
-        """The pricing heuristic: add the most promising paths of the pool; return their number.
+        """Add the most promising paths of the pool (the pricing heuristic); return their number.
 
         The first draw goes to the promising leaves of the last round, the others to all.
         """

@@ -46,7 +46,7 @@ from odtc.trees.heap_tree import HeapTree
 
 NEAR = 1e-9  # relative difference of two costs that count as equal, because sums of weights are rounded
 
-PATH_BYTES = 1000  # of a path: its tests, its place in the dictionaries, its cost
+PATH_BYTES = 1000  # of a path: its splits, its position in the dictionaries, its cost
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class PrintedPaths:
         self.paths: list[tuple[int, tuple[int, ...]]] = []
         self.costs: list[float] = []
         self.number: dict = {}
-        self.next: dict = defaultdict(dict)  # (node, tests above it) -> the tests that paths split on there
+        self.next: dict = defaultdict(dict)  # (node, splits above it) -> the splits of paths there
         for leaf, node, way, _ in pool.columns if pool else ():
             if leaf == node:
                 self.add(leaf, np.array([way], np.int32).reshape(1, self.depth))
@@ -112,7 +112,7 @@ class PrintedPaths:
         return leaf >> self.depth - level - 1 & 1
 
     def rows(self, leaf: int, ways: np.ndarray) -> np.ndarray:
-        """Return R_p of the paths to a leaf with these tests, int (paths, levels), as bool (paths, rows)."""
+        """Return R_p of the paths to a leaf with these splits, int (paths, levels), as bool (paths, rows)."""
         found = np.ones((len(ways), len(self.X)), bool)
         for level in range(self.depth):
             found &= self.X.T[self.column[ways[:, level]]] == bool(self.turn(leaf, level))
@@ -126,7 +126,7 @@ class PrintedPaths:
         return found
 
     def reduced(self, leaf: int, ways: np.ndarray, duals: PrintedDuals) -> np.ndarray:
-        """Return the reduced costs (9), negative for promising paths; inf if a path splits twice on the same test."""
+        """Return the reduced costs (9), negative for promising paths; inf if a path has the same split twice."""
         rows = self.rows(leaf, ways)
         found = self.cost(rows) - duals.alpha[leaf - self.leaves[0]] - rows @ duals.beta
         found -= duals.gamma[self.links(leaf, ways)].sum(axis=1)
@@ -136,7 +136,7 @@ class PrintedPaths:
         return found
 
     def links(self, leaf: int, ways: np.ndarray) -> np.ndarray:
-        """Return the rows (6) of the paths, int (paths, levels)."""
+        """Return the constraints (6) of the paths, int (paths, levels)."""
         found = np.empty(ways.shape, int)
         for level in range(self.depth):
             place = np.searchsorted(self.splits[self.node(leaf, level)], ways[:, level])
@@ -192,13 +192,13 @@ class PrintedPaths:
         return self.numbers(self._heap_order(found))
 
     def numbers(self, test: np.ndarray) -> list[int]:
-        """Return the paths of a complete tree, whose tests are in heap order, in the order of the leaves."""
+        """Return the paths of a complete tree, whose splits are in heap order, in the order of the leaves."""
         ways = [(t, tuple(int(test[self.node(t, level)]) for level in range(self.depth))) for t in self.leaves.tolist()]
         return [self.number[one] for one in ways]
 
     def _complete(self, heap: HeapTree, new: bool = False, rng: np.random.Generator | None = None):
-        """Return {node: test} of a complete tree that predicts as `heap` does, which may split where it predicts: of
-        the paths there are, or of `new` ones, which may predict better; None if there is none."""
+        """Return {node: split} of a complete tree that predicts as `heap` does, which may split where `heap` predicts:
+        over the existing paths, or over `new` ones, which may predict better; None if there is none."""
         whole = heap.test
 
         def search(t: int, way: tuple, u: int, rows: np.ndarray):
@@ -234,7 +234,7 @@ class PrintedPaths:
         return search(1, (), 1, np.arange(len(self.X)))
 
     def best(self) -> np.ndarray:
-        """Return the tests of the best tree of these paths, int32 in heap order: the optimum of (3)-(8), by dynamic
+        """Return the splits of the best tree of these paths, int32 in heap order: the optimum of (3)-(8), by dynamic
         programming over the beginnings of the paths."""
 
         def value(t: int, way: tuple):
@@ -251,7 +251,7 @@ class PrintedPaths:
         return self._heap_order(value(1, ())[1])
 
     def tree_at(self, x: np.ndarray) -> np.ndarray:
-        """Return the tests of a point, int32 in heap order: at each node the split that most of the paths take."""
+        """Return the splits of a point, int32 in heap order: at each node the split of most of the paths."""
         weight: dict = defaultdict(lambda: defaultdict(float))
         for at in np.flatnonzero(x > 1e-9).tolist():
             leaf, way = self.paths[at]

@@ -134,7 +134,7 @@ class RestrictedMaster:
         self.n_columns += n
 
     def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
-        """The optimum over the columns that there are now; None if the time came first. Raises SolverError."""
+        """Return the optimum over the current columns; None if the time ended first. Raises SolverError."""
         self._add_columns()
         value = solve_growing_lp(self.h, seconds, "the master")
         if value is None:

@@ -1,4 +1,4 @@
-"""The columns of a certificate over thresholds: which cut of which column each test of a search is."""
+"""The columns of a certificate over thresholds: the cut of a column that each split of a search is."""
 
 from typing import Any
 
@@ -9,17 +9,8 @@ from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 
 
 class CertificateColumns:
-    """The tests of an encoding as columns: all thresholds of a feature are one, tests of single cuts that the scales of
-    the search put together are one, every other test is its own.
-
-    Parameters
-    ----------
-    search : ThresholdSearch, of a problem with a dataset
-
-    Attributes
-    ----------
-    facts : list of dict, the columns in JSON
-    """
+    """The splits of an encoding as columns: all thresholds of a feature are one, splits of single cuts that are in the
+    same ordered feature of the search are one, and every other split is its own."""
 
     def __init__(self, search: ThresholdSearch):
         self.search, self.facts = search, []
@@ -31,7 +22,7 @@ class CertificateColumns:
         merged = [other for others in encoded.stands_for for other, _ in others]
         chains = self._chains()
         thresholds: dict[int, np.ndarray] = {}
-        columns: dict[int, Any] = {at: ("nested", scale) for at, scale in chains.items()}  # by the place of a test
+        columns: dict[int, Any] = {at: ("nested", scale) for at, scale in chains.items()}  # by the position of a split
         begin = 0
         for tests in (self._splits, Splits.of(merged)):
             feature_of = tests.feature.copy()
@@ -43,7 +34,7 @@ class CertificateColumns:
                 thresholds[feature] = np.append(thresholds.get(feature, []), tests.cut[own])
             columns |= {begin + at: split for at, split in tests.others.items() if begin + at not in chains}
             begin += len(tests)
-        # In the order of their first tests: of equal cuts the check looks at the first column's.
+        # In the order of their first splits: of equal cuts the check uses the first column's.
         for key in dict.fromkeys(columns[at] for at in sorted(columns)):
             self._number[key] = len(self.facts)
             self.facts.append(
@@ -77,7 +68,7 @@ class CertificateColumns:
         }
 
     def _thresholds(self, feature: int, cuts: np.ndarray) -> dict:
-        """The column of all given thresholds of a feature."""
+        """Return the column of all given thresholds of a feature."""
         encoded = self.search.problem.encoded
         cells = encoded.dataset.X[:, feature]
         values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.unique(cuts)
@@ -87,7 +78,7 @@ class CertificateColumns:
         return column if complete else column | {"thresholds": given.tolist()}
 
     def place(self, column: int, rank: int) -> tuple[int, int, bool]:
-        """(column, cut, whether its left side is the search's right one) of a test of the search."""
+        """Return (column, cut, whether its left side is the search's right one) of a split of the search."""
         if column not in self._places:
             self._places[column] = self._of_column(column)
         return self._places[column][rank]
@@ -109,7 +100,7 @@ class CertificateColumns:
         return found
 
     def entry(self, lower: int, free: bool, points: list) -> str:
-        """A state in the words of a certificate (odtc.verification.interval_bound)."""
+        """Return a state in the format of a certificate (odtc.verification.interval_bound)."""
         words = [f"{'f' if free else ''}{lower}"]
         for column, rank, left, right in points:
             if column < 0:

@@ -36,12 +36,12 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_BEFORE = 2e10  # sums of one pass over all roots before a model: some seconds
-FIRST = 0.4  # of the time that is left, for a tree over a few tests of each column
+FIRST = 0.4  # of the time that is left, for a tree over a few splits of each column
 PRICED = 0.4  # of the time that is then left, for trees over a few cuts of each column whose uses have a price
 AT_PRICES = 0.7  # of the time for a bound, for the bound at good multipliers
 LESS = 0.5  # times those of few splits: over all splits better trees need lower ones, which prove a bound sooner
 SOON = 2  # levels of a tree up to which a search without the constraints soon ends
-LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many tests
+LOW = 0.05  # of the time that is left, for the trees of a depth below DEEP over very many splits
 IMPROVED = 0.15  # of the time that is left, for subtrees of such a tree
 SHALLOWER = 0.5  # of the time that is left, for the trees of one such depth
 MOST_FREE = 2e10  # sums of one pass: more take so long that the bound without constraints is looked for first
@@ -335,7 +335,7 @@ def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = la
         return found
     free = searching.run(lambda bound, *_: tell(bound))
     heap = cheaper(problem, None if free.heap is None else mended(problem, free.heap), found.heap)
-    if heap is not None and free.bound >= paid_by(problem, heap):  # the search says so itself, with its certificate
+    if heap is not None and free.bound >= paid_by(problem, heap):  # the search proves it itself, with its certificate
         return search(problem, heap, floor=free.bound)
     return replace(found, heap=heap, bound=max(found.bound, free.bound), interrupted=free.interrupted)
 

@@ -27,8 +27,8 @@ class Named:
         self.number, self.keys, self.lower, self.free = {}, [], [], []
 
     def of(self, key: bytes, lower: int, free: bool) -> int:
-        """The number of a node; 0 if nothing is known of it. Named twice with two bounds, as if the search has
-        forgotten the greater one since, it has the greater."""
+        """Return the number of a node; 0 if nothing is known of it. If it is named with two bounds, because the search
+        has dropped the greater one since, it has the greater."""
         if lower <= 0:
             return 0
         number = self.number.setdefault((key, free), len(self.keys) + 1)
@@ -43,7 +43,7 @@ class Named:
 def interval_states(
     search: RankSearch, depth: int, target: int, look: Callable[[], None] = lambda: None
 ) -> list[list[tuple[int, bool, Points]]]:
-    """The states that prove a bound of all trees of a depth.
+    """Return the states that prove a bound of all trees of a depth.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def is_counted(search: RankSearch) -> bool:
     ranked = search.ranked
     if not search.nodes.solves(3) or search.relaxed is not None:
         return False
-    rare = np.zeros(ranked.n)  # cuts to which an entry answers as fewer do
+    rare = np.zeros(ranked.n)  # cuts for which an entry is on the side of fewer entries
     for column in ranked.rank.T:
         left = np.bincount(column).cumsum()[:-1]
         fewer = np.where(2 * left <= ranked.n, 1, -1)

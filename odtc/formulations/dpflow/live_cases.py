@@ -33,7 +33,7 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
 def _side(value, place):
-    """The schema of a subtree: a list of four."""
+    """Return the schema of a subtree: a list of four."""
     _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {show_value(value)}")
     validate(value[:2], [WHOLE], place)
     validate(value[2], [WHOLE], place)
@@ -47,7 +47,7 @@ def _expect(fits: bool, wrong: str) -> None:
 
 
 def _expect_code(code: list, n_candidate_splits: int, n_classes: int, place: str) -> None:
-    """Raises SchemaError if a code (odtc.algorithms.dp.pareto.Points) is none of a whole tree."""
+    """Raise SchemaError if a code (odtc.algorithms.dp.pareto.Points) is not the code of a complete tree."""
     _expect(
         all(-n_classes <= one < n_candidate_splits for one in code), f"a node at {place} is neither a split nor a class"
     )

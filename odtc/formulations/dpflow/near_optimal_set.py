@@ -200,8 +200,8 @@ class DpflowNearOptimalTrees:
 
 
 def _without_twins(heap: HeapTree, problem: Problem) -> HeapTree:
-    """A tree with the labels that cost least, without splits of no use: of two leaves that as one leaf cost the same,
-    or without rows on a side."""
+    """Return a tree with the labels of least cost, without useless splits: splits with rows on one side only, or with
+    two leaves that cost the same as one leaf."""
     encoded, heap, costs = problem.encoded, settle(heap.test, problem.encoded), plain_costs(problem)
     test = heap.test.copy()
     loss = np.zeros((len(test), costs.loss.shape[1]))

@@ -41,7 +41,7 @@ ROUNDED = 1e-12  # of an objective: sums of doubles in another order
 
 
 def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
-    """The model of the flows through these states.
+    """Return the model of the flows through these states.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block
     Returns
     -------
     ModelBuilder
-        With all columns t, u and all rows; a form may add its own.
+        With all variables t, u and all constraints; a variant may add its own.
     list of Block or None
-        The columns u of each level, None for a level without arcs.
+        The variables u of each level, None for a level without arcs.
     """
     F = problem.encoded.n_candidate_splits
     m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
@@ -85,7 +85,7 @@ def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block
 def point_of(
     problem: Problem, graph: Graph, heap: HeapTree, stops: bool = False, beaten: bool = False
 ) -> dict[str, np.ndarray]:
-    """A tree as a flow.
+    """Return a tree as a flow.
 
     Parameters
     ----------
@@ -93,21 +93,21 @@ def point_of(
     graph : Graph
         The states and arcs of the model.
     heap : HeapTree
-        A tree that the form's `trimmed` made.
+        A tree that the `trimmed` of the variant made.
     stops : bool
-        Whether a state without the arc of the tree's test is left as a stop, as in a proof.
+        Whether a state without the arc of the tree's split is left as a stop, as in a proof.
     beaten : bool
         Whether the model lacks trees that cost more than one that the compiler knows.
 
     Returns
     -------
     dict
-        The values of the columns t and u, by block.
+        The values of the variables t and u, by block.
 
     Raises
     ------
     TreeError
-        If the model has no columns for the tree.
+        If the model does not contain the tree.
     """
     point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
     point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
@@ -131,7 +131,7 @@ def point_of(
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost, off, paid = *share(problem, np.array([cost, graph.rows.near])).tolist(), objective(problem, heap)
-    if TASKS.get(problem.encoded.task).MOMENTS:  # a leaf has one answer, and no subtrees are folded
+    if TASKS.get(problem.encoded.task).MOMENTS:  # a leaf has one label, and no subtrees are folded
         return point
     if abs(cost - paid) > max(off, ROUNDED * abs(paid)) and (
         exact_objective(problem) is None or search_costs(problem).plain
@@ -145,8 +145,8 @@ def point_of(
 
 
 def pruned(problem: Problem, rows: Rows, price: float, shape: Shape, heap: HeapTree) -> HeapTree:
-    """A tree that costs no more: without tests that no row needs, each leaf with its best label, and the best
-    subtrees if the model folds them. One with too few rows in a leaf is first pruned."""
+    """Return a tree that costs no more: without splits that no row needs, each leaf with its best label, and the best
+    subtrees if the model folds them. A tree with too few rows in a leaf is first pruned."""
     encoded = problem.encoded
     test = with_min_leaf_rows(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
@@ -166,8 +166,8 @@ def pruned(problem: Problem, rows: Rows, price: float, shape: Shape, heap: HeapT
 
 
 def largest_flow(point: dict[str, np.ndarray]) -> Callable:
-    """The `way` of odtc.formulations.dpflow.extract_tree.tree_along that follows the largest flow of a point: a point
-    within the optimal face mixes optimal trees."""
+    """Return the `way` of odtc.formulations.dpflow.extract_tree.tree_along that follows the largest flow of a point,
+    because a point within the optimal face mixes optimal trees."""
 
     def way(j, state, arcs):
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)

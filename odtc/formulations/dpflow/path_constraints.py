@@ -157,7 +157,7 @@ def barred(problem: Problem, graph: Graph) -> Graph:
     bars = [given.module.bars(problem.encoded, given) for given in problem.constraints if barring(given.name)]
     if not bars:
         return graph
-    root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, tests) each
+    root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, splits) each
     bit = 2 ** np.arange(1, len(bars) + 1)
 
     def allowed(memory, test):

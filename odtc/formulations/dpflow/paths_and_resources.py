@@ -41,7 +41,7 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import blank_arrays, settle
 
-CHOICES = 2_000  # of tests that are tried
+CHOICES = 2_000  # of splits that are tried
 SOLVED = 40  # of them whose best tree is searched for
 
 
@@ -178,7 +178,7 @@ def _reached(flow: Flow, alive: list[np.ndarray]) -> tuple[Flow, list[np.ndarray
 
 
 def _placed(found: FixedFlow) -> Joint:
-    """The flow over (node, rows)."""
+    """Return the flow over (node, rows)."""
     node, states, steps, nodes = np.ones(1, np.int64), np.zeros(1, np.int64), [], []
     for j, step in enumerate(found.flow.steps):
         count = np.diff(step.first)[states]
@@ -208,6 +208,6 @@ def _placed(found: FixedFlow) -> Joint:
 
 
 def _runs(count: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(which, place) of `count` places from `first` on, one run after another."""
+    """Return (which, position) of `count` positions from `first` on, one run after another."""
     which = np.repeat(np.arange(len(count)), count)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)

@@ -156,7 +156,7 @@ class Program:
 
 
 def folded_levels(problem: Problem, depth: int) -> int:
-    """The levels above the leaves that the compiler solves, as `tail` says."""
+    """Return the number of levels above the leaves that the compiler solves, according to `tail`."""
     tail = problem.params.tail
     return min(
         depth - 1, size_estimate.short_tail(problem.encoded.n_candidate_splits, depth) if tail == "auto" else int(tail)

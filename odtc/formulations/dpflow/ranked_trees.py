@@ -26,7 +26,7 @@ OR_LISTED = ", or add --pool K, which lists the best K that satisfy it"
 
 
 def expect_ranking(problem: Problem) -> None:
-    """Raises ChoiceError for constraints under which the trees cannot be listed."""
+    """Raise ChoiceError for constraints under which the trees cannot be listed."""
     given = _beyond_rows(problem)
     if given is None:
         return
@@ -82,7 +82,8 @@ class DpflowRanking:
         return None if found is None else self._heap(found)
 
     def at_least(self, within: float | None) -> int:
-        """A number of trees that are there at least, whose objective is at most `within` above the best (None: any)."""
+        """Return a number of trees that exist at least, whose objective is at most `within` above the best (None:
+        any)."""
         if within is None:
             return self._best.first_tests(np.inf)
         least = self._best.get(self._best.root, 0).cost
@@ -119,7 +120,7 @@ class ConstrainedRanking:
         return None if found is None else self._posed.tree(found.test, found.label)
 
     def at_least(self, within: float | None) -> int:
-        """A number of trees that are there at least: the best one."""
+        """Return a number of trees that exist at least: 1, for the best one."""
         return 1
 
     def _least(self) -> int | None:

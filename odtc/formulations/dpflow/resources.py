@@ -105,7 +105,7 @@ def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
 
 
 def flow_of(problem: Problem) -> FixedFlow:
-    """The flow of the model; every column of it with `-p fix=false`, and if no sum is bounded."""
+    """Return the flow of the model; every variable of it with `-p fix=false`, and if no sum is bounded."""
     rows, branch, budgets, scale = frame(problem)
     depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
     auto = 1 if r else size_estimate.short_tail(problem.encoded.n_candidate_splits, depth)
@@ -136,7 +136,7 @@ def flow_of(problem: Problem) -> FixedFlow:
 
 
 def build(problem: Problem, flow: Flow, share) -> Model:
-    """The model; `share` makes the objective of a cost."""
+    """Return the model; `share` converts a cost to the objective."""
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
     K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_candidate_splits, len(flow.branch) - 1, []
     scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
@@ -195,8 +195,8 @@ def build(problem: Problem, flow: Flow, share) -> Model:
 
 
 def _one_sided(budgets: Budgets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(sum, lower, upper) of each row: the portable formats hold no ranges, so a sum that is bounded on both sides by
-    different numbers has two rows."""
+    """Return (sum, lower, upper) of each constraint. The portable formats have no ranges, so a sum that is bounded on
+    both sides by different numbers has two constraints."""
     twice = np.flatnonzero((budgets.lower > -np.inf) & (budgets.upper < np.inf) & (budgets.lower < budgets.upper))
     which, low = np.append(np.arange(len(budgets.lower)), twice), budgets.lower.copy()
     low[twice] = -np.inf
@@ -204,7 +204,7 @@ def _one_sided(budgets: Budgets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree as a point. Raises TreeError for one that the model has no columns for."""
+    """Return a tree as a point. Raises TreeError for a tree that the model does not contain."""
     walked = _walk(problem, flow, heap)
     if walked is None:
         raise TreeError(
@@ -230,8 +230,9 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
 
 
 def decode(problem: Problem, fixed: FixedFlow, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, with the labels that it says: at each state the way with the largest flow. A tree whose
-    equal leaves, made one, the model has no columns for is one that the incumbent beats, and gives way to it."""
+    """Return the tree of a point, with the labels of the point: at each state the way with the largest flow. If
+    merging equal leaves gives a tree that the model does not contain, the incumbent is better, and is returned
+    instead."""
     flow, (test, label) = fixed.flow, blank_arrays(problem.topology)
     stack = [(1, 0, 0)]
     while stack:
@@ -252,7 +253,8 @@ def decode(problem: Problem, fixed: FixedFlow, point: dict[str, np.ndarray]) -> 
 
 
 def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
-    """The tree with the subtrees that the model has for those that they equal or dominate; None if it has none."""
+    """Return the tree with the subtrees of the model that equal or dominate its own; None if the model does not have
+    them."""
     while (walked := _walk(problem, flow, heap)) is not None:
         again = settle(walked[1], problem.encoded, walked[2])
         if np.array_equal(again.test, heap.test) and np.array_equal(again.label, heap.label):
@@ -271,7 +273,7 @@ def trimmed(problem: Problem, fixed: FixedFlow, heap: HeapTree) -> HeapTree:
 
 
 def known(problem: Problem, fixed: FixedFlow) -> HeapTree | None:
-    """The incumbent as a tree."""
+    """Return the incumbent as a tree."""
     if fixed.incumbent is None:
         return None
     test, label = blank_arrays(problem.topology)
@@ -280,7 +282,7 @@ def known(problem: Problem, fixed: FixedFlow) -> HeapTree | None:
 
 
 def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> None:
-    """Lays a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `test` and `label`, in place."""
+    """Put a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `test` and `label`, in place."""
     stack = [(0, node)]
     while stack:
         at, t = stack.pop()
@@ -292,8 +294,8 @@ def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> Non
 
 
 def _walk(problem: Problem, flow: Flow, heap: HeapTree):
-    """([(block, place)], test, label): the columns that are this tree, or one that dominates it part by part, and
-    that tree; None if the model has not all of them."""
+    """Return ([(block, position)], test, label): the variables that are this tree, or one that dominates it part by
+    part, and that tree; None if the model does not have all of them."""
     encoded, budgets = problem.encoded, flow.budgets
     loss = plain_costs(problem).loss
     vector = np.concatenate([loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
@@ -336,7 +338,7 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
 
 
 def _code(heap: HeapTree, node: int, size: int) -> np.ndarray:
-    """The code of the subtree at a node, of this size."""
+    """Return the code of the subtree at a node, of this size."""
     code, at = np.empty(size, np.int32), np.arange(1, size + 1)
     for place in range(size):
         depth = int(at[place]).bit_length() - 1
@@ -347,7 +349,7 @@ def _code(heap: HeapTree, node: int, size: int) -> np.ndarray:
 
 
 def _largest(flow: Flow) -> np.ndarray:
-    """float64 (r,): the largest use of a column."""
+    """Return float64 (r,): the largest use of a variable."""
     return np.max(
         [flow.branch[1:], *(np.abs(step.points.vector[:, 1:]).max(axis=0, initial=0.0) for step in flow.steps)], axis=0
     )

@@ -112,7 +112,7 @@ def _named(options: Options, search: ConstrainedSearch) -> np.ndarray:
 
 
 def _code(test: np.ndarray, label: np.ndarray, node: int, size: int) -> list[int]:
-    """The code of a tree on a heap; below a label it is repeated."""
+    """Return the code of a tree in a heap; below a label it is repeated."""
     code = np.empty(size, int)
     for place in range(size):
         above = code[(place - 1) // 2] if place else 0

@@ -49,7 +49,7 @@ COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second 
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
-LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
+LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 LONG = 0.5  # CPU seconds of work that is expected, from which the search has a certificate of its own
 OFTEN = 0.05  # seconds between two reports
@@ -387,7 +387,7 @@ class ThresholdSearch:
         ):  # one proof, which has no bound before its end: first for parts of the cost, which are proved sooner
             self._try(RISING, lambda: early.raise_all(timed))
         self.search.dive(depth)
-        # Over few tests of two answers trees of more depth are soon proved.
+        # Over few binary splits trees of more depth are soon proved.
         deep, skipped = timed and depth >= DEEP and not self.ranked.by_tests, 0
         for height in range(min(2, depth), depth):
             self.height = height

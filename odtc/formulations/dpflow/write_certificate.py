@@ -259,7 +259,7 @@ def _entries(wanted, path, ones_left) -> str:
 
 
 def with_twins(encoded, f) -> dict:
-    """The split of a test, with those merged into it, as JSON."""
+    """Return a split, with the splits merged into it, as JSON."""
     merged = encoded.stands_for[f]
     facts = encoded.tests[f].to_json(encoded.features)
     for key, kind in (("same", True), ("complement", False)):

@@ -289,7 +289,7 @@ def subjects(params) -> tuple[Subject, ...]:
 
 
 def paid_for(problem: Problem, predicted) -> float:
-    """ρ times the index of discrimination."""
+    """Return ρ times the index of discrimination."""
     params, dataset = problem.params, problem.encoded.dataset
     if not params.rho:
         return 0.0

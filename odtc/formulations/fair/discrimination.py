@@ -35,11 +35,11 @@ class Contrast:
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows that are compared with others."""
+        """Return the rows that are compared with others."""
         return np.unique(self.row)
 
     def gaps(self, predicted: np.ndarray) -> np.ndarray:
-        """|P(ŷ = k | g) - P(ŷ = k)| within the stratum, (pairs, classes), for bool (rows, classes)."""
+        """Return |P(ŷ = k | g) - P(ŷ = k)| within the stratum, (pairs, classes), for bool (rows, classes)."""
         sums = np.zeros((len(self.share), predicted.shape[1]))
         np.add.at(sums, self.pair, self.coef[:, None] * predicted[self.row])
         return np.where(np.abs(sums) < ROUNDED, 0.0, np.abs(sums))
@@ -77,9 +77,9 @@ class Contrast:
 
 
 def price(m: ModelBuilder, contrast: Contrast, rho: float, z: Block, c: Block, leaves: np.ndarray) -> None:
-    """Adds ρ times the index to a model with z (row in leaf) and c (label of leaf).
+    """Add ρ times the index to a model with z (row in leaf) and c (label of leaf).
 
-    y_rk ≥ z_rl + c_lk - 1;   Σ_k y_rk = 1;   gap_pk ≥ ± Σ_r coef_pr y_rk
+    y_rk ≥ z_rl + c_lk - 1; Σ_k y_rk = 1; gap_pk ≥ ± Σ_r coef_pr y_rk
     """
     (n, K), rows = (len(contrast.rows), c.shape[1]), contrast.rows
     case, klass, pair = Axis("case", n), Axis("class", K), Axis("pair", len(contrast.share))
@@ -102,5 +102,5 @@ def price(m: ModelBuilder, contrast: Contrast, rho: float, z: Block, c: Block, l
 
 
 def _code(columns: np.ndarray) -> np.ndarray:
-    """A number for each distinct row of answers: int64 (rows,)."""
+    """Return a number for each distinct row of outcomes: int64 (rows,)."""
     return np.unique(np.packbits(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)

@@ -122,7 +122,7 @@ class Shape:
 
     stump: bool  # bottom nodes with their leaves as one choice
     full: bool  # every branch node branches
-    whole: np.ndarray  # branch nodes whose choice of a test is integer
+    whole: np.ndarray  # branch nodes whose choice of a split is integer
     every: bool  # every row flows
     tight: bool  # the constraints of stumps are added to its flows
     flow: np.ndarray  # nodes with a column for the edge into them
@@ -181,7 +181,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """With boxes a tree that an adversary gets wrong more seldom."""
+    """Return the tree; with boxes a tree that an adversary can fool less often."""
     return _robust().trimmed(problem, heap) if problem.params.robust else heap
 
 
@@ -228,7 +228,7 @@ class _Flow:
         self._edges(params.lambda_)
 
     def _choices(self, lam: float, whole: bool) -> None:
-        """The columns of tests and labels; labels are integer if they must be `whole`."""
+        """Add the variables of splits and labels; labels are integer if they must be `whole`."""
         m, shape, tree = self.m, self.shape, self.problem.topology
         B, (sends, right) = tree.branch_nodes, self.sums
         self.b = m.columns(
@@ -246,10 +246,10 @@ class _Flow:
             right.add(m, self.p, node_axis(tree.bottom))
 
     def _edges(self, lam: float) -> None:
-        """The columns of flows, with the objective:
+        """Add the variables of flows, with the objective:
 
-        min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
-        min (1-λ) Σ_i Σ_t Σ_k loss_ik z^i_{t,k} + λ Σ_tf b_tf                               with all rows
+        min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf, w_i the cost of an error (1.1) min (1-λ) Σ_i Σ_t Σ_k
+        loss_ik z^i_{t,k} + λ Σ_tf b_tf with all rows
         """
         m, shape, encoded = self.m, self.shape, self.problem.encoded
         gain = 0 if shape.every else -(1 - lam) * error_cost(self.problem)[:, None]
@@ -369,7 +369,7 @@ class _Flow:
 
 
 def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
-    """The right sides of (1.7), (1.8), and of the rows of stumps."""
+    """Return the right-hand sides of (1.7), (1.8), and of the constraints of stumps."""
     by = "splits" if problem.params.literal else problem.params.sums
     return BranchSums(problem.encoded, by), StumpSums(problem.encoded, by)
 
@@ -408,8 +408,8 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def estimate(sizes: Sizes) -> Estimate:
-    """It takes every constraint, and has rows and columns for each row of the data and each test; they are counted if
-    a model is wanted."""
+    """Return an estimate: it supports every constraint, and has constraints and variables for each row of the data and
+    each split, which are counted if a model is requested."""
     words = "grows with the rows"
     if sizes.encoded is None or sizes.fitting:
         return Estimate(True, words)

@@ -55,11 +55,11 @@ from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, laid_out
 
 SUBJECTS = (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
-CELLS = 4e6  # rows times tests times classes that one step of the start counts
+CELLS = 4e6  # rows times splits times classes that one step of the start counts
 
 
 def expect(problem: Problem) -> None:
-    """Raises ChoiceError for parameters and costs that the form does not know."""
+    """Raise ChoiceError for parameters and costs that the variant does not support."""
     params = problem.params
     expect_classes(problem.encoded.task, param("robust"))
     for key, value, given in (("literal", True, params.literal), ("rows", "all", params.rows == "all")):
@@ -82,8 +82,8 @@ def expect(problem: Problem) -> None:
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem with a row for each class and different cells: rows that answer all tests alike may have boxes that
-    do not."""
+    """Return the problem with a row for each class and different cells, because rows with the same outcomes of all
+    splits may have boxes with different ones."""
     expect(problem)
     encoded, dataset = problem.encoded, problem.encoded.dataset
     if dataset is None or encoded.values is not None:
@@ -136,7 +136,7 @@ class Reach:
 
     @cached_property
     def _rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """(class, price of an error) of each row of X."""
+        """Return (class, cost of an error) of each row of X."""
         encoded = self.problem.encoded
         if self._by_row:
             return encoded.y, error_cost(self.problem)
@@ -262,7 +262,7 @@ def build(problem: Problem) -> Model:
         m.add(leaf[leaves], w[leaves, k])
 
     def right(rows, at, t, coef):
-        """coef · g_it, or of a leaf its label of the row's class."""
+        """Add coef · g_it, or for a leaf its label of the row's class."""
         ends = np.isin(t, leaves)
         if (~ends).any():
             m.add(rows[i, at[~ends]], g[i, t[~ends]], coef)
@@ -270,7 +270,7 @@ def build(problem: Problem) -> Model:
             m.add(rows[i, at[ends]], w[t[ends], y[:, None]], coef)
 
     def predicted(rows, t):
-        """- w_t,y_i at nodes that may predict."""
+        """Add - w_t,y_i at nodes that may predict."""
         if len(t := t[np.isin(t, form.label)]):
             m.add(rows[i, t], w[t, y[:, None]], -1)
 
@@ -312,7 +312,7 @@ def build(problem: Problem) -> Model:
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    """Return any tree of this depth over the splits as a complete feasible point: {block: values}."""
     reach, tree, form = problem.derived(Reach), problem.topology, _Form(problem)
     heap.expect_depth(tree.depth)
     if form.full:  # of stumps the bottom nodes may predict
@@ -328,7 +328,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def _asking(heap: HeapTree, inner: np.ndarray, own: bool) -> HeapTree:
-    """The same predictions with every inner node asking something, as of HeapTree.filled."""
+    """Return the same predictions with a split at every inner node, as HeapTree.filled does."""
     if not len(inner):
         return heap
     return heap.filled(int(inner[-1]).bit_length(), own)
@@ -419,7 +419,7 @@ def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool)
 
 
 def _with(heap: HeapTree, t: int, test: int, label) -> HeapTree:
-    """The tree with a leaf, or a stump with two leaves, at node t."""
+    """Return the tree with a leaf, or a stump with two leaves, at node t."""
     tests, labels = heap.test.copy(), heap.label.copy()
     first, width = t, 1
     while first < len(tests):

@@ -27,7 +27,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.problem.roles import Role
 
-BITS = 48  # answers that are compared as one number
+BITS = 48  # outcomes that are compared as one number
 BY = ("auto", "splits", "features")
 Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
 
@@ -38,7 +38,7 @@ class Kinds:
     the outcomes of the usual row; on step s, after step parent[s] (-1: the usual kind), the outcomes of the splits
     of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
 
-    answers: np.ndarray  # bool (tests,)
+    answers: np.ndarray  # bool (splits,)
     parent: np.ndarray  # int (steps,), each less than its place
     moves: tuple[np.ndarray, np.ndarray, np.ndarray]
     unusual: tuple[np.ndarray, np.ndarray]  # (row, step) for each feature of each row that is not usual there

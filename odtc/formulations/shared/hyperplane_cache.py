@@ -15,9 +15,11 @@ class Hyperplanes:
 
 
 def cached_hyperplane(problem: Problem, rows: np.ndarray, left: np.ndarray, find: Callable, *more):
-    """The value of `find()` for these rows and the side of each, computed once for a problem and for each of `more`.
+    """Return the value of `find()` for these rows and the side of each, computed once for a problem and for each of
+    `more`.
 
-    Starts, objectives and checks need the same hyperplanes, and each takes a linear program."""
+    Starts, objectives and checks need the same hyperplanes, and each takes a linear program.
+    """
     known, key = problem.derived(Hyperplanes).known, (rows.tobytes(), left.tobytes(), *more)
     if key not in known:
         known[key] = find()

@@ -21,7 +21,7 @@ from odtc.problem.roles import nodes
 
 
 def expect_n_min(problem: Problem) -> None:
-    """Raises ChoiceError for an n_min of more than all rows of the data, with which no tree has a leaf."""
+    """Raise ChoiceError if n_min is more than all rows of the data, so that no tree has a leaf."""
     n_min, rows = problem.params.n_min, problem.encoded.copies.sum()
     if n_min > rows:
         raise ChoiceError(f"expected n_min of at most the {rows} rows of the data, got {n_min}")
@@ -62,8 +62,8 @@ def rows(
     used: Block | None = None,
     of: np.ndarray | None = None,
 ) -> None:
-    """N, the label of each leaf (of one that is not `used`: none) and L; `of` is the row of z of each row of
-    the encoding, if it is another."""
+    """Add the constraints of N, of the label of each leaf (none for a leaf that is not `used`) and of L; `of` is the
+    row of z for each row of the encoding, if it is another."""
     (weight, cost, _, _), (leaf, klass) = whole_costs(encoded), c.axes
     L, k, of = nodes(z), np.arange(klass.size), np.arange(encoded.n_rows) if of is None else of
     t, heavy = L[:, None], np.flatnonzero(weight)[:, None]
@@ -87,8 +87,8 @@ def rows(
 
 
 def values(encoded: Encoded, z: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
-    """{block: values} of c, N and L if row i of the encoding ends in the leaves z[i], bool (rows, leaves), and
-    these are labelled `label`, int (leaves,), -1 for not at all."""
+    """Return {block: values} of c, N and L if row i of the encoding ends in the leaves z[i], bool (rows, leaves), and
+    these are labelled `label`, int (leaves,), -1 for no label."""
     (weight, cost, _, _), k = whole_costs(encoded), np.arange(len(encoded.classes))
     count, c = z.T @ (weight[:, None] * (encoded.y[:, None] == k)), label[:, None] == k
     return {"c": c, "N": count, "loss": (count @ cost * c).sum(axis=1)}

@@ -110,15 +110,15 @@ class RankedTests:
         return HeapTree(test, heap.label.copy(), Beyond(tuple(splits[j] for j in asked), X, ones_left))
 
     def tree(self, search: RankSearch, topology: CompleteTree) -> HeapTree:
-        """The best tree that a search of `ranked` has found."""
+        """Return the best tree that a search of `ranked` has found."""
         return self.heap_tree(search.tree(topology.depth), topology)
 
     def heap_tree(self, nested, topology: CompleteTree) -> HeapTree:
-        """A tree as nested (column, rank, left, right), with None for a leaf."""
+        """Return a tree given as nested (column, rank, left, right), with None for a leaf."""
         return settle(self.test_heap(nested, topology), self.encoded)
 
     def test_heap(self, nested, topology: CompleteTree) -> np.ndarray:
-        """int32 (2^(depth + 1),): all its tests, also those that the losses of the data do not need."""
+        """Return int32 (2^(depth + 1),): all its splits, also those that the losses of the data do not need."""
         test, _ = blank_arrays(topology)
         stack = [(1, nested)]
         while stack:

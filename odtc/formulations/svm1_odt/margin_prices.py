@@ -98,12 +98,13 @@ def choose_margin_prices(encoded: Encoded, topology: CompleteTree, epsilon: floa
 def cheapest_multiple(
     away: np.ndarray, weight: np.ndarray, norm: float, epsilon: float, alpha1: np.ndarray, alpha2: np.ndarray
 ) -> np.ndarray:
-    """float64 (pairs,): the least of all 0 <= s <= 1 of
+    """Return float64 (pairs,): the least value over 0 <= s <= 1 of
 
         α1 Σ_i w_i max(0, ε - s d_i) + α2 s |h|_1
 
-    for the distances d_i >= 0 of `away` (float64 (rows,)) and |h|_1 = `norm`. It is convex and piecewise linear, so it
-    is least at an end (0 is the limit of small s) or where a row just has its margin."""
+    for the distances d_i >= 0 of `away` (float64 (rows,)) and |h|_1 = `norm`. It is convex and piecewise linear, so
+    the minimum is at an end (0 is the limit of small s) or where a row exactly has its margin.
+    """
     order = np.argsort(away)
     d, w = away[order], weight[order]
     s = np.concatenate([[0.0], epsilon / d[d > epsilon], [1.0]])

@@ -108,8 +108,8 @@ class Form:
                 m.add(bound[B[:, None], q], self.asks[B[:, None], k], most)
 
     def set_rows(self, m: ModelBuilder, z: Block) -> None:
-        """Σ_jk s_bjk [x_ij = k] >= Σ_{l left of b} z_il + Σ_j a_bj - 1, and <= 2 - Σ_{l right of b} z_il - Σ_j a_bj:
-        (8c), (8d)."""
+        """Add Σ_jk s_bjk [x_ij = k] >= Σ_{l left of b} z_il + Σ_j a_bj - 1, and <= 2 - Σ_{l right of b} z_il - Σ_j
+        a_bj: (8c), (8d)."""
         if not self.cats:
             return
         row, node = Axis("row", self.encoded.n_rows), Axis("node", len(self.tree.branch_nodes), 1)
@@ -124,7 +124,7 @@ class Form:
                 m.add(side[i, B], self.asks[B, a], -1.0)
 
     def ordinal(self, m: ModelBuilder, z: Block, c: Block, whole: bool) -> None:
-        """(1b)-(1e): labels as numbers 1 … K; u continuous in [1, K] by Theorem 1, unless `whole`."""
+        """Add (1b)-(1e): labels as numbers 1 … K; u continuous in [1, K] by Theorem 1, unless `whole`."""
         n, K, L = self.encoded.n_rows, len(self.encoded.classes), self.tree.leaves
         y, row, leaf = self.encoded.y + 1.0, Axis("row", n), Axis("node", len(L), len(L))
         i = np.arange(n)
@@ -307,7 +307,7 @@ class Form:
 
 
 def literal(m: ModelBuilder, form: Form) -> None:
-    """(1a)-(1k), and (8a)-(8f) with categories as sets, as printed, except that (1f) is only over the numbers."""
+    """Add (1a)-(1k), and (8a)-(8f) with categories as sets, as printed, except that (1f) is only over the numbers."""
     encoded, tree, M, eps = form.encoded, form.tree, form.M, form.eps * form.M
     n, B, L = encoded.n_rows, tree.branch_nodes, tree.leaves
     row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))

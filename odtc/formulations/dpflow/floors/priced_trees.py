@@ -34,7 +34,7 @@ from odtc.trees.heap_tree import HeapTree
 ROUNDS = 8  # of multipliers
 FURTHER, NEAR = 2, 0.5 / BOX  # the next are at most so many times the last, or half of what prices a use like a cost
 PARTS = 16  # bins of a column
-SMALL = 3  # levels of a tree whose tests are soon searched in any order
+SMALL = 3  # levels of a tree whose splits are soon searched in any order
 
 Tree = tuple[np.ndarray, np.ndarray]
 

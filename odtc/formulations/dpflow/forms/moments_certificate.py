@@ -1,4 +1,4 @@
-"""The certificate of a tree whose leaves cost sums (odtc.verification.leaf_sums), of what its search has tried."""
+"""The certificate of a tree whose leaves cost sums (odtc.verification.leaf_sums), from the cuts its search tried."""
 
 import contextlib
 import math
@@ -38,7 +38,7 @@ MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # of these
 
 
 def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: HeapTree) -> dict:
-    """The certificate of a search that has ended, as a JSON object.
+    """Return the certificate of a search that has ended, as a JSON object.
 
     Raises
     ------
@@ -132,14 +132,14 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
 
 
 def _without_curves(facts: dict) -> dict:
-    """The JSON of a tree without the curves of its leaves, which prove nothing."""
+    """Return the JSON of a tree without the curves of its leaves, which prove nothing."""
     kept = {key: value for key, value in facts.items() if key != "curve"}
     return {key: _without_curves(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
-    """The scales at which weights and numbers are whole, and what leaves cost at these. Numbers are counted in a power
-    of ten if that makes them whole, else in one of two."""
+    """Return the scales at which weights and numbers are whole, and the costs of leaves at these. Numbers are counted
+    in a power of ten if that makes them whole, otherwise in a power of two."""
     weights = {"weight_scale": _scale(dataset.weight, "weights")}
     tries = [weights]
     if law.TASK == regression.NAME:
@@ -160,8 +160,8 @@ def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
 
 
 def _bits(numbers: np.ndarray, weight: np.ndarray) -> int:
-    """The power of two by which numbers can be taken at most, so that they are whole numbers of doubles below LARGEST
-    and can be added up with their squares; 0 at least, and no more than makes them whole."""
+    """Return the largest power of two by which numbers can be multiplied so that they are whole doubles below LARGEST
+    and can be added up with their squares; at least 0, and no more than makes them whole."""
     apart = np.abs(numbers - np.median(numbers))
     with np.errstate(divide="ignore", over="ignore"):  # of numbers near 0 there is room for any power
         room = (

@@ -17,7 +17,7 @@ from odtc.problem.constraints.search_terms import subsets_of, terms_of
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 
-TESTS = "splits"  # the kind that counts different tests
+TESTS = "splits"  # the type that counts different splits
 MANY_TESTS = 2_000  # each is a column of the search
 
 
@@ -63,7 +63,7 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
         For a constraint that they cannot represent.
     """
     found, depth, most = _terms(problem), problem.topology.depth, _most_tests(problem)
-    first = np.unique(scales.scale, return_index=True)[1]  # a test of each scale
+    first = np.unique(scales.scale, return_index=True)[1]  # a split of each ordered feature
     nodes = [terms.nodes for _, terms in found if terms.nodes is not None]
     levels = [terms.levels(depth) for _, terms in found if terms.levels]
     below = [terms.below for _, terms in found if terms.below is not None]
