@@ -147,7 +147,7 @@ def build(problem: Problem) -> Model:
     row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
-    # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
+    # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the cost of an error   (8.1), (8.5)
     price, whole = error_cost(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, graph.whole)[:, None])
     w = (
@@ -256,15 +256,16 @@ def separate(problem: Problem, point, relaxed: bool = False, broken: float = BRO
 
 
 def loops(problem: Problem) -> bool:
-    """Return False with all walks in the model, because an integer point of it violates no cut."""
+    """Return whether rounds of cuts are needed: not with all walks in the model, because an integer point of it
+    violates no cut."""
     return problem.params.cuts == "none"
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None, in_tree=None) -> tuple[Model, Solution]:
     """Return the last master and the best tree as a point of it, with the cuts that points violate.
 
-    Every master is a relaxation, so every bound holds; every point holds a tree. `in_tree(model, cuts, start)` is a
-    solver that adds cuts inside its tree, or None.
+    Every master is a relaxation, so every bound is valid; every point contains a tree. `in_tree(model, cuts, start)`
+    is a solver that adds cuts inside its tree, or None.
     """
     run = _Separation(base, start, tell, left or (lambda: None))
     if in_tree is not None and base.problem.params.one_tree:
@@ -359,7 +360,7 @@ class _Separation:
         return None
 
     def in_rounds(self, solve) -> tuple[Model, Solution]:
-        """Solve the master with whole numbers, add the cuts that its point violates, and solve it again."""
+        """Solve the master with integer variables, add the cuts that its point violates, and solve it again."""
         n_walks = self.problem.encoded.n_rows * len(Graph.of(self.problem).ends)
         limit = max(FIRST_SECONDS, time.monotonic() - self.began)
         while True:

@@ -1,4 +1,4 @@
-"""CART, the greedy tree of Breiman et al. (1984), as a model among the others: no solver, no proof."""
+"""CART, the greedy tree of Breiman et al. (1984), as one of the models: no solver, no proof."""
 
 from dataclasses import dataclass
 

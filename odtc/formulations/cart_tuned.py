@@ -1,8 +1,8 @@
 """CART*, tuned: the best of 80 settings by cross-validation, then fitted to all rows.
 
-Firat et al. (2020), "Column generation based heuristic for learning classification trees",
-§6.1 and Table 3: 2 criteria, 4 least sizes of a node to split, 5 least sizes of a leaf, classes
-weighed equally or by their size; exhaustive search, 10 folds.
+Firat et al. (2020), "Column generation based heuristic for learning classification trees", §6.1 and Table 3: 2
+criteria, 4 least sizes of a node to split, 5 least sizes of a leaf, classes weighted equally or by their size;
+exhaustive search, 10 folds.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""cg: a tree is one path for each end, and a path is a column; for data too large for models with a constraint per
-row.
+"""cg: a tree is one path for each end, and a path is a column; for data too large for a constraint per row.
 
 Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are those of
 odtc.formulations.cg.decision_paths:
@@ -430,7 +429,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         termination, message = Termination.UNKNOWN, str(failed)
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
-        columns = Columns(search.paths, search.columns.to_pool())  # whole, whatever was going on
+        columns = Columns(search.paths, search.columns.to_pool())  # consistent again
         columns.add_tree(search.best)
     finder.hear(search, "column generation")
     by = "column generation" if search.proven else ""

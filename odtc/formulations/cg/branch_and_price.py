@@ -25,7 +25,7 @@ from odtc.formulations.cg.restricted_master import RelaxedPoint, RestrictedMaste
 NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above this is none
 MOST_NEW = 60  # columns that one end brings in a round
 WORK = 1e10  # multiplications of the evaluations in a round: about a second
-SURE = 1e-6  # ρ this near to a whole number means it
+SURE = 1e-6  # ρ this near to a whole number is treated as one
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """The columns of a master: paths that were generated, as text for a manifest and as a file to resume from.
 
-A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is
-the end itself,
-or a node above it if the path stops. With a path come those that stop at a node on its way, so that
-a tree of columns whose needless branch nodes are dropped is a tree of columns again.
+A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is the
+end itself, or a node above it if the path stops. Each path comes with the paths that stop at a node on its way, so
+that a tree of columns without its needless branch nodes is a tree of columns again.
 """
 
 import json

@@ -28,7 +28,7 @@ from odtc.trees.complete_tree import CompleteTree
 
 MOST_PATHS = 4_000_000  # to all nodes together
 MOST_BYTES = 2**30  # of their packed rows
-PIECE = 20_000_000  # numbers of an unpacked table that is held at once
+PIECE = 20_000_000  # numbers of an unpacked table in memory at once
 CALL = 5e5  # multiplications that take as long as the other work of one evaluation of two levels
 EXACT = 2**24  # whole numbers below this are exact in float32
 

@@ -129,10 +129,10 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     kind = _kind(problem)
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
-    whole = params.columns == "all"  # else the manifest holds the columns, and nothing is sampled again
+    whole = params.columns == "all"  # otherwise the manifest contains the columns, and nothing is sampled again
     if kind == "sampled":
         return sample_tests(encoded, topology, params.q, params.seed, first_tree(problem), whole)
-    # So many that the paths, each as long as the rows, can be held.
+    # As many as allow all paths, each as long as the rows, to be stored.
     most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
     pool = pool_tests(encoded, topology, params.q, params.seed, first_tree(problem), most, whole)
     return tuple(pool if ask else none for ask in asks)

@@ -146,7 +146,7 @@ def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Mo
         termination, message = Termination.UNKNOWN, str(failed)
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
-        paths = method.paths = PrintedPaths(problem, paths.splits, paths.to_pool())  # whole, whatever was going on
+        paths = method.paths = PrintedPaths(problem, paths.splits, paths.to_pool())  # consistent again
         method.take(paths.best(), "the master over the generated paths (dynamic program)")
     problem = _with_paths(problem, paths, 0.0)
     model = replace(build(problem), problem=problem)

@@ -36,7 +36,7 @@ class Settings:
 
 
 class PrintedMaster:
-    """The relaxation of the master in HiGHS, which goes on from its last basis when paths were added."""
+    """The relaxation of the master in HiGHS, which continues from its last basis when paths were added."""
 
     def __init__(self, paths: PrintedPaths):
         model = paths.master(integer=False)

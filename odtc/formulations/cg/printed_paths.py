@@ -59,9 +59,9 @@ class PrintedDuals:
 
 
 class PrintedPaths:
-    """The paths generated so far over the splits S_j of each node (tests of the encoding, heap order).
+    """The paths generated so far over the splits S_j of each node (splits of the encoding, heap order).
 
-    A path is (leaf, tests from the root on). Costs are in units of `unit`; `whole` is true if every cost is a whole
+    A path is (leaf, splits from the root on). Costs are in units of `unit`; `whole` is true if every cost is a whole
     number of units. Rows that no split separates are one row, except with `literal`.
     """
 
@@ -361,5 +361,5 @@ class PrintedPaths:
         return m.finish()
 
     def to_pool(self) -> ColumnPool:
-        """Return the paths as a manifest holds them."""
+        """Return the paths in the format of a manifest."""
         return ColumnPool(self.splits, tuple((leaf, leaf, way, ()) for leaf, way in self.paths))

@@ -1,9 +1,9 @@
 """Threshold sampling: the splits that CART chooses on many random parts of the data, node by node.
 
-Firat et al. (2020), section 5, Algorithm 1: CART is grown on random 90 % samples until no new root
-split has come for a number of samples; kept are all root splits, and at every other node the q that
-came most often. CART sees the scales of the encoding (odtc.data.threshold_scales) and not its 0/1 columns, so that a
-feature with a thousand thresholds is one column to it.
+Firat et al. (2020), section 5, Algorithm 1: CART is grown on random 90 % samples until there was no new root split for
+a number of samples. All root splits are kept, and at every other node the q most frequent ones. CART uses the ordered
+features of the encoding (odtc.data.threshold_scales) and not its 0/1 columns, so that a feature with a thousand
+thresholds is one column for it.
 """
 
 from collections import Counter
@@ -73,7 +73,7 @@ def count_tests(encoded: Encoded, topology: CompleteTree, seed: int, whole: bool
             deadline.check()
         elif samples and (left := deadline.seconds_left()) is not None and left <= 0:
             break
-        # A merged row is so many rows of the data, each of which is drawn for itself.
+        # A merged row is several rows of the data, each of which is drawn independently.
         part = rng.binomial(chance, PORTION if samples else 1.0) / chance
         rows = np.flatnonzero(part * weight > 0)
         if not len(rows):

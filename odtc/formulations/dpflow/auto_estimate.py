@@ -1,7 +1,7 @@
-"""The greatest sizes that dpflow can have on a problem, for `--model auto`.
+"""The largest sizes that dpflow can have on a problem, for `--model auto`.
 
-It needs no integers and any LP solver proves its tree, but its states grow with F^(depth-1), with F the number of
-tests; over many ordered thresholds the search over intervals of them counts.
+It needs no integers and any LP solver proves its tree, but its states grow with F^(depth-1), where F is the number of
+splits; over many ordered thresholds the size of the search over intervals counts.
 """
 
 from contextlib import suppress
@@ -25,7 +25,7 @@ from odtc.problem.problem import Problem
 
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
 CELLS_A_SECOND = 100_000_000  # of them, about
-MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of which it leaves out
+MOST_POINTS = 12_000_000  # subtrees that the compiler stores, nearly all of which it leaves out
 
 
 def estimate(sizes: Sizes) -> Estimate:

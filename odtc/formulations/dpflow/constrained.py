@@ -218,7 +218,7 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
         multipliers = found.multipliers
         if found.tree is not None:
             start = cheaper(problem, posed.tree(*found.tree), start)
-    if left is not None and posed.arrays.depth > SOON:  # else a search with prices has its tree as soon
+    if left is not None and posed.arrays.depth > SOON:  # otherwise a search with prices finds its tree as soon
         with deadline.within(deadline.time_share(np.inf, PRICED)):
             start = cheaper(problem, priced_tree(posed, multipliers, least_rows(problem)), start)
     return start, multipliers

@@ -1,4 +1,4 @@
-"""The tree along ways through the states of the dynamic program."""
+"""The tree along paths through the states of the dynamic program."""
 
 import numpy as np
 

@@ -33,11 +33,11 @@ from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-TRIED = 20  # of the thresholds of a scale at one state
+TRIED = 20  # of the thresholds of an ordered feature at one state
 SUM = 100  # multiplications take as long as one sum of a table
 MOMENT = 1e7  # sums of a search that is tried before a model is chosen: about a second
 QUICK = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
-MANY = 8  # thresholds per scale, on average: with fewer there is little to leave out
+MANY = 8  # thresholds per ordered feature, on average: with fewer there is little to leave out
 
 
 def taken(problem: Problem) -> bool:

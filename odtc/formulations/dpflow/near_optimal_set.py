@@ -28,7 +28,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 MOST_CELLS = 20_000_000  # of the table of the trees by branch nodes and cost
-ROUNDING = 1e-9  # of what all rows can cost, that sums are off if they are not whole numbers
+ROUNDING = 1e-9  # of the largest cost of all rows: the error of sums that are not whole numbers
 PROOF = 0.5  # of the time, for the proof of the best tree
 COUNT = 0.7  # of the time that is left then, for the count
 

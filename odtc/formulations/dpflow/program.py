@@ -30,7 +30,7 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 @dataclass(frozen=True)
 class Shape:
-    """The depth of the trees that the model holds, and how many levels of them are folded."""
+    """The depth of the trees in the model, and the number of their levels that are folded."""
 
     depth: int
     tail: int

@@ -21,7 +21,7 @@ from odtc.problem.estimates import Sizes
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-SMALL = 100_000  # columns: a program of fewer is written whole
+SMALL = 100_000  # variables: a program with fewer is written as a whole
 MOST_COLUMNS = 300_000  # of the live cases
 SHARE = 0.5  # of the time that is left: limit of the search before the model is made
 

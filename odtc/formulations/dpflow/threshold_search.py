@@ -37,7 +37,7 @@ from odtc.problem.exact_objective import exact_objective, rounded_down, search_c
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-ROWS = ("leaf_rows",)  # the constraints that the search keeps
+ROWS = ("leaf_rows",)  # the constraints that the search supports
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
 BETTER = 0.8  # of the time that is then left, for better trees, if those of one depth less are not proved
@@ -140,7 +140,7 @@ def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: He
     """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among those that
     cost as little as one that a search has proved; `need` is the cost of this tree as given to the search."""
     if tests.encoded.by_column and tests.ranked.has_copies:
-        raise TooMany  # of columns that are equal as a whole the search has one
+        raise TooMany  # the search has only one of several columns that are equal as a whole
     looks = tests.looks()
     asked = {feature for test in heap.test[heap.test >= 0] for feature in tests.encoded.tests[test].features}
     rows, known = TreeRows(tests.ranked), search.known(depth)

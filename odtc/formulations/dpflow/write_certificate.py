@@ -40,20 +40,20 @@ from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 
 class Numbers:
-    """The whole numbers that the costs of a problem are counted in.
+    """The whole numbers in which the costs of a problem are counted.
 
     Attributes
     ----------
     weight_scale : int, which makes all weights whole
     costs : list of list of int, of an error, in the units of the certificate
-    price : int, of a branch node
+    price : int, the penalty of a branch node
     scale : int, units of an objective of 1
     unit : int, units of one unit of the search
 
     Raises
     ------
     ChoiceError
-        If the weights, costs or prices have more digits than whole numbers can hold.
+        If the weights, costs or penalties have more digits than whole numbers can represent.
     """
 
     def __init__(self, problem: Problem):
@@ -66,7 +66,7 @@ class Numbers:
         self.weight_scale, self.scale = of_weight.denominator, of_weight.denominator * below
         most = Fraction(float(encoded.loss.sum() + encoded.weight.sum()))  # a scale may be beyond all doubles
         rounded = search_costs(problem).parts is not None
-        # The scale itself and the price of a node are such numbers, too.
+        # The scale itself and the penalty of a node are such numbers, too.
         if rounded or max(most, 1) * self.scale >= EXACT:
             raise ChoiceError(TOO_FINE)
         self.costs = [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()]

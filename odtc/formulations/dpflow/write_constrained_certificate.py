@@ -468,7 +468,7 @@ def _arrays(read: Read, ones_left: np.ndarray, accepts=None) -> ConstrainedProbl
     sets = mine.column_sets if mine.most_columns != 0 else np.zeros((1, 0), int)
     subsets = np.zeros((len(sets), int(mine.column.max()) + 1), bool)
     np.put_along_axis(subsets, sets, True, axis=1)
-    row, kind = np.nonzero(mine.members)  # a row of the search is of one kind
+    row, kind = np.nonzero(mine.members)  # a row of the search has one kind
     copies = mine.members[row, kind].astype(np.int64)
     return ConstrainedProblem(
         X=mine.X[row] ^ ~ones_left,

@@ -1,4 +1,5 @@
-"""The index of discrimination, counted group by group: the definition that the model's rows are judged by."""
+"""The index of discrimination, counted group by group: the definition that is the reference for the constraints of the
+model."""
 
 import numpy as np
 

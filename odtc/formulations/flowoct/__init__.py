@@ -200,16 +200,16 @@ def build(problem: Problem) -> Model:
 
 
 class _Flow:
-    """The model as it is written: its columns, and for each equation a method that adds its rows.
+    """The model while it is written: its variables, and for each equation a method that adds its constraints.
 
     Attributes
     ----------
     m : ModelBuilder
     shape : Shape
     b, w : Block
-        Of a test at a branch node, and of a label; w is None if no node has label columns.
+        Of a split at a branch node, and of a label; w is None if no node has label variables.
     p : Block
-        Of a bottom node with its two leaves, if the rows of stumps are there.
+        Of a bottom node with its two leaves, if the model has the constraints of stumps.
     z, zs : Block
         Of the edge into a node, and of the edge to the sink, by class if all rows flow; if the shape has such edges.
     """
@@ -228,7 +228,7 @@ class _Flow:
         self._edges(params.lambda_)
 
     def _choices(self, lam: float, whole: bool) -> None:
-        """Add the variables of splits and labels; labels are integer if they must be `whole`."""
+        """Add the variables of splits and labels; labels are integer if `whole`."""
         m, shape, tree = self.m, self.shape, self.problem.topology
         B, (sends, right) = tree.branch_nodes, self.sums
         self.b = m.columns(
@@ -386,7 +386,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     point |= right.values(point["p"]) if "p" in point else {}
     end = heap.reach(encoded.X)
     correct = heap.label[end] == encoded.y
-    # A row flows through all nodes from the root to its end, if it is classified right there.
+    # A row flows through all nodes from the root to its end, if it is classified correctly there.
     size = len(heap.test)
     on_path = walk_sets(np.arange(size), size)[end][:, shape.flow]
     flows = np.ones(len(end), bool) if shape.every else correct

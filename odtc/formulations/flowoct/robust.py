@@ -274,7 +274,7 @@ def build(problem: Problem) -> Model:
         if len(t := t[np.isin(t, form.label)]):
             m.add(rows[i, t], w[t, y[:, None]], -1)
 
-    # The rows of inner nodes, as above.
+    # The constraints of inner nodes, as above.
     if len(inner):
         for side, name in enumerate(("left", "right")):
             turn = m.rows(name, row, node_axis(inner), upper=0)
@@ -388,7 +388,7 @@ def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool)
     another split above its children."""
     K, n_candidate_splits = len(problem.encoded.classes), problem.encoded.n_candidate_splits
     met, right = reach.met(heap), reach.right(heap)
-    # The rows that come to t and are right in all leaves that are not below it.
+    # The rows that reach t and are correct in all leaves that are not below it.
     others = met[t].copy()
     node = t
     while node > 1:

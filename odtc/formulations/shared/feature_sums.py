@@ -39,7 +39,7 @@ class Kinds:
     of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
 
     answers: np.ndarray  # bool (splits,)
-    parent: np.ndarray  # int (steps,), each less than its place
+    parent: np.ndarray  # int (steps,), each less than its position
     moves: tuple[np.ndarray, np.ndarray, np.ndarray]
     unusual: tuple[np.ndarray, np.ndarray]  # (row, step) for each feature of each row that is not usual there
 
@@ -84,7 +84,7 @@ class BranchSums:
     """Σ_{f: x_if = side} b_tf for rows i, sides 0 and 1 and nodes t: 1 if the split of t sends the row to that side."""
 
     def __init__(self, encoded: Encoded, by: str):
-        """`by` tests or features, or with "auto" as takes fewer entries per node."""
+        """Write by "splits" or "features", or with "auto" by the one with fewer entries per node."""
         self.encoded, self.kinds = encoded, None
         if by != "splits":
             kinds = encoded.derived((Kinds, None), lambda: Kinds.of(encoded, np.arange(encoded.n_rows)))
@@ -92,7 +92,7 @@ class BranchSums:
             self.kinds = kinds if by == "features" or short < encoded.X.size else None
 
     def add(self, m: ModelBuilder, b: Block, node: Axis) -> None:
-        """The columns u and s, `bu`[node, side] and `bs`[node, step], with the rows that define them."""
+        """Add the variables u and s, `bu`[node, side] and `bs`[node, step], with the constraints that define them."""
         self.b = b
         if self.kinds is None:
             return
@@ -106,7 +106,7 @@ class BranchSums:
         m.add(far[t, step], b[t, test], sign)
 
     def entries(self, side: int, t: np.ndarray, rows: slice = slice(None)) -> Entries:
-        """For the rows of the data, or some that follow each other, at these nodes, (nodes,)."""
+        """Yield entries for the rows of the data, or some consecutive ones, at these nodes, (nodes,)."""
         first, end, _ = rows.indices(self.encoded.n_rows)
         if self.kinds is None:
             i, f = (labels[:, None] for labels in labels_where(self.encoded.X[rows] == side))
@@ -118,7 +118,7 @@ class BranchSums:
             yield i[among, None], self.s[t, step[among, None]], 1.0 if side else -1.0
 
     def values(self, b: np.ndarray) -> dict[str, np.ndarray]:
-        """{block: values} at a point with this b, float64 (nodes, tests)."""
+        """Return {block: values} at a point with this b, float64 (nodes, splits)."""
         if self.kinds is None:
             return {}
         one = self.kinds.answers
@@ -129,7 +129,7 @@ class StumpSums:
     """Σ_f p_{t,f,x_if,y_i} for rows i and nodes t: whether i is correct below t."""
 
     def __init__(self, encoded: Encoded, by: str):
-        """As of BranchSums. Rows of each class have kinds, and a usual row, of their own."""
+        """Write as in BranchSums. Rows of each class have kinds, and a usual row, of their own."""
         self.encoded, self.kinds = encoded, None
         if by != "splits":
             classes = range(len(encoded.classes))
@@ -140,7 +140,8 @@ class StumpSums:
             self.kinds = kinds if by == "features" or short < encoded.X.size else None
 
     def add(self, m: ModelBuilder, p: Block, node: Axis) -> None:
-        """The columns u and s, `pu`[node, class] and `ps`[node, step], the steps of all classes in a line."""
+        """Add the variables u and s, `pu`[node, class] and `ps`[node, step], with the steps of all classes in
+        sequence."""
         self.p = p
         if self.kinds is None:
             return
@@ -160,7 +161,7 @@ class StumpSums:
                 m.add(far[t, first + step], p[t, test, side, k], sign if side else -sign)
 
     def entries(self, t: np.ndarray) -> Entries:
-        """As of BranchSums."""
+        """Yield entries as in BranchSums."""
         X, y = self.encoded.X, self.encoded.y
         if self.kinds is None:
             i, f = np.arange(len(X))[:, None, None], np.arange(X.shape[1])[:, None]
@@ -173,7 +174,7 @@ class StumpSums:
                 yield i, self.s[t, first + step], 1.0
 
     def values(self, p: np.ndarray) -> dict[str, np.ndarray]:
-        """{block: values} at a point with this p, float64 (nodes, tests, sides, classes)."""
+        """Return {block: values} at a point with this p, float64 (nodes, splits, sides, classes)."""
         if self.kinds is None:
             return {}
         one = np.array([of_class.answers for of_class in self.kinds]).T

@@ -19,7 +19,7 @@ from odtc.trees.heap_tree import HeapTree, settle
 
 FULL = Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER)
 STUMP = Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER)
-SURE = 1e-3  # a column this near to a whole number means it
+SURE = 1e-3  # a variable this near to a whole number is treated as one
 
 
 def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, full: bool, stump: bool) -> None:

@@ -66,7 +66,7 @@ CHANGES = (
     MERGED,
 )
 GIVEN, FOLDS = "given", "folds"
-WIDE = 0.01  # ε, if margins are soft and their prices chosen
+WIDE = 0.01  # ε, if margins are soft and their penalties chosen
 LEAST = 1e-4  # margins below it are near the tolerance of solvers
 VARIANTS = (
     # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs

@@ -27,7 +27,7 @@ from odtc.trees.heap_tree import HeapTree
 
 SECONDS = 20.0  # that the folds take at most, and PART of the time that is left within a limit
 PART = 0.4
-ROW_PRICES = (1.0, 10.0)  # values of α1 ε, in prices of an error
+ROW_PRICES = (1.0, 10.0)  # values of α1 ε, in costs of an error
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """The parts of SVM1-ODT (odtc.formulations.svm1_odt): its numbers, its sets of levels, its points and its printed
-form."""
+variant."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,1 @@
-"""Bounds of a problem under constraints, and trees to start from, by searches that know no sums."""
+"""Bounds of a problem under constraints, and trees to start from, by searches without constraints on sums."""

@@ -1,5 +1,4 @@
-"""A bound under constraints by a search without constraints: the uses of the constraints are priced into the costs of
-rows.
+"""A bound under constraints by a search without them: uses of the constraints are priced into the costs of rows.
 
 At multipliers m ≥ 0, in units of 1 / D, every tree with Σ uses_r ≤ bound_r for all r has
 

@@ -32,7 +32,9 @@ from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
 ROUNDS = 8  # of multipliers
-FURTHER, NEAR = 2, 0.5 / BOX  # the next are at most so many times the last, or half of what prices a use like a cost
+# The next multipliers are at most FURTHER times the last ones, or half of the multiplier at which the largest use of
+# one row costs as much as the largest cost.
+FURTHER, NEAR = 2, 0.5 / BOX
 PARTS = 16  # bins of a column
 SMALL = 3  # levels of a tree whose splits are soon searched in any order
 

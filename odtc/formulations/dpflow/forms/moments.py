@@ -1,5 +1,4 @@
-"""The plain variant for a task in which the cost of a leaf is a function of sums over its rows, such as a squared
-error.
+"""The plain variant if the cost of a leaf is a function of sums over its rows, such as a squared error.
 
 The program is the same; no table folds levels, so every variable is a label or a split. `odtc fit` uses the search
 over all cuts instead (odtc.algorithms.moments).

@@ -31,7 +31,7 @@ from odtc.verification.leaf_sums.squares import MOST_BITS, whole
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
-TOGETHER = "together"  # the kind that ties columns to one another
+TOGETHER = "together"  # the type that ties columns to one another
 MOST_DIGITS = 12
 LARGEST = 2.0**52  # of numbers that are counted in powers of two
 MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # of these
