@@ -9,7 +9,7 @@ means strictly below b. The differences from the paper lose no tree:
   their number: the trees are the same, and no ε is smaller than 1 / thresholds;
 * errors have costs: L_t adds the cost of each class if the label of t is predicted, and so does L̂;
 * the big M of a loss is its largest possible value, the loss if all rows get this prediction;
-* `L_t ≤ N_t - N_kt + n c_kt` is left out: it requires the label of a majority, which minimising the
+* `L_t ≤ N_t - N_kt + n c_kt` is left out: it requires each label to be the class of a majority, which minimising the
   loss does by itself;
 * a split has b at or above the lowest cut (it cannot send every row right), and losses are whole
   numbers of units, if the costs have a unit.

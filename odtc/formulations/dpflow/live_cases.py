@@ -1,5 +1,4 @@
-"""The part that the constrained search leaves of a program of many variables: its live cases, and subtrees for each of
-them.
+"""The live cases that the constrained search leaves of a program of many variables, with their subtrees.
 
 A search that has ended knows the best tree, of cost UB, and for every other tree that costs less a case, a root split
 f with a set C of columns, whose multipliers exclude it, or whose subtrees were listed (close_gap). The model contains
@@ -9,7 +8,7 @@ the known tree and, for the cases that no multiplier excludes, all subtrees that
     w + Σ_i y_i = 1,   Σ_{p of i} s_p = y_i,   Σ_{q of i} t_q = y_i,   Σ uses ≤ bound,    all in {0, 1}
 
 Its optimum is w = 1 unless some pair satisfies all bounds and costs less, which a solver then finds. The cases and
-subtrees are the end of a search, so they are in the parameter `cases` of the problem, and in its manifest.
+subtrees are the result of a search, so they are in the parameter `cases` of the problem, and in its manifest.
 """
 
 import json

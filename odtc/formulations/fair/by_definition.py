@@ -1,5 +1,4 @@
-"""The index of discrimination, counted group by group: the definition that is the reference for the constraints of the
-model."""
+"""The index of discrimination, counted group by group: the reference for the model's constraints."""
 
 import numpy as np
 

@@ -20,7 +20,7 @@ FlowOCT's `bottom=stump`:
     g_it <= Σ_{f: A_if = {s}} p_{t,f,s,y_i} + w_t,y_i            t bottom, i;    Σ_k p_tfsk = b_tf
 
 A split that sends the box both ways has two leaves of different classes, because otherwise the node predicts (w); so
-it makes the row incorrect. With `bottom=flow` leaves have labels w, and bottom nodes have the constraints of inner
+the row is misclassified. With `bottom=flow` leaves have labels w, and bottom nodes have the constraints of inner
 nodes, too.
 
 Why it is exact: outcomes are combined node by node, as if they were independent. Splits on one number are half-lines,

@@ -1,5 +1,4 @@
-"""Constraints on which nodes branch, in a model with a variable d_t for this, if a tree may predict above its last
-level."""
+"""Constraints on which nodes branch, in a model with a variable d_t for this, if a branch node may predict."""
 
 from odtc.model.blocks import Block
 from odtc.model.builder import ModelBuilder

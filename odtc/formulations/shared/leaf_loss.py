@@ -1,5 +1,4 @@
-"""The loss of the leaves in a model that knows in which leaf t each row i ends (z_it) and how a leaf is labelled
-(c_kt).
+"""The loss of the leaves in a model that knows the leaf t of each row i (z_it) and the label of each leaf (c_kt).
 
     Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
     N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t

@@ -1,8 +1,8 @@
-"""The choices of the nodes of a tree as variables: b[node, test], w[node, class], and at bottom nodes p[node, test,
-side, class], the split with the labels of both leaves at once.
+"""The choices of the nodes of a tree as variables of FlowOCT and BendersOCT.
 
-FlowOCT and BendersOCT have these in common (Aghaei, Gomez & Vayanos 2020, (1.2), (1.3), (8.3), (8.4); p is our
-addition). The tree of a point is read only from them.
+They are b[node, test], w[node, class], and at bottom nodes p[node, test, side, class], the split with the labels of
+both leaves at once (Aghaei, Gomez & Vayanos 2020, (1.2), (1.3), (8.3), (8.4); p is our addition). The tree of a point
+is read only from them.
 """
 
 import numpy as np

@@ -1,5 +1,4 @@
-"""The splits of an encoding as ranks of columns, the input of a search over thresholds, and its trees converted back
-to splits."""
+"""The splits of an encoding as ranks of columns for a search over thresholds, and its trees converted back."""
 
 from collections.abc import Iterable
 from copy import copy

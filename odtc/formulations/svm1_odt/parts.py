@@ -1,5 +1,4 @@
-"""The parts of SVM1-ODT (odtc.formulations.svm1_odt): its numbers, its sets of levels, its points and its printed
-variant."""
+"""The parts of odtc.formulations.svm1_odt: its numbers, its sets of levels, its points and its printed variant."""
 
 from dataclasses import dataclass
 
