@@ -1,1 +1,1 @@
-"""Algorithms on plain arrays: nothing here knows a data set, a tree in words, or a model. Imports base only."""
+"""Algorithms on plain arrays: nothing here uses a data set, a tree with names, or a model. Imports only odtc.base."""

@@ -1,14 +1,14 @@
-"""Which of many points are extreme, and how the others mix these: convex hulls in any dimension.
+"""Convex hulls in any dimension: the extreme points of many points, and the others as mixtures of them.
 
-A point p is within the hull of E if some λ ≥ 0 with Σ_e λ_e = 1 has |Σ_e λ_e e - p| ≤ tolerance in every
-coordinate, and without if some w has w·p - max_e w·e > tolerance · |w|_1. One of the two holds
-always (they are a linear program and its dual), and no point is called either without its λ or its
-w. λ comes from Wolfe's algorithm for the nearest point of a polytope (Wolfe 1976, Mathematical
-Programming 11), for many points at once; what it leaves open is a linear program for HiGHS.
+A point p is inside the hull of E if some λ ≥ 0 with Σ_e λ_e = 1 has |Σ_e λ_e e - p| ≤ tolerance in every coordinate,
+and outside if some w has w·p - max_e w·e > tolerance · |w|_1. Exactly one of the two is true, because they are a
+linear program and its dual, and no point is called inside without its λ or outside without its w. λ comes from Wolfe's
+algorithm for the nearest point of a polytope (Wolfe 1976, Mathematical Programming 11), for many points at once; HiGHS
+solves a linear program for each point that it leaves open.
 
-The extreme points are found as in Clarkson 1994 ("More output-sensitive geometric algorithms", FOCS): E
-holds only extreme points; a point without the hull of E has a w by which the farthest of all points is
-a new one. So each test is against the extreme points, however many points there are.
+The extreme points are found as in Clarkson 1994 ("More output-sensitive geometric algorithms", FOCS): E contains only
+extreme points; a point outside the hull of E has a w, and the farthest of all points in direction w is a new extreme
+point. So each point is compared only with the extreme points, however many points there are.
 """
 
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ INSIDE, OUTSIDE, OPEN = 1, 2, 0
 class Hull:
     """The extreme points of some points, and the others as mixtures of them; arrays are read-only.
 
-    `extreme` is bool (points,). Each other point, in the order of its index, is row r of the mixtures:
-    Σ_s weight[r, s] points[of[r, s]], float64 and int64 (others, slots), with weight 0 in unused slots
-    and at most dimension + 1 others; it is off by `error` (float64, in units of the range of a coordinate).
-    Of equal points the first may be extreme; the others are mixtures of it alone.
+    `extreme` is bool (points,). Each other point, in the order of its index, is row r of the mixtures: Σ_s weight[r,
+    s] points[of[r, s]], float64 and int64 (others, slots), with weight 0 in unused slots and at most dimension + 1
+    others; it is off by at most `error` (float64, in units of the range of a coordinate). Of equal points only the
+    first may be extreme; the others are mixtures of that point only.
     """
 
     extreme: np.ndarray
@@ -143,8 +143,8 @@ class _Search:
         )
 
     def _thickness(self) -> float:
-        """How far the points reach in the direction in which they vary least: in points that are flat but for rounding
-        Qhull takes the rounding for a shape, and its corners for extreme points."""
+        """Return the extent of the points in the direction in which they vary least. If points are flat except for
+        rounding, Qhull takes the rounding for a shape, and its corners for extreme points."""
         from_mean = self.points - self.points.mean(axis=0)
         return float(np.ptp(from_mean @ np.linalg.eigh(from_mean.T @ from_mean)[1][:, 0]))
 

@@ -1,9 +1,10 @@
-"""Rows of equal codes as one kind.
+"""Groups of rows with equal codes.
 
-The codes of a row are the digits of one number, as long as it fits into 62 bits; what is more is a second number. The
-numbers of a row are mixed into a hash, which is sorted with the place of its row in its low bits, so that rows of one
-kind stand together and the first of them before the others. The bits above the place may be too few to tell two kinds
-apart: every row is compared with the first of its kind, and those that differ are sorted by themselves.
+The codes of a row are the digits of one number, as long as it fits into 62 bits; further codes make a second number.
+The numbers of a row are mixed into a hash, which is sorted with the index of its row in its low bits, so that the rows
+of one group follow each other, the first row of the group first. The bits above the index may be too few to
+distinguish two groups, so every row is compared with the first of its group, and those that differ are sorted
+separately.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,12 +12,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 NO_RADIX = 2**62
-BLOCK = 2**15  # rows that are looked at together while they are in the cache
+BLOCK = 2**15  # rows that are processed together while they are in the cache
 ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))  # their products spread all bits
 
 
 class Looked:
-    """What a table says of the codes of the rows, looked up for some rows at a time."""
+    """Entries of a table for the codes of the rows, looked up for some rows at a time."""
 
     def __init__(self, table: np.ndarray, code: np.ndarray):
         self.table, self.code = table, code
@@ -29,21 +30,21 @@ class Looked:
 
 
 def equal_rows(parts: Iterable[tuple[np.ndarray | Looked, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of equal codes as one kind, in the order in which they first appear.
+    """Group the rows with equal codes, in the order in which the groups first appear.
 
     Parameters
     ----------
     parts : iterable of (integers (rows,) or Looked, int)
-        The codes of each column, 0 or more, and a number above them; one column or more. None are asked for once all
-        rows are known to differ.
+        The codes of each column, 0 or more, and a number above them; one column or more. No more columns are read
+        once all rows are known to differ.
 
     Returns
     -------
-    kind : int64 (rows,)
-    first : int64 (kinds,), the first row of each kind
+    kind : int64 (rows,), the group of each row
+    first : int64 (kinds,), the first row of each group
     """
     keys: list[np.ndarray] = []
-    below = 1  # a number above those of the last key
+    below = 1  # exceeds all numbers of the last key
     for code, many in parts:
         if keys and below * many < NO_RADIX:
             _append(keys[-1], code, many)
@@ -51,7 +52,7 @@ def equal_rows(parts: Iterable[tuple[np.ndarray | Looked, int]]) -> tuple[np.nda
             continue
         if len(keys) == 1 and _all_differ(keys[0]):
             return np.arange(len(code)), np.arange(len(code))
-        if len(keys) == 2:  # more than two would take more memory than numbers made afresh
+        if len(keys) == 2:  # more than two would take more memory than new numbers
             kind, first = _kinds(keys)
             if len(first) == len(kind):  # all rows differ already
                 return kind, first
@@ -76,7 +77,7 @@ def _append(key: np.ndarray, code: np.ndarray | Looked, many: int) -> None:
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    """The places of n rows, some at a time: what is made beside them then stays in the cache."""
+    """Return slices of n rows, some rows at a time, so that the temporary arrays of each stay in the cache."""
     return (slice(begin, min(n, begin + BLOCK)) for begin in range(0, n, BLOCK))
 
 

@@ -34,9 +34,9 @@ class Table:
     y : int64 (rows,)
         The class of each row.
     weight : float64 (rows,)
-        What a row counts for the impurity, above 0.
+        The weight of a row in the impurity, above 0.
     copies : int64 (rows,)
-        How many rows of the data it stands for, for the least size of a leaf.
+        How many rows of the data each row represents, for the minimum size of a leaf.
     """
 
     rank: np.ndarray
@@ -68,19 +68,19 @@ def grow(
     most_leaves: int | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> dict[int, tuple[int, int]]:
-    """Grows a greedy tree.
+    """Grow a greedy tree.
 
     Parameters
     ----------
     table : Table
     depth : int
-        The most branch nodes above a leaf.
+        The maximum number of branch nodes above a leaf.
     least_rows : int
-        The fewest rows of the data (by `copies`) in a leaf.
+        The minimum number of rows of the data (by `copies`) in a leaf.
     most_leaves : int or None
-        With a number, the node whose cut saves most is split first, until there are so many leaves.
+        If a number, the node whose cut saves most is split first, until there are this many leaves.
     is_over : callable
-        Asked at each column: whether there is no time for more. Nodes whose cuts are not found by then are leaves.
+        Called at each column; returns whether the time is over. Nodes whose cuts are not found by then are leaves.
 
     Returns
     -------
@@ -109,22 +109,22 @@ def grow(
 def best_cut(
     table: Table, rows: np.ndarray, least_rows: int = 1, is_over: Callable[[], bool] = lambda: False
 ) -> Cut | None:
-    """The cut of these rows that saves most impurity.
+    """Return the cut of these rows that saves most impurity.
 
     Parameters
     ----------
     table : Table
     rows : int64 (rows of the node,)
     least_rows : int
-        The fewest rows of the data on either side.
+        The minimum number of rows of the data on either side.
     is_over : callable
-        Asked at each column: whether there is no time for more.
+        Called at each column; returns whether the time is over.
 
     Returns
     -------
     Cut or None
         None if the node is pure, if no cut leaves enough rows on both sides, or if there was no time for all columns. A
-        cut that saves nothing is one.
+        cut that saves nothing is returned, too.
     """
     classes, y = np.unique(table.y[rows], return_inverse=True)
     if len(classes) < 2:
@@ -176,8 +176,8 @@ def _single(table: Table, rows, weights, copies):
 
 
 def _many(table: Table, rows, y, n_classes: int, copies):
-    """The same of the columns with more cuts, one after the other, by counting per rank. A cut between two ranks that
-    occur lies midway between them, as a threshold lies between two numbers."""
+    """Return the same for the columns with more cuts, one after the other, by counting per rank. A cut between two
+    ranks that occur is midway between them, as a threshold is midway between two numbers."""
     for column in table.many:
         rank, size = table.rank[rows, column].astype(np.int64), int(table.size[column]) + 1
         code = rank * n_classes + y

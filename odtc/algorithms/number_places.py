@@ -1,10 +1,11 @@
-"""Which of a few different numbers each cell of a column is, by a table in which no two of them share a slot.
+"""Lookup of the cells of a column among a few different numbers, by a table in which no two numbers share a slot.
 
     slot(x) = (m · bits(x) mod 2^64) >> (64 - k)
 
-A multiplier m is drawn until the slots of n numbers differ; with 2^k ≥ n² / 5 about one in twelve will do. (A hash
+A multiplier m is drawn until the slots of n numbers differ; with 2^k ≥ n² / 5 about one in twelve works. (A hash
 function without collisions, by trial: Fredman, Komlós, Szemerédi, Storing a sparse table with O(1) worst case access
-time, 1984.) The table is made anew for each frame of a column: it costs less than to keep one for each of many columns.
+time, 1984.) The table is built again for each frame of a column, because that is cheaper than keeping one for each of
+many columns.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ class NumberPlaces:
     """The places of cells among different numbers."""
 
     def __init__(self, numbers: np.ndarray, multiplier: np.uint64, shift: np.uint64):
-        """`numbers` are those of `bits_of`, none equal; multiplier and shift give each a slot of its own."""
+        """`numbers` are results of `bits_of`, all different; multiplier and shift give each a slot of its own."""
         self._bits, self._multiplier, self._shift = numbers, multiplier, shift
 
     @classmethod
@@ -28,7 +29,7 @@ class NumberPlaces:
             return None
         n = len(numbers)
         shift = np.uint64(64 - max(n.bit_length(), (n * n // 5).bit_length()))
-        random = np.random.default_rng(0)  # any multipliers will do: what is looked up does not depend on them
+        random = np.random.default_rng(0)  # any multipliers work: the codes do not depend on them
         for multiplier in random.integers(0, 2**64, TRIES, dtype=np.uint64) | np.uint64(1):
             if len(np.unique((numbers * multiplier) >> shift)) == n:
                 return cls(numbers, multiplier, shift)

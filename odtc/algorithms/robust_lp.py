@@ -1,10 +1,11 @@
-"""Linear programs with few columns and many rows, which end with an answer: those of one hyperplane."""
+"""Linear programs with few columns and many rows, such as the one of a hyperplane, solved so that they end with an
+answer."""
 
 import time
 
 import numpy as np
 
-FEW = 500  # rows of a program with many that it begins with, and that are added at once
+FEW = 500  # rows that a program with many begins with, and that are added at once
 WAYS = (
     (1e-10, False),
     (1e-8, False),
@@ -14,10 +15,9 @@ WAYS = (
 
 
 def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
-    """float64 (columns,): the least cost·x with A x <= b within the bounds, None if there is none, or none is
-    found in
-    so many seconds. Of many rows few hold with equality, so those that a point of some of them breaks most are added
-    until it breaks none."""
+    """Return float64 (columns,): the minimizer of cost·x with A x <= b within the bounds, None if there is none, or if
+    none is found in this many seconds. If there are many rows, few of them hold with equality, so the rows that the
+    solution for some of them violates most are added until it violates none."""
     end, taken = time.monotonic() + seconds, np.zeros(A.shape[0], bool)
     taken[np.linspace(0, A.shape[0] - 1, FEW).astype(int) if A.shape[0] > 4 * FEW else slice(None)] = True
     while True:
@@ -36,8 +36,9 @@ def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
 
 
 def _ended(cost, A, b, bounds, end: float):
-    """scipy's result of a program. If columns nearly depend on each other HiGHS may end without an answer, the more
-    often the less it is to tolerate; and with presolve it may take for the best what is far from it."""
+    """Return scipy's result of a program. If columns nearly depend on each other, HiGHS may end without an answer,
+    more often with a smaller tolerance; and with presolve it may report a point as optimal that is far from the
+    optimum."""
     from scipy.optimize import linprog
 
     for tolerance, presolve in WAYS:

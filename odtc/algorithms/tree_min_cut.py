@@ -1,8 +1,8 @@
 """Cuts of the graphs of BendersOCT: a binary tree, every node of which may lead to the sink.
 
-Aghaei, Gomez & Vayanos 2020, section 3. All rows at once: `sink[i, t]` is the capacity of row i's arc
-from node t to the sink, `cap[i, t]` that of the arc into node t, in heap order; `forks` are the nodes
-with arcs to two children. A cut is the set S of nodes on the source's side, bool by heap order.
+Aghaei, Gomez & Vayanos 2020, section 3. All rows at once: `sink[i, t]` is the capacity of row i's arc from node t to
+the sink, `cap[i, t]` the capacity of the arc into node t, in heap order; `forks` are the nodes with arcs to two
+children. A cut is the set S of nodes on the source's side, bool by heap order.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ def walk_sets(ends: np.ndarray, size: int) -> np.ndarray:
 
 
 def walk_values(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> np.ndarray:
-    """What the cut costs whose S is the walk to each node: (rows, nodes)."""
+    """Return the value of the cut whose S is the walk to each node: (rows, nodes)."""
     value = sink.copy()
     for t in forks:
         # The walk to a child does not take the arc to its sibling, nor does the walk that ends at t.
@@ -39,9 +39,9 @@ def min_cuts(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> tuple[np.n
 
 
 def walks(test: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """The node where each row ends in the tree that asks `test` (-1: none). At an integer point the
-    walk there is a minimum cut of 0 if the row is not classified right (Proposition 1): every arc
-    that leaves it has capacity 0."""
+    """Return the node where each row ends in the tree whose node t splits on column `test[t]` (-1: no split). At an
+    integer point the walk there is a minimum cut of 0 if the row is not classified correctly (Proposition 1): every
+    arc that leaves it has capacity 0."""
     node, rows = np.ones(len(X), int), np.arange(len(X))
     for _ in range(len(test).bit_length()):
         asked = test[node]
@@ -62,7 +62,7 @@ class CutPool:
         self.rows, self.S, self._known = np.zeros(0, int), np.zeros((0, size), bool), set()
 
     def add(self, rows: np.ndarray, S: np.ndarray) -> int:
-        """How many of these were not there yet, and are now."""
+        """Add the cuts that are not in the pool yet, and return how many these are."""
         keys = [(row, one.tobytes()) for row, one in zip(rows.tolist(), S)]
         fresh = np.array([key not in self._known and not self._known.add(key) for key in keys], bool)
         self.rows, self.S = np.append(self.rows, rows[fresh]), np.vstack([self.S, S[fresh]])

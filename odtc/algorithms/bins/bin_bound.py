@@ -1,18 +1,18 @@
-"""A bound of all trees by few cuts of each column: what lies in the bin of a cut counts nowhere.
+"""A lower bound of all trees by few cuts of each column: entries in the bin of a cut are not counted.
 
-Every column is parted into bins of neighbouring ranks. A cut within a bin sends the bins before it left and those
-behind it right; what it does with the entries of its own bin is left open: they are left out on both sides. Costs grow
-with the entries, so with V_h(S) the least cost of a tree of height h on the entries S
+Every column is divided into bins of neighbouring ranks. A cut within a bin sends the bins before it left and those
+behind it right; the entries of its own bin may go either way, so they are left out on both sides. Costs grow with the
+entries, so with V_h(S) the least cost of a tree of height h on the entries S
 
     R_0(S) = leaf(S)
     R_h(S) = min(leaf(S), price + min over columns c, bins b of R_{h-1}(S before b) + R_{h-1}(S behind b))
 
-is at most V_h(S): the first cut of the best tree lies in a bin b, and each of its sides holds all that is before b, or
-behind it. A bin of one rank is parted by no cut; those between two of them are exact.
+is at most V_h(S): the first cut of the best tree is in a bin b, and its sides contain all entries before b and all
+entries behind it. No cut divides a bin of one rank; cuts between two such bins are exact.
 
-The last two levels are one table of sums for each pair of columns (two_levels), so that all trees of height 3 over
-B bins of C columns take 2 B C of these. Bins of each level are halved in turn, as long as the time goes, and the bound
-does not fall: with as many bins as ranks it is the least cost itself.
+The last two levels are one table of sums for each pair of columns (two_levels), so that all trees of height 3 over B
+bins of C columns take 2 B C of these. The bins of one level after the other are halved while there is time, and the
+bound does not fall: with as many bins as ranks it is the least cost itself.
 """
 
 import time
@@ -30,8 +30,8 @@ LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on t
 MOST_BINS = 256  # of a column on the last levels
 CELL = 4.0  # additions of an entry to a sum take about as long as one of these cells of a table
 NUMPY, COMPILED_RATE = 2e-8, 1.5e-9  # CPU seconds for one such addition, about, before any is measured
-QUICK = 0.1  # of the time that is left: what is expected to take less is left out
-SLACK = 0.8  # of the time that is left: what is expected to take more is not begun
+QUICK = 0.1  # of the remaining time: bounds that are expected to take less are skipped
+SLACK = 0.8  # of the remaining time: bounds that are expected to take more are not begun
 
 
 @cache
@@ -93,7 +93,7 @@ class BinBound:
             loops = COMPILED.loops(min(NUMPY * self._work(self._next), left))
             rate = self._rate or (NUMPY if loops is None else COMPILED_RATE)
             while rate * self._work(self._next) < QUICK * left and not self._is_exact(self._next):
-                self._refine()  # what takes a moment shows little
+                self._refine()  # quick bounds are weak
             parts, work = self._next, self._work(self._next)
             if rate * work > SLACK * left:
                 return
@@ -104,7 +104,7 @@ class BinBound:
             self._refine()
 
     def _refine(self) -> None:
-        """The next bins: those of one level halved, of the levels in turn."""
+        """Set the next bins: halve the bins of one level, taking the levels in turn."""
         parts = list(self._next)
         for _ in parts:
             at, self._turn = self._turn % len(parts) - 1, self._turn + 1  # the last levels first
@@ -114,7 +114,7 @@ class BinBound:
         self._next = tuple(parts)
 
     def _is_exact(self, parts) -> bool:
-        """Whether no bins can be halved."""
+        """Return whether no bins can be halved."""
         return bool(parts) and all(self._bins(one).exact or one >= MOST_BINS for one in parts)
 
     def _bins(self, parts: int) -> "Bins":
@@ -189,7 +189,7 @@ class Bins:
     Parameters
     ----------
     rank : uint32 (entries, columns)
-    most : int64 (entries,), what an entry costs at most
+    most : int64 (entries,), the maximum cost of an entry
     parts : int
 
     Attributes
@@ -218,7 +218,8 @@ class Bins:
 
 
 def bin_ends(mass: np.ndarray, parts: int) -> np.ndarray:
-    """The last rank of each bin, int64: ranks from 0 on in bins of about equal mass, those of a bin's mass alone.
+    """Return the last rank of each bin, int64: ranks from 0 on in bins of about equal mass, where a rank with the mass
+    of a bin or more is a bin of its own.
 
     Parameters
     ----------

@@ -1,23 +1,24 @@
-"""A good tree over few cuts of each column of ranked rows, soon.
+"""A good tree over few cuts of each column of ranked rows, in little time.
 
-Each column is parted by some of its cuts into sets of about equal size, bins. The tree of depth 2 over these cuts that
-costs least is found from the joint histograms of two columns f <= g,
+Some of the cuts of each column divide it into bins of about equal size. The tree of depth 2 over these cuts that costs
+least is found from the joint histograms of two columns f <= g,
 
     H_k[a, b] = Σ_{e: bin_f(e) = a, bin_g(e) = b, label(e) = k} gain[e]
 
-whose sums over a <= c and b <= d are what the leaves of the tests f <= c, g <= d save, for all c and d at once. It
-takes (rows + CELL · labels · bins²) · columns² / 2 steps, the same on each level of a tree, and no compiled kernel.
-Where that is more than STEPS, as of names whose levels are a column each, only the columns whose best test costs least
-are taken.
+whose sums over a <= c and b <= d are the savings of the leaves of the splits f <= c, g <= d, for all c and d at once.
+It takes (rows + CELL · labels · bins²) · columns² / 2 steps, the same on each level of a tree, and no compiled kernel.
+If that is more than STEPS, for example with columns of names, where each level is a column, only the columns whose
+best split costs least are used.
 
-The tree begins with one of depth 2; each node below the root then gets the best tree of depth 2 in its turn, those
-that cost most first. After that, tests are moved above subtrees that stay: with l(e) and r(e) what an entry costs in
-the left and the right one,
+The tree begins with one of depth 2; each node below the root is then replaced by the best tree of depth 2, the nodes
+that cost most first. After that, splits are changed above subtrees that stay: with l(e) and r(e) the cost of an entry
+in the left and the right subtree,
 
     Σ_e r(e) + min over f, c of Σ_{e: bin_f(e) <= c} (l(e) - r(e))
 
-and so on, until no step saves anything. First many rows are looked at in part alone where a tree of depth 2 is chosen.
-A step is taken if the tree costs less by all rows, so it is a tree at every moment, and never a worse one than before.
+and so on, until no step saves anything. If there are many rows, a tree of depth 2 is at first chosen by only a part of
+them. A step is taken if the tree costs less on all rows, so there is a tree at every moment, and never a worse one
+than before.
 """
 
 import math
@@ -29,17 +30,17 @@ import numpy as np
 from odtc.algorithms.thresholds.ranks import RankedRows
 
 NEVER = float(1 << 59)  # more than any cost
-QUICK, LOOKED = 2**13, 2**17  # entries at most that a tree of depth 2 is chosen by, at first and then
+QUICK, LOOKED = 2**13, 2**17  # maximum entries that a tree of depth 2 is chosen by, at first and later
 CELLS = 2**21  # entries times columns that are counted at once
 STEPS = 2**26  # for one tree of depth 2, at most: about two CPU seconds
 CELL = 4  # steps for a cell of two columns' bins and a label
 
 Place = tuple[int, int]  # a column, and the last bin of it that goes left
-Pair = tuple[Place | None, Place | None, Place | None]  # the first test, and those on its sides; None for a leaf
+Pair = tuple[Place | None, Place | None, Place | None]  # the first split, and those on its sides; None for a leaf
 
 
 class BinnedTree:
-    """The best tree so far, which `search` betters until it is done, or `check` raises.
+    """The best tree so far, which `search` improves until it is done, or `check` raises.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class BinnedTree:
 
     Attributes
     ----------
-    place : dict, the test of each branch node in heap order, as a Place
+    place : dict, the split of each branch node in heap order, as a Place
     cost : int, of that tree
     """
 
@@ -67,7 +68,7 @@ class BinnedTree:
         self.code = np.stack(codes) if codes else np.zeros((0, ranked.n), np.uint16)
         self.bins = 1 + max((len(kept) for kept in self.kept), default=0)
         self.entries, self.looked = np.arange(ranked.n), LOOKED
-        self.pairs: dict[int, Pair] = {}  # trees of depth 2, by what is hashed of the entries
+        self.pairs: dict[int, Pair] = {}  # trees of depth 2, by the hash of the entries
         self.place: dict[int, Place] = {}
         self.cost = self._paid(self.place, 1, self.entries)
 
@@ -79,7 +80,7 @@ class BinnedTree:
         return column, int(self.kept[column][last]), self.nested(2 * node), self.nested(2 * node + 1)
 
     def search(self) -> None:
-        """Betters the tree until no step does."""
+        """Improve the tree until no step does."""
         if not len(self.code) or not self.ranked.n:
             return
         for looked in (QUICK, LOOKED) if self.ranked.n > QUICK else (LOOKED,):
@@ -89,7 +90,7 @@ class BinnedTree:
             self._polish(grown)
 
     def _grown(self, place):
-        """A tree that begins with some tests, and then has the best of depth 2 below each node."""
+        """Grow a tree that begins with some splits, and then has the best tree of depth 2 below each node."""
         self._note(place)
         waiting: list[tuple[float, int]] = []
 
@@ -108,7 +109,7 @@ class BinnedTree:
         return place
 
     def _polish(self, place):
-        """Moves tests and renews subtrees of depth 2 until the tree costs no less."""
+        """Change splits and replace subtrees of depth 2 until no step makes the tree cheaper."""
         better = True
         while better:
             better = False
@@ -127,14 +128,15 @@ class BinnedTree:
             self.place, self.cost = dict(place), paid
 
     def _best_below(self, place, node) -> bool:
-        """Whether the best tree of depth 2 in place of a subtree costs less; then it is."""
+        """Replace a subtree by the best tree of depth 2 if that costs less, and return whether it does."""
         entries = self._at(place, node)
         if not len(entries):
             return False
         return self._taken(place, node, dict(_heap(node, self._pair(entries), self._height(node))), entries)
 
     def _move(self, place, node) -> bool:
-        """Whether the tree costs less with another test of a node, above subtrees that stay; then it has this one."""
+        """Change the split of a node, above subtrees that stay, if the tree then costs less, and return whether it
+        does."""
         self.check()
         entries = self._at(place, node)
         left, right = (self._losses(place, 2 * node + side, entries) for side in (0, 1))
@@ -143,13 +145,13 @@ class BinnedTree:
             sums = np.bincount(self.code[column, entries], gained, len(kept) + 1).cumsum()[:-1]
             if len(sums) and (least := float(sums[last := int(sums.argmin())])) < best[0]:
                 best = least, column, last
-        if best[0] == NEVER:  # no column has a cut: the rows that a test separates cost the same whatever is predicted
+        if best[0] == NEVER:  # no column has a cut: the rows that a split separates cost the same for all predictions
             return False
         below = {one: there for one, there in place.items() if _is_below(one, node)}
         return self._taken(place, node, below | {node: best[1:]}, entries)
 
     def _taken(self, place, node, subtree, entries) -> bool:
-        """Puts a subtree in the place of another one if it costs less by all entries."""
+        """Replace a subtree by another one if that costs less on all entries, and return whether it does."""
         if self._paid(subtree, node, entries) >= self._paid(place, node, entries):
             return False
         for one in [one for one in place if _is_below(one, node)]:
@@ -159,7 +161,7 @@ class BinnedTree:
         return True
 
     def _at(self, place, node):
-        """The entries that come to a node."""
+        """Return the entries that reach a node."""
         if node == 1:
             return self.entries
         entries, above = self._at(place, node // 2), place.get(node // 2)
@@ -168,7 +170,7 @@ class BinnedTree:
         return entries[(self.code[above[0], entries] > above[1]) == bool(node % 2)]
 
     def _paid(self, place, node, entries) -> float:
-        """What a subtree costs; NEVER if one of its leaves has too few rows."""
+        """Return the cost of a subtree; NEVER if one of its leaves has too few rows."""
         if node not in place:
             few = int(self.ranked.count[entries].sum()) < self.ranked.least
             return NEVER if few and self.ranked.least > 1 else self._leaf(entries)[1]
@@ -178,16 +180,16 @@ class BinnedTree:
         return min(NEVER, self.ranked.price + sum(sides))
 
     def _leaf(self, entries):
-        """(the label of a leaf, what it costs)."""
+        """Return (the label of a leaf, its cost)."""
         saves = np.bincount(self.label[entries], self.saved[entries], self.labels)
         label = int(saves.argmax())
         return label, float(self.ranked.most[entries].sum() - saves[label])
 
     def _losses(self, place, node, entries):
-        """What each of some entries costs in the subtree of a node, as its leaves predict now."""
+        """Return the cost of each of some entries in the subtree of a node, as its leaves predict now."""
         paid = np.zeros(len(entries))
 
-        def walk(node, own, at):  # those that come to the node, and places of those that would
+        def walk(node, own, at):  # those that reach the node, and positions of those that would
             if node not in place:
                 label = self._leaf(own)[0]
                 there = entries[at]
@@ -225,7 +227,7 @@ class BinnedTree:
         return tuple(test and (int(columns[test[0]]), test[1]) for test in found)
 
     def _likely(self, entries):
-        """The columns whose pairs are counted: all, or those whose best test costs least."""
+        """Return the columns whose pairs are counted: all, or those whose best split costs least."""
         steps = len(entries) + CELL * self.labels * self.bins**2  # of a pair of columns
         F, most = len(self.code), max(2, math.isqrt(2 * STEPS // steps))
         if F <= most:
@@ -267,7 +269,7 @@ class BinnedTree:
 
 
 class _Sides:
-    """What the best trees of depth 1 on the sides of each cut cost, and their tests."""
+    """The costs of the best trees of depth 1 on the sides of each cut, and their splits."""
 
     def __init__(self, cuts: list[int], bins: int):
         columns = len(cuts)
@@ -277,7 +279,8 @@ class _Sides:
         self.test = np.zeros((columns, bins, 2, 2), np.int64)
 
     def take(self, f, below, sums, price, least) -> None:
-        """Takes what sums of two columns tell: of those below f, and of f below each of them."""
+        """Use the sums of pairs of columns: for the sides of f with splits on the columns below, and for the sides of
+        each of these with splits on f."""
         cost, last = _stumps(sums, price, least)  # (bins of f, sides, columns below)
         leaf = _leaves(_parts(sums[:, :, 0, -1], 1), least)  # (bins of f, sides)
         self.leaf[f] = leaf
@@ -314,15 +317,15 @@ def _parts(sums, axis):
 
 
 def _leaves(parts, least):
-    """What leaves cost; NEVER with too few rows, or with none at all."""
+    """Return the costs of leaves; NEVER with too few rows, or with none at all."""
     labels = len(parts) - 1 - (least > 1)
     cost = parts[labels] - parts[:labels].max(axis=0)
     return np.where(parts[-1] < least, NEVER, cost) if least > 1 else cost
 
 
 def _stumps(sums, price, least):
-    """Of each cut of the first column, each of its sides, and each column below: what the best test of that costs, and
-    the last bin on its left."""
+    """For each cut of the first column, each of its sides, and each column below: return the cost of the best split on
+    that column, and the last bin on the left of it."""
     parts = _parts(sums, 1)  # (quantities, cuts, columns, bins below, sides)
     paid = price + _leaves(_parts(parts, 3), least).sum(axis=-1)  # over both leaves
     return paid.min(axis=2).swapaxes(1, 2), paid.argmin(axis=2).swapaxes(1, 2)
@@ -338,7 +341,7 @@ def _cuts(ranks, parts):
 
 
 def _heap(node: int, pair: Pair, height: int):
-    """The tests of a tree of depth 2 below a node, by their numbers in heap order."""
+    """Yield the splits of a tree of depth 2 below a node, by their numbers in heap order."""
     first, *below = pair
     if first is not None:
         yield node, first
@@ -348,5 +351,5 @@ def _heap(node: int, pair: Pair, height: int):
 
 
 def _is_below(node: int, above: int) -> bool:
-    """Whether a node is another one or below it."""
+    """Return whether a node is another one or below it."""
     return node >> max(0, node.bit_length() - above.bit_length()) == above

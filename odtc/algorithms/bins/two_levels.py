@@ -1,14 +1,15 @@
-"""Two levels of tests over bins, as plain loops over arrays, which numba compiles (odtc.algorithms.bins.bin_bound).
+"""Two levels of splits over bins, as plain loops over arrays, which numba compiles (odtc.algorithms.bins.bin_bound).
 
-A cut of a column sends the entries of the bins before `lo` left and those from `hi` on right; those between count
-nowhere. For two columns one table of the sums over all pairs of their bins gives what every leaf below two cuts saves.
+A cut of a column sends the entries of the bins before `lo` left and those from `hi` on right; those between are not
+counted. For two columns one table of the sums over all pairs of their bins gives the saving of every leaf below two
+cuts.
 """
 
 import numpy as np
 
 
 def leaf(line, whole, a, b):
-    """What a leaf of the entries in bins a .. b - 1 costs, by sums over the first bins, (sums, bins + 1)."""
+    """Return the cost of a leaf of the entries in bins a .. b - 1, by sums over the first bins, (sums, bins + 1)."""
     n_sums = line.shape[0]
     if whole:
         return min(line[0, b] - line[0, a], line[1, b] - line[1, a])
@@ -19,8 +20,8 @@ def leaf(line, whole, a, b):
 
 
 def leaves_of_two(table, A, B, cuts, i, lo, hi, m, price, left, right, upper, lower):
-    """What the four leaves of cut i of a column cost with each of the m cuts `lo`, `hi` of another one, for labels that
-    save together what an entry costs at most."""
+    """Update the least costs by the four leaves of cut i of a column with each of the m cuts `lo`, `hi` of another
+    one, if two labels together save the maximum cost of each entry."""
     p, q, a, b = table[0], table[1], cuts[0, i], cuts[1, i]
     p_all, q_all = p[A, B] - p[b, B], q[A, B] - q[b, B]
     best_left, best_right = left[i], right[i]
@@ -36,7 +37,7 @@ def leaves_of_two(table, A, B, cuts, i, lo, hi, m, price, left, right, upper, lo
 
 
 def leaves_of_many(table, A, B, cuts, i, lo, hi, m, price, left, right, upper, lower, saved):
-    """The same for any labels: the last sum is what entries cost at most."""
+    """Do the same for any labels: the last sum is the maximum cost of the entries."""
     a, b, n_labels = cuts[0, i], cuts[1, i], table.shape[0] - 1
     for k in range(n_labels):
         t = table[k]
@@ -61,7 +62,7 @@ def leaves_of_many(table, A, B, cuts, i, lo, hi, m, price, left, right, upper, l
 
 
 def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels, whole, price):
-    """The least cost of a tree of at most two levels of cuts.
+    """Return the least cost of a tree of at most two levels of cuts.
 
     Parameters
     ----------
@@ -69,11 +70,11 @@ def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels,
     n_bins : int64 (columns,)
     cuts : int64 (columns, 2, cuts), `lo` and `hi` of each cut
     n_cuts : int64 (columns,)
-    members : int64 (members,), the entries that are meant
+    members : int64 (members,), the entries of the node
     label : int64 (entries,), the label that saves `gain`, int64 (entries,)
-    most : int64 (entries,), what an entry costs at most
+    most : int64 (entries,), the maximum cost of an entry
     n_labels : int
-    whole : bool, whether there are two labels that save together what an entry costs at most
+    whole : bool, whether there are two labels that together save the maximum cost of each entry
     price : int, of a cut
 
     Returns

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels, whole, price):
-    """The least cost of a tree of at most two levels of cuts; the arguments are those of the loops."""
+    """Return the least cost of a tree of at most two levels of cuts; the arguments are the same as for the loops."""
     own, label, gain, most = code[:, members].astype(np.int64), label[members], gain[members], most[members]
     sums = [(gain * (label == k)) for k in range(n_labels)] + ([] if whole else [most])
 
@@ -16,7 +16,7 @@ def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels,
         return np.pad(np.rint(found).astype(np.int64), [(1, 0)] * len(size) + [(0, 0)])
 
     def leaf(saved):
-        """What leaves cost whose entries save so much by label, (…, sums)."""
+        """Return the costs of leaves with these savings by label, (…, sums)."""
         if whole:
             return saved.sum(axis=-1) - saved.max(axis=-1)
         return saved[..., -1] - saved[..., :-1].max(axis=-1)
