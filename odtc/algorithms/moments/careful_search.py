@@ -1,9 +1,9 @@
-"""The search for trees of rows whose sums of squares lose digits: the costs of each set of rows by themselves.
+"""Search for trees if sums of squares of all rows lose digits: the costs of each set of rows are computed separately.
 
-One number of 10^9 among numbers near 1 makes all sums of squares that contain it inexact. Here a leaf is the sum of the
-squares around its own mean, so its relative error is a few ε times the number of rows, whatever the other rows are. The
-cuts of a column are first compared by sums around the median of the rows, with a bound on their rounding error; those
-that may be the best are counted again. Trees of two levels are found by intervals of cuts.
+One number of 10^9 among numbers near 1 makes all sums of squares that contain it inexact. Here a leaf is the sum of
+the squares around its own mean, so its relative error is a few ε times the number of rows, whatever the other rows
+are. The cuts of a column are first compared by sums around the median of the rows, with a bound on their rounding
+error; those that may be the best are computed again. Trees of two levels are found by intervals of cuts.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from odtc.algorithms.weighted_quantiles import ROUNDING, weighted_median
 
 
 class CarefulSearch(SearchByIntervals):
-    """The search on some rows, whose numbers are held in two parts.
+    """The search on some rows, whose numbers are stored in two parts.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class CarefulSearch(SearchByIntervals):
     costs : ExactCosts
     count : float64 (rows,), rows of the data
     price, least, check, told, limits
-        As of MomentSearch.
+        As for MomentSearch.
     """
 
     def __init__(self, rank, costs: ExactCosts, count, price=0.0, least=1, check=lambda: None, limits=NO_LIMITS):

@@ -1,7 +1,7 @@
-"""`depth_two` of odtc.algorithms.moments.kernels in numpy, for a search that is over before that one is compiled.
+"""`depth_two` of odtc.algorithms.moments.kernels in numpy, for a search that is over before the kernel is compiled.
 
-Sums are added in the same order, so that the numbers are the same to the last digit (where numpy has logarithms of its
-own, to the last but one).
+Sums are added in the same order, so that the numbers are the same to the last digit (to the last but one where numpy
+has its own logarithms).
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ CUT, PAIR = 2e-5, 4e-8  # CPU seconds of a cut, and of a pair of cuts, about
 
 
 def seconds_of(size: np.ndarray, n_rows: int) -> float:
-    """CPU seconds of `depth_two` on so many rows, about, of columns with so many ranks."""
+    """Return about how many CPU seconds `depth_two` takes on this many rows, for columns with this many ranks."""
     many = np.minimum(size, n_rows).astype(float).sum()
     return CUT * many + PAIR * many**2 / 2
 
@@ -29,8 +29,9 @@ def depth_two(
     terms: tuple[float, int, float],
     check: Callable[[], None] = lambda: None,
 ) -> tuple[float, int, int]:
-    """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
-    `kernels.depth_two`, but terms : (price, law, tiny), and check : called often; what it raises ends the search."""
+    """Return (gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf. The arguments are
+    the same as for `kernels.depth_two`, except for terms : (price, law, tiny), and check : called often; an
+    exception that it raises ends the search."""
     (least, leaves, totals), (price, law, tiny) = ends, terms
     counted, own = least > 1.0, moments[:, rows]
     given, dense = zip(*(np.unique(line, return_inverse=True) for line in code[:, rows]))
@@ -65,7 +66,7 @@ def depth_two(
 
 
 def _same_column(below, c, alone, found, terms, check) -> None:
-    """Both tests on one column: what its cuts gain below the left and the right side goes to `found`."""
+    """Update `found` for both splits on one column, by the gains of its cuts below the left and the right side."""
     counted, least, price, law, tiny = terms
     (left, right), (one, two), m = alone, found, below.shape[1]
     step = max(1, CELLS // max(1, m))
@@ -85,9 +86,9 @@ def _same_column(below, c, alone, found, terms, check) -> None:
 
 
 def _entries(dense, begin):
-    """(rows, ranks): int64 (entries,), the ranks that each row is added to, by columns: of a column of two ranks or
-    less those of the rarer one alone; bool (columns,), these columns; bool (columns,), those of them whose rarer rank
-    is the first."""
+    """Return (rows, ranks, few, first). rows, ranks: int64 (entries,), the ranks that each row is added to, by
+    columns; for a column of two ranks or less only the rows of the rarer one. few: bool (columns,), these columns.
+    first: bool (columns,), the ones of them whose rarer rank is the first."""
     many, n = np.diff(begin), len(dense[0])
     few = many <= 2
     first = np.array([few[g] and 2 * int(at.sum()) > n for g, at in enumerate(dense)])
@@ -97,8 +98,8 @@ def _entries(dense, begin):
 
 
 def _two_columns(f, of_rows, begin, sums_of_all, found, terms, check) -> None:
-    """The tests of column f beside those of all columns after it; `of_rows`: their ranks in f, the ranks that they are
-    added to (`_entries`), and what they add."""
+    """Update `found` for the splits on column f combined with the splits on all columns after it; `of_rows`: their
+    ranks in f, the ranks that they are added to (`_entries`), and the numbers that they add."""
     counted, least, price, law, tiny = terms
     (dense, (rows, ranks, few, rare), own), (one, two), (whole, every) = of_rows, found, sums_of_all
     after, sums = int(begin[f + 1]), slice(0, 3 if counted else 2)

@@ -35,10 +35,10 @@ class ExactLeaves(Protocol):
         """Return the cost of a leaf of some rows, int64 (rows,)."""
 
     def least(self, rows: np.ndarray) -> Any:
-        """Return what no tree of some rows costs less than."""
+        """Return a lower bound on the cost of all trees of some rows."""
 
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
-        """Return the costs of leaves that hold the rows of a part each, of the parts of the rows, int64 (rows,)."""
+        """Return the costs of leaves that contain the rows of one part each; `part` is int64 (rows,)."""
 
 
 def rows_by_part(part: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -62,7 +62,7 @@ class ExactCosts:
     sums : whole numbers (rows,) each: Σ w, Σ w t and Σ w t² of each row, of numbers t around one of them
     """
 
-    POWER = 2  # of a number, that is a cost
+    POWER = 2  # of a number, in a cost
 
     def __init__(self, numbers: np.ndarray, weight: np.ndarray, row_of: np.ndarray):
         own, of_weight = whole_numbers(weight)
@@ -86,13 +86,14 @@ class ExactCosts:
 
     @cached_property
     def scale(self) -> int:
-        """The power of two that divides `sums` in `moments`, so that doubles hold their totals and what is squared."""
+        """The power of two that divides `sums` in `moments`, so that doubles can represent their totals and squares."""
         bits = (sum(map(abs, part.tolist())).bit_length() for part in self.sums)
         return 1 << max(0, *(own - most for own, most in zip(bits, MOST_BITS)))
 
     @cached_property
     def moments(self) -> np.ndarray:
-        """float64 (3, rows): `sums` in units of `scale`. Raises DataError if a weight has no double of all digits."""
+        """float64 (3, rows): `sums` in units of `scale`. Raises DataError if a weight cannot be a double with all
+        digits."""
         found = np.stack([np.array([one / self.scale for one in part.tolist()]) for part in self.sums])
         if found[0].min() < np.finfo(float).tiny:
             raise DataError(
@@ -103,7 +104,7 @@ class ExactCosts:
 
     @property
     def whole(self) -> bool:
-        """Whether all sums of the first two moments are exact in doubles."""
+        """True if all sums of the first two moments are exact in doubles."""
         w, s, _ = self.moments
         return bool(w.sum() < WHOLE and np.abs(s).sum() < WHOLE)
 
@@ -121,10 +122,10 @@ class ExactCosts:
     def near_leaf(self, weight: np.ndarray, apart: np.ndarray) -> float:
         """Return the cost of a leaf in doubles, of weights and numbers around one of them, float64 (rows,)."""
         apart = apart - weight @ apart / weight.sum()
-        return float((weight * apart) @ apart)  # a square by itself may be no double
+        return float((weight * apart) @ apart)  # the square by itself may not be a double
 
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
-        """Return the costs of leaves that hold the rows of a part each (`ExactLeaves`)."""
+        """Return the costs of leaves that contain the rows of one part each (`ExactLeaves`)."""
         found = [Fraction(0)] * n_parts
         for at, rows in rows_by_part(part):
             found[at] = self.leaf(rows) * self.unit
@@ -136,7 +137,7 @@ class ExactCosts:
 
 
 class ExactMedians(ExactCosts):
-    """The same of leaves that cost absolute errors around their median; equal rows have equal numbers."""
+    """The same for leaves that cost absolute errors around their median; equal rows have equal numbers."""
 
     POWER = 1
 
@@ -157,7 +158,7 @@ class ExactMedians(ExactCosts):
 
     @property
     def most(self) -> int:
-        """No sum of costs and no weight is more."""
+        """An upper bound on all sums of costs and on all weights."""
         apart = int(self.numbers.max()) - int(self.numbers.min())
         return int(self.sums[0].sum()) * max(1, apart)
 
@@ -179,7 +180,7 @@ class ExactMedians(ExactCosts):
 
 
 def array_of(whole: list[int]) -> np.ndarray:
-    """Whole numbers as int64 if all their sums fit, else as Python numbers."""
+    """Return whole numbers as int64 if all their sums fit, otherwise as Python numbers."""
     if sum(map(abs, whole)) < 2**62:
         return np.array(whole, np.int64)
     found = np.empty(len(whole), object)
@@ -188,10 +189,10 @@ def array_of(whole: list[int]) -> np.ndarray:
 
 
 def rounding(law: int, moments: np.ndarray, exact_sums: bool, n_leaves: int) -> float:
-    """Return a bound on the rounding error of the cost of any tree of so many leaves, by sums of doubles.
+    """Return a bound on the rounding error of the cost of any tree of this many leaves, by sums of doubles.
 
-    With exact sums W and S only S²/W and the sums over leaves and of Q are rounded. Otherwise an error of n ε Σ |s| in
-    the sum of a part counts twice its mean, and one of n ε Σ w in its weight counts its square.
+    With exact sums W and S, only S²/W and the sums over leaves and of Q are rounded. Otherwise an error of n ε Σ |s|
+    in the sum of a part counts twice its mean, and one of n ε Σ w in its weight counts the square of its mean.
 
     Parameters
     ----------

@@ -75,8 +75,8 @@ class LogSum:
 
 @lru_cache(maxsize=1 << 14)
 def _log(above: int, below: int, digits: int) -> Decimal:
-    """Return the logarithm of a quotient of MOST_BITS at most: it is off by less than 10^-digits, and as a share of
-    it."""
+    """Return the logarithm of a quotient of at most MOST_BITS: the error is less than 10^-digits, also relative to the
+    logarithm."""
     context = Context(prec=digits + GUARD)
     # The quotient is 2^shift times a whole number of enough bits: decimals of all digits of large numbers take long.
     shift = above.bit_length() - below.bit_length() - BITS_OF_DIGIT * (digits + GUARD)
@@ -85,7 +85,8 @@ def _log(above: int, below: int, digits: int) -> Decimal:
 
 
 def _has_equal_product(terms: dict) -> bool:
-    """Whether the product of quotients to the power of their counts is 1; False if that is too long to tell."""
+    """Return whether the product of quotients to the power of their counts is 1; False if the numbers are too long to
+    decide."""
     common = gcd(*terms.values())
     powers = {Fraction(*term): count // common for term, count in terms.items()}
     bits = (abs(n) * (one.numerator.bit_length() + one.denominator.bit_length()) for one, n in powers.items())
@@ -100,7 +101,8 @@ def _has_equal_product(terms: dict) -> bool:
 class ExactLikelihood:
     """The rows of a search in whole numbers, whose leaves cost D - D log(D/H).
 
-    Hazards are whole numbers of a common unit. Raises Undecided if that takes too many bits, as of thousands of rows.
+    Hazards are whole numbers of a common unit. Raises Undecided if that takes too many bits, for example with
+    thousands of rows.
 
     Parameters
     ----------
@@ -137,14 +139,14 @@ class ExactLikelihood:
 
     @property
     def fits(self) -> bool:
-        """Whether no hazard of a row with an event is rounded to 0."""
+        """True if no hazard of a row with an event is rounded to 0."""
         hazard, events, _ = self.moments
         return bool((hazard[events > 0] > 0).all())
 
     @property
     def off(self) -> float:
-        """A bound on the error of the cost of a tree by these moments: half of what the unit of hazards adds to leaves
-        with the least hazard of a row with an event."""
+        """A bound on the error of the cost of a tree by these moments: the amount that rounding hazards to their unit
+        can add to leaves with the least hazard of a row with an event, plus rounding errors of doubles."""
         hazard, events, _ = self.moments
         unit = 2.0 ** (ceil(log2(max(1.0, float(hazard.sum())))) - WHOLE_BITS)
         least = float(hazard[events > 0].min())
@@ -162,7 +164,7 @@ class ExactLikelihood:
         return LogSum(Fraction(events), Counter({(hazard // common, events // common): events}))
 
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
-        """Return the costs of leaves that hold the rows of a part each, to DIGITS."""
+        """Return the costs of leaves that contain the rows of one part each, to DIGITS."""
         found, digits = [Fraction(0)] * n_parts, DIGITS[0]
         for at, rows in rows_by_part(part):
             events, hazard = int(self.events[rows].sum()), int(self.hazards[rows].sum())

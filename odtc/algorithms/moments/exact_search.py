@@ -1,9 +1,9 @@
-"""The best of the trees that a search by doubles does not tell apart, by exact costs.
+"""Choice of the best tree by exact costs, among the trees that a search by doubles cannot distinguish.
 
 The search has a bound on its rounding errors, and tries every cut that may be best within that bound. So the best tree
-by exact costs is one of these, at each node: all are followed, and the cost of each leaf is counted in whole numbers.
-States are remembered by their rows, so trees that are equal in a part are compared once. If rounding leaves too many
-cuts of some rows, a more careful search of these rows lists fewer.
+by exact costs is one of these, at each node: all are followed, and the cost of each leaf is computed in whole numbers.
+States are stored by their rows, so equal parts of trees are compared once. If rounding leaves too many cuts of some
+rows, a more careful search of these rows lists fewer.
 """
 
 from collections.abc import Callable
@@ -28,13 +28,13 @@ class Best(NamedTuple):
 
 
 class ExactSearch:
-    """The exact comparison of near-optimal trees.
+    """Exact comparison of near-optimal trees.
 
     Parameters
     ----------
     engine : MomentSearch, with a bound on its rounding errors (`slack` or `relative`)
     costs : the exact cost of each `leaf` of some rows, and the `least` cost of any tree
-    price : Fraction, of a branch node
+    price : Fraction, penalty of a branch node
     careful : makes another search of the same rows, or None
     """
 
@@ -44,7 +44,7 @@ class ExactSearch:
         self._known: dict[tuple, Best] = {}
 
     def best(self, depth: int) -> Best:
-        """Return the best tree of all rows. Raises Undecided if it cannot be told."""
+        """Return the best tree of all rows. Raises Undecided if exact costs cannot be compared."""
         rows, limits = np.arange(self.engine.code.shape[1]), self.engine.limits
         found = None if limits.of_whole_trees else self._best(rows, depth, limits.root)
         families = list(self.engine.families)
@@ -70,7 +70,7 @@ class ExactSearch:
         return sum((self.cost_of(one, side) for one, side in below), start=self.price)
 
     def _best(self, rows: np.ndarray, depth: int, place: Place) -> Best | None:
-        """Return the best tree of some rows; None if none tests the columns that the place needs."""
+        """Return the best tree of some rows; None if no tree splits on the columns that the position needs."""
         place, depth = fitted(place, depth)
         if len(place.needed) >= 2**depth:
             return None

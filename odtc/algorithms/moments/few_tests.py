@@ -1,13 +1,14 @@
-"""The best tree that asks at most N different tests: all sets of N - 1 tests, each with all tests behind it at once.
+"""The best tree with at most N different splits: all sets of N - 1 splits, each with all splits after it at once.
 
-N tests part the rows into 2^N cells, whose sums are those of 2^(N-1) cells and, within each, of the rows that answer 1
-to the last test: one product of matrices for all last tests. A state of a tree over these tests is a set of cells that
-some of them tell apart no more, one of 3^N: each test is answered 0, answered 1, or still free. Its best tree gains
+N splits divide the rows into 2^N cells. Their sums follow from the sums of the 2^(N-1) cells of the first N - 1 splits
+and, within each, of the rows with outcome 1 for the last split: one product of matrices for all last splits. A state
+of a tree over these splits is a set of cells, one of 3^N: each split has outcome 0 or outcome 1, or is still free, so
+that cells that differ only in free splits are in the same state. Its best tree gains
 
-    G(state) = max(gain of a leaf, max over free tests of G(answered 0) + G(answered 1) - price)
+    G(state) = max(gain of a leaf, max over free splits of G(outcome 0) + G(outcome 1) - price)
 
-and -∞ if it has too few rows. A path asks no test twice, so that N levels are enough; of fewer levels, G is one of each
-number of them.
+and -∞ if it has too few rows. A path does not contain a split twice, so N levels are enough; with fewer levels there
+is one G for each number of levels.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,12 +19,12 @@ import numpy as np
 
 from odtc.algorithms.moments.laws import gains
 
-MOST_SETS = 50_000  # of N - 1 tests, of which each takes about a millisecond
+MOST_SETS = 50_000  # of N - 1 splits; each set takes about a millisecond
 MOST_TESTS = 5  # of a tree: states are 3^N
 
 
 def takes(n_tests: int, most: int) -> bool:
-    """Whether trees of so many different tests are searched so."""
+    """Return whether trees of at most `most` of `n_tests` splits are searched by this module."""
     return 1 <= most <= min(MOST_TESTS, n_tests - 1) and comb(n_tests, most - 1) <= MOST_SETS
 
 
@@ -35,16 +36,17 @@ def near_sets(
     check: Callable[[], None],
     room: Callable[[float], float],
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """(gain, tests) of the best tree over each set of tests that gains more than all before, or nearly as much.
+    """Yield (gain, splits) of the best tree over each set of splits that gains more than all sets before, or nearly as
+    much.
 
     Parameters
     ----------
-    answers : float64 (rows, tests): 0 or 1
+    answers : float64 (rows, splits): the outcomes, 0 or 1
     moments : float64 (3, rows): W, S, and rows of the data
-    limits : (different tests, levels, rows of a leaf), at most and at least
-    terms : (price of a branch node, law, `laws.smallest` of the moments)
-    check : called often; what it raises ends the search
-    room : how much less than a gain counts as nearly as much
+    limits : (maximum different splits, maximum levels, minimum rows of a leaf)
+    terms : (penalty of a branch node, law, `laws.smallest` of the moments)
+    check : called often; an exception that it raises ends the search
+    room : returns how much less than a gain counts as nearly as much
     """
     most, depth, least = limits
     best = -np.inf
@@ -66,7 +68,7 @@ def _gains(
     least: float,
     terms: tuple[float, int, float],
 ) -> np.ndarray:
-    """float64 (last tests,): what the best tree over the tests that are held and each test from `first` on gains."""
+    """Return float64 (last splits,): the gain of the best tree over the `held` splits and a split from `first` on."""
     price, law, tiny = terms
     cell = answers[:, list(held)].astype(np.int64) @ (1 << np.arange(len(held))[::-1])
     n_cells, every = 2 ** len(held), np.arange(len(answers))
@@ -76,7 +78,7 @@ def _gains(
     ones = (apart.reshape(3 * n_cells, -1) @ answers[:, first:]).reshape(3, n_cells, -1)
     sums = np.stack([whole[:, :, None] - ones, ones], axis=2)  # (3, cells, answer to the last test, last tests)
     sums = sums.reshape(3, *(2,) * (len(held) + 1), -1)
-    for axis in range(1, len(held) + 2):  # the third place of an axis is the test that is free
+    for axis in range(1, len(held) + 2):  # the third entry of an axis is the free split
         sums = np.concatenate([sums, sums.sum(axis=axis, keepdims=True)], axis=axis)
     w, s, count = sums
     leaf = np.where(count >= least, gains(law, s, w, tiny), -np.inf)

@@ -1,10 +1,10 @@
-"""Good trees of three levels or more before a proof: what a search of all cuts meets first may be no better than a
-greedy tree, if its table is large.
+"""Good trees of three levels or more before a proof, because the first trees of a search of all cuts may be no better
+than a greedy tree if its table is large.
 
     1. each column keeps the cuts at quantiles of its rows
     2. on a sample, each of some cuts of a column is a root, with the best tree of one level on either side
-    3. below each of the best roots, of different columns, stands the best of two levels over the cuts kept
-    4. the best of these roots is moved to cuts near it, as long as that pays
+    3. each of the best roots, of different columns, gets the best trees of two levels over the cuts kept below it
+    4. the best of these roots is moved to cuts near it, as long as that lowers the cost
 """
 
 import heapq
@@ -29,12 +29,13 @@ WORK = 1e9  # rows times pairs of columns of two levels: columns beyond that are
 
 
 def repays(code: np.ndarray, size: np.ndarray) -> bool:
-    """Whether a search over so many ranks may take so long that a good tree comes first."""
+    """Return whether a search over this many ranks may take so long that a good tree should be found first."""
     return code.size * float((size - 1).sum()) > LARGE
 
 
 def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:
-    """At most so many ranks of a column after which it can be cut, about as many rows between two of them."""
+    """Return at most `most` ranks of a column after which it can be cut, with about as many rows between each two of
+    them."""
     if size - 1 <= most:
         return np.arange(size - 1)
     below = np.cumsum(np.bincount(code, minlength=size))
@@ -43,12 +44,12 @@ def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:
 
 
 def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> None:
-    """Hands nested trees (column, cut, left, right), None for a leaf, of two levels to `cost_of`, which makes them
-    deeper and says what they cost then: roots of different columns, and then other cuts of the best one.
+    """Pass nested trees (column, cut, left, right), None for a leaf, of two levels to `cost_of`, which makes them
+    deeper and returns their cost: first roots of different columns, then other cuts of the best one.
 
     Parameters
     ----------
-    search : MomentSearch, of leaves without limits but their least number of rows
+    search : MomentSearch, of leaves without limits except for their minimum number of rows
     """
     cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
     every = np.arange(search.code.shape[1])
@@ -76,7 +77,7 @@ def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> No
 
 
 def _columns(coarse: "MomentSearch", sample: np.ndarray) -> tuple[int, ...]:
-    """The columns that one level gains most by, as many as there is time for."""
+    """Return the columns by which one level gains most, as many as there is time for."""
     most = max(2, int((WORK / coarse.code.shape[1]) ** 0.5))
     if most >= len(coarse.size):
         return tuple(range(len(coarse.size)))
@@ -85,7 +86,7 @@ def _columns(coarse: "MomentSearch", sample: np.ndarray) -> tuple[int, ...]:
 
 
 def _roots(coarse: "MomentSearch", sample: np.ndarray, columns: tuple[int, ...]) -> list[tuple[int, int]]:
-    """The best (column, cut) of the columns that gain most with one level on either side."""
+    """Return the best (column, cut) of the columns that gain most with one level on either side."""
     found = []
     for column in columns:
         own = []
@@ -99,7 +100,7 @@ def _roots(coarse: "MomentSearch", sample: np.ndarray, columns: tuple[int, ...])
 
 
 def _named(tree: tuple | None, cuts: list[np.ndarray], levels: int) -> tuple | None:
-    """So many levels of the tree, with its cuts as ranks of all values."""
+    """Return this many levels of the tree, with its cuts as ranks of all values."""
     if tree is None or not levels:
         return None
     column, cut, *below = tree
@@ -107,7 +108,7 @@ def _named(tree: tuple | None, cuts: list[np.ndarray], levels: int) -> tuple | N
 
 
 def _fits(search: "MomentSearch", tree: tuple | None, rows: np.ndarray) -> bool:
-    """Whether all leaves have enough of the rows: a part of them, that was searched, does not tell."""
+    """Return whether all leaves have enough of the rows; the part of the rows that was searched does not show this."""
     if search.moments[2, rows].sum() < search.least:
         return False
     return tree is None or all(_fits(search, one, side) for one, side in zip(tree[2:], search.sides(rows, *tree[:2])))

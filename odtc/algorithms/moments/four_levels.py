@@ -1,15 +1,16 @@
 """The best tree of four levels over few cuts, from the sums of all sets of up to four of them.
 
-Each cut is a test of a row, true or false. For any four tests there are sixteen parts of the rows, whose sums follow
-from those of the rows for which all tests of a set are true: the rows for which d is false are those that are left.
-Two parts that one test alone tells apart are the leaves of a split, so that
+Each cut is a split of the rows, true or false for each row. Any four splits divide the rows into sixteen parts, whose
+sums follow from the sums of the rows for which all splits of a set are true: the rows for which d is false are the
+remaining ones. Two parts that differ only in one split are the leaves of this split, so
 
     V1(abc) = max_d G(abc and d) + G(abc and not d)      V2(ab) = max_c V1(ab and c) + V1(ab and not c)
 
-each less the price of a branch node, or one leaf, G; and so on up to all rows. A part is counted once for all trees
-that have it, in whatever order they test: with p tests 16 · p(p-1)(p-2)(p-3)/24 parts are all leaves that there are.
+each less the penalty of a branch node, or one leaf, G; and so on up to all rows. A part is computed once for all trees
+that contain it, in whatever order they split: p splits have 16 · p(p-1)(p-2)(p-3)/24 parts, which are all possible
+leaves.
 
-A test is the answer that fewer rows have, so that few sets hold for a row. Plain loops, compiled by numba.
+A split is true on the side with fewer rows, so that few sets are true for a row. Plain loops, compiled by numba.
 """
 
 import math
@@ -23,20 +24,20 @@ from odtc.algorithms.moments.laws import gain
 from odtc.base.compiled_loops import compile_loops, may_compile
 
 SMALL = 600  # rows times cuts; fewer are searched without compiling
-MOST_SETS = 5_000_000  # sets of four tests, whose sums are held at once
-MOST_SUMS = 5e8  # sets of four tests that are true of a row, of all rows
-AT_ONCE = 3e7  # sums between two looks at the clock
+MOST_SETS = 5_000_000  # sets of four splits, whose sums are stored at once
+MOST_SUMS = 5e8  # sets of four splits that are true for a row, over all rows
+AT_ONCE = 3e7  # sums between two checks of the time
 
 
 def add_sets(ones, begin, span, moments, sets):
-    """Adds the rows from `span`[0] to before `span`[1] to the sums of all sets of tests that are true.
+    """Add the rows from `span`[0] to before `span`[1] to the sums of all sets of splits that are true.
 
     Parameters
     ----------
-    ones, begin : int64, the tests that are true of each row, by rising number, and where those of a row begin
+    ones, begin : int64, the splits that are true for each row, by rising number, and where those of a row begin
     span : two integers
     moments : float64 (2, rows): W and S
-    sets : float64 (2, sets) of one, two, three and four tests; a set a > b > c > d stands at
+    sets : float64 (2, sets) of one, two, three and four splits; a set a > b > c > d has the position
         a(a-1)(a-2)(a-3)/24 + b(b-1)(b-2)/6 + c(c-1)/2 + d
     """
     alone, pairs, triples, fours = sets
@@ -64,8 +65,8 @@ def add_sets(ones, begin, span, moments, sets):
 
 
 def fill_parts(sets, every, tests, part):
-    """The sums of the eight parts that three tests a > b > c make, into `part`, float64 (2, 8): 4·x + 2·y + z if a, b
-    and c are true as x, y and z tell."""
+    """Write the sums of the eight parts that three splits a > b > c make into `part`, float64 (2, 8): the part 4·x +
+    2·y + z has the rows for which a, b and c have the outcomes x, y and z (1 if true)."""
     alone, pairs, triples, _ = sets
     a, b, c = tests
     ab, ac, bc = a * (a - 1) // 2 + b, a * (a - 1) // 2 + c, b * (b - 1) // 2 + c
@@ -81,8 +82,9 @@ def fill_parts(sets, every, tests, part):
 
 
 def split_fourths(sets, every, first, terms, best, work):
-    """Takes the tests b, c, d < `first` = a into `best`, float64 (8, triples): by 4·x + 2·y + z, whether each test of a
-    triple is true, the most that a split of that part by a fourth test has gained.
+    """Update `best` for the splits b, c, d < `first` = a. `best` is float64 (8, triples): by 4·x + 2·y + z, the
+    outcomes of the splits of a triple (1 if true), the largest gain so far of splitting that part by a fourth
+    split.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def split_fourths(sets, every, first, terms, best, work):
     first : int, a
     terms : (law, tiny) of odtc.algorithms.moments.laws
     best : float64 (8, triples)
-    work : float64 (2, 2, 8, tests): of both answers of d, by the part of a, b and c, sums that are overwritten
+    work : float64 (2, 2, 8, splits): for both outcomes of d, by the part of a, b and c, sums that are overwritten
     """
     alone, pairs, triples, fours = sets
     law, tiny = terms
@@ -146,14 +148,14 @@ def split_fourths(sets, every, first, terms, best, work):
 
 
 def join_levels(sets, every, terms, best):
-    """What trees gain in the parts of the rows that tests make: of two levels, float64 (tests, 2, tests, 2) by two
-    tests a > b and whether they are true; of three levels, float64 (tests, 2), by one.
+    """Return the gains of trees in the parts of the rows that splits make: of two levels, float64 (splits, 2, splits,
+    2), by two splits a > b and whether they are true; of three levels, float64 (splits, 2), by one.
 
     Parameters
     ----------
     sets, every : as in `split_fourths`
     terms : (law, tiny, price)
-    best : of `split_fourths`; it becomes what trees of one level gain
+    best : as filled by `split_fourths`; it becomes the gains of trees of one level
     """
     law, tiny, price = terms
     p, part, at = sets[0].shape[1], np.empty((2, 8)), 0
@@ -199,14 +201,14 @@ def join_levels(sets, every, terms, best):
 
 @cache
 def compiled():
-    """(`add_sets`, `split_fourths`, `join_levels`) by numba, which keeps what it has compiled."""
+    """Return (`add_sets`, `split_fourths`, `join_levels`) compiled by numba, which caches them."""
     names = ("gain", "fill_parts", "add_sets", "split_fourths", "join_levels")
     among = vars(laws) | globals()
     return tuple(compile_loops((*names[:2], name), dict(among)) for name in names[2:])
 
 
 def repays(n_rows: int, size: np.ndarray) -> bool:
-    """Whether cuts of columns of so many ranks are few enough, and more than plain loops soon try."""
+    """Return whether columns of this many ranks have few enough cuts, and too many for plain loops to try soon."""
     p = int((size - 1).sum())
     return 4 <= p and math.comb(p, 4) <= MOST_SETS and n_rows * p >= SMALL and may_compile()
 
@@ -219,17 +221,17 @@ class FourLevels:
     code : int32 (columns, rows), ranks; a cut c sends ranks of at most c to the left
     moments : float64 (at least 2, rows): W and S
     terms : (law, tiny, price)
-    check : called often; what it raises ends the search
+    check : called often; an exception that it raises ends the search
 
     Attributes
     ----------
-    gain : float, of the best tree; None if so many sets of tests are true of rows that others are faster
+    gain : float, of the best tree; None if so many sets of splits are true for rows that other searches are faster
     """
 
     def __init__(self, code: np.ndarray, moments: np.ndarray, terms: tuple, check: Callable[[], None]):
         self.cuts = [(g, c) for g, line in enumerate(code) for c in np.unique(line)[:-1].tolist()]
         left = np.stack([code[g] <= c for g, c in self.cuts])
-        self.turned = 2 * left.sum(axis=1) > left.shape[1]  # a test is true on the right side
+        self.turned = 2 * left.sum(axis=1) > left.shape[1]  # the split is true on the right side
         self.true = left != self.turned[:, None]
         self.moments, self.terms, self.check = np.ascontiguousarray(moments[:2]), terms, check
         self.gain: float | None = None
@@ -239,7 +241,7 @@ class FourLevels:
             self._join()
 
     def _sum(self, many: np.ndarray) -> None:
-        """The sums of all sets of up to four tests, of rows of which so many are true."""
+        """Compute the sums of all sets of up to four splits; `many` is how many splits are true for each row."""
         p, n = self.true.shape
         self.every = self.moments.sum(axis=1)
         self.sets = tuple(np.zeros((2, math.comb(p, k))) for k in (1, 2, 3, 4))
@@ -253,7 +255,7 @@ class FourLevels:
             at = to
 
     def _join(self) -> None:
-        """What trees gain in all parts of the rows."""
+        """Compute the gains of trees in all parts of the rows."""
         p, (law, tiny, price) = len(self.cuts), self.terms
         self.one = np.full((8, math.comb(p, 3)), -np.inf)
         work = np.empty((2, 2, 8, p))
@@ -264,12 +266,12 @@ class FourLevels:
         self.gain = float(self.three.sum(axis=1).max()) - price
 
     def tree(self, near: float, last: object) -> tuple | None:
-        """The best tree, nested (column, cut, left, right), None for a leaf, and `last` where trees of one level are
-        best; of trees as good as that up to `near` one with fewer leaves."""
+        """Return the best tree, nested (column, cut, left, right), None for a leaf, and `last` where trees of one
+        level are best; of trees that are as good up to `near`, one with fewer leaves."""
         return self._below([], np.ones(self.true.shape[1], bool), near, last)
 
     def _below(self, path: list[tuple[int, int]], rows: np.ndarray, near: float, last: object) -> tuple | None:
-        """The same of the rows for which the tests of a path are as it tells."""
+        """Return the same for the rows for which the splits of a path have the outcomes of the path."""
         if len(path) == 3:
             return last
         gains = np.array([self._gain([*path, (t, 0)]) + self._gain([*path, (t, 1)]) for t in range(len(self.cuts))])
@@ -281,13 +283,14 @@ class FourLevels:
         below = []
         for true in (0, 1):
             own = rows & (self.true[test] == true)
-            if not own.any():  # a test of no rows, of which the other side gains all
+            if not own.any():  # a split with no rows on one side: the other side has all
                 return self._below([*path, (test, 1 - true)], rows, near, last)
             below.append(self._below([*path, (test, true)], own, near, last))
         return (*self.cuts[test], *(below if self.turned[test] else below[::-1]))
 
     def _gain(self, path: list[tuple[int, int]]) -> float:
-        """What the best tree of the levels that are left gains where the tests of a path are as it tells."""
+        """Return the gain of the best tree of the remaining levels on the rows for which the splits of a path have its
+        outcomes."""
         if len({test for test, _ in path}) < len(path):
             return -np.inf
         told = sorted(path, reverse=True)

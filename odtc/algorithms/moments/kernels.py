@@ -1,15 +1,16 @@
-"""The best trees of one and of two tests on a set of rows, for leaves that cost Q - G(S, W) (odtc.algorithms.moments).
+"""The best trees of one and of two levels on a set of rows, for leaves that cost Q - G(S, W)
+(odtc.algorithms.moments).
 
 The sum of Q over the leaves is the same for all trees, so the best tree has the greatest gain Σ G(S, W) - price ·
 branch nodes.
 
-    depth two: for each pair of columns f < g, rows are added in the order of f; at each cut of f one look at the ranks
-    of g gives the sums of the four parts that a cut of either makes, and so the best test below each side of both
+    depth two: for each pair of columns f < g, rows are added in the order of f; at each cut of f one pass over the
+    ranks of g gives the sums of the four parts that a cut of each makes, and so the best split below each side of both
 
-Of a column of two ranks, such as a level of names, the rows of the rarer one are added alone: the others are the rest.
+For a column of two ranks, such as a level of names, only the rows of the rarer one are added: the others are the rest.
 
-Two levels are plain loops for numba, taken once they pay (`COMPILED`): in numpy they are found by
-odtc.algorithms.moments.depth_two_numpy, with the same numbers.
+Two levels are plain loops for numba, used once compiling them pays (`COMPILED`); until then
+odtc.algorithms.moments.depth_two_numpy finds them in numpy, with the same numbers.
 """
 
 from functools import cache
@@ -25,7 +26,7 @@ AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
 
 
 def dense_ranks(code, size, rows):
-    """(ranks int64 (columns, rows) from 0 without gaps, int64 (columns,) how many, the given rank of each)."""
+    """Return (ranks int64 (columns, rows) from 0 without gaps, int64 (columns,) how many, the given rank of each)."""
     p, n = code.shape[0], len(rows)
     widest = 0
     for g in range(p):
@@ -48,7 +49,7 @@ def dense_ranks(code, size, rows):
 
 
 def by_rank(rank, many):
-    """int64 (rows,): the places of rows by rising rank."""
+    """Return int64 (rows,): the positions of rows by rising rank."""
     begin = np.zeros(many + 1, np.int64)
     for i in range(len(rank)):
         begin[rank[i] + 1] += 1
@@ -62,16 +63,16 @@ def by_rank(rank, many):
 
 
 def depth_one(code, size, moments, rows, least, price, law, tiny):
-    """(gain, column, cut): the best test, column -1 for a leaf; in numpy.
+    """Return (gain, column, cut) of the best split, column -1 for a leaf; in numpy.
 
     Parameters
     ----------
     code : integers (columns, all rows), ranks; a cut c sends ranks of at most c to the left
     size : int64 (columns,), ranks of each column
     moments : float64 (3, all rows): W, S, rows of the data
-    rows : int64 (rows,), the rows that are meant
+    rows : int64 (rows,), the rows of the node
     least : float, rows of the data that each leaf must have
-    price : float, of a branch node
+    price : float, penalty of a branch node
     law : int, of odtc.algorithms.moments.laws
     tiny : float, `laws.smallest` of the moments
     """
@@ -87,7 +88,7 @@ def depth_one(code, size, moments, rows, least, price, law, tiny):
 
 def gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
     """Yield (first column, bool (columns, ranks) of their cuts, float64 (cuts,)): the gains of all trees of one level,
-    some columns at a time; of the arguments of `depth_one`."""
+    some columns at a time; the arguments are the same as for `depth_one`."""
     w, s, c = moments[:, rows].sum(axis=1)
     wide, own = int(size.max(initial=0)), moments[:, rows]
     step = max(1, AT_ONCE // max(wide, len(rows)))
@@ -106,9 +107,10 @@ def gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
 
 
 def depth_two(code, size, moments, rows, ends, price, law, tiny):
-    """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
-    `depth_one`, but ends : rows of the data that each leaf must have, leaves of the tree (3 or 4), both float, and
-    float64 (columns, ranks) or of no size, which gets the gain of the best tree with each cut at its root."""
+    """Return (gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf. The arguments are
+    the same as for `depth_one`, except for ends : rows of the data that each leaf must have, leaves of the tree (3
+    or 4), both float, and float64 (columns, ranks) or of size 0, which gets the gain of the best tree with each cut
+    at its root."""
     least, leaves, totals = ends
     dense, many, given = dense_ranks(code, size, rows)
     p = len(size)
@@ -124,7 +126,7 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
     alone = gain(law, s, w, tiny)
     counted = least > 1.0
     left, right = one.copy(), two.copy()  # of one leaf on either side
-    for f in range(p):  # both tests on one column
+    for f in range(p):  # both splits on one column
         for i in range(begin[f], begin[f + 1] - 1):
             for j in range(i + 1, begin[f + 1] - 1):
                 if counted and below[j, 2] - below[i, 2] < least:
@@ -194,8 +196,8 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
 
 
 def rarer_rank(dense, many):
-    """int64 (columns,): of a column of two ranks or less the rank that fewer rows have, 1 if there is one alone; -1 of
-    all others."""
+    """Return int64 (columns,): for a column of two ranks or less the rank that fewer rows have, 1 if there is only
+    one; -1 for all others."""
     p, n = dense.shape
     rare = np.full(p, -1, np.int64)
     for g in range(p):
@@ -208,7 +210,8 @@ def rarer_rank(dense, many):
 
 
 def entries_by_row(dense, begin, rare):
-    """(int64 (rows + 1,), where those of each row begin; int64 (entries,), the ranks that it is added to)."""
+    """Return (int64 (rows + 1,), where the entries of each row begin; int64 (entries,), the ranks that it is added
+    to)."""
     p, n = dense.shape
     own = np.zeros(n + 1, np.int64)
     for g in range(p):
@@ -227,8 +230,8 @@ def entries_by_row(dense, begin, rare):
 
 
 def of_pairs(within, whole, side, every, after, terms, one, two):
-    """(best gain of a test below the left side of a cut, and below its right side), of the tests from `after` on; and
-    `one`, `two` take what the cut gains below the sides of these.
+    """Return (best gain of a split below the left side of a cut, and below its right side), over the splits from
+    `after` on. `one` and `two` are updated by the gains of the cut below the left and right sides of these splits.
 
     Parameters
     ----------
@@ -260,7 +263,7 @@ def of_pairs(within, whole, side, every, after, terms, one, two):
 
 
 def sums_below(dense, begin, moments, rows):
-    """float64 (ranks of all columns, 3): the moments of the rows of at most each rank; of ranks without gaps."""
+    """Return float64 (ranks of all columns, 3): the moments of the rows of at most each rank; ranks have no gaps."""
     p, n = dense.shape
     below = np.zeros((begin[p], 3))
     for g in range(p):
@@ -275,7 +278,7 @@ def sums_below(dense, begin, moments, rows):
 
 @cache
 def compiled():
-    """`depth_two` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
+    """Return `depth_two` compiled by numba, which caches it. Raises ImportError if numba is not installed."""
     names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "rarer_rank", "entries_by_row", "depth_two")
     return compile_loops(names, vars(laws) | globals())
 

@@ -1,11 +1,11 @@
-"""What leaves cost that are known by three sums W, S and Q over their rows: Q - G(S, W), where G is convex.
+"""Costs of leaves that are functions of three sums W, S and Q over their rows: Q - G(S, W), where G is convex.
 
     square       G = S²/W          squared error: W = Σ w, S = Σ w y, Q = Σ w y²
     likelihood   G = S log(S/W)    events of a constant relative risk: W = Σ w Λ, S = Q = Σ w δ
 
-G is the greatest of its tangents, so a leaf costs the least over one number θ of a sum of costs of its rows. Hence no
-tree on rows A and B costs less than the best tree on A and the best one on B together, and each row costs at least what
-it does alone.
+G is the greatest of its tangents, so the cost of a leaf is the minimum, over one number θ, of a sum of costs of its
+rows. Hence no tree on rows A and B costs less than the best tree on A and the best one on B together, and each row
+costs at least as much as in a leaf of its own.
 """
 
 import math
@@ -18,14 +18,14 @@ NOTHING = 0.5  # of the least number that a row adds: sums below it have no row,
 
 
 def gain(law, s, w, tiny):
-    """G(s, w), 0 if the sums have no row (`smallest`); of numbers, for compiled loops."""
+    """Return G(s, w), 0 if the sums have no row (`smallest`); for numbers, used by compiled loops."""
     if law == 0:
         return s * s / w if w > tiny else 0.0
     return s * math.log(s / w) if s > tiny and w > 0.0 else 0.0
 
 
 def gains(law: int, s: np.ndarray, w: np.ndarray, tiny: float = 0.0) -> np.ndarray:
-    """The same of arrays."""
+    """Return the same for arrays."""
     if law == SQUARE:
         return np.divide(s * s, w, out=np.zeros_like(s), where=w > tiny)
     held = (s > tiny) & (w > 0)  # differences of sums may leave nothing of a small hazard
@@ -34,13 +34,14 @@ def gains(law: int, s: np.ndarray, w: np.ndarray, tiny: float = 0.0) -> np.ndarr
 
 
 def leaf_costs(law: int, moments: np.ndarray) -> np.ndarray:
-    """float64 (…,): what leaves cost, of moments float64 (3, …): W, S and Q."""
+    """Return float64 (…,): the costs of leaves with the moments float64 (3, …): W, S and Q."""
     w, s, q = moments
     return q - gains(law, s, w)
 
 
 def smallest(law: int, moments: np.ndarray) -> float:
-    """Half of the least positive number that a row adds to what `gain` divides by, or takes the logarithm of."""
+    """Return half of the least positive number that a row adds to the divisor of `gain`, or to the sum whose logarithm
+    it takes."""
     told = moments[0 if law == SQUARE else 1]
     held = told[told > 0]
     return NOTHING * float(held.min()) if held.size else 0.0

@@ -1,10 +1,10 @@
-"""The same search for leaves that cost the absolute error around their median: Σ w |y - v|, the least over v.
+"""Search for trees whose leaves cost the absolute error around their median: Σ w |y - v|, minimized over v.
 
-It is the least over one number of a sum of costs of the rows, as those of odtc.algorithms.moments.laws: no tree on rows
-A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is no
-function of three sums. The best test of one column is found by moving the rows from the right side to the left one in
-the order of the column: of either side a Fenwick tree (1994) holds W and Σ w y by the rank of y, and tells the median
-and what it costs in log n steps; where that is not compiled, numpy finds those of all cuts together
+This is the minimum over one number of a sum of costs of the rows, as in odtc.algorithms.moments.laws: no tree on rows
+A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is
+not a function of three sums. The best split on one column is found by moving the rows from the right side to the left
+one in the order of the column: for each side a Fenwick tree (1994) contains W and Σ w y by the rank of y, and gives
+the median and its cost in log n steps; if that is not compiled, numpy finds the medians of all cuts together
 (odtc.algorithms.moments.medians_numpy). Trees of two levels are found by intervals of cuts.
 """
 
@@ -32,7 +32,7 @@ def add_at(tree, place, weight, value):
 
 
 def spread(tree, values, weight, total):
-    """What the rows of a Fenwick tree of this weight and weighted sum cost around their median."""
+    """Return the cost, around their median, of the rows of a Fenwick tree of this weight and weighted sum."""
     if weight <= 0.0:
         return 0.0
     at, below, told, step = 0, 0.0, 0.0, 1
@@ -50,16 +50,16 @@ def spread(tree, values, weight, total):
 
 
 def best_cut(code, size, w, y, count, rows, least, price):
-    """(gain, column, cut): the best test, column -1 for a leaf; a gain is minus a cost.
+    """Return (gain, column, cut) of the best split, column -1 for a leaf; a gain is minus a cost.
 
     Parameters
     ----------
     code : integers (columns, all rows), ranks; a cut c sends ranks of at most c to the left
     size : int64 (columns,), ranks of each column
     w, y, count : float64 (all rows,), weight, number, and rows of the data; y does not fall
-    rows : int64 (rows,), the rows that are meant, rising
+    rows : int64 (rows,), the rows of the node, rising
     least : float, rows of the data that each leaf must have
-    price : float, of a branch node
+    price : float, penalty of a branch node
     """
     n = len(rows)
     weight, number, values = np.empty(n), np.empty(n), np.empty(n)
@@ -117,7 +117,7 @@ def best_cut(code, size, w, y, count, rows, least, price):
 
 @cache
 def compiled():
-    """`best_cut` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
+    """Return `best_cut` compiled by numba, which caches it. Raises ImportError if numba is not installed."""
     return compile_loops(("add_at", "spread", "best_cut"), dict(globals()))
 
 
@@ -138,9 +138,9 @@ class MedianSearch(SearchByIntervals):
     Parameters
     ----------
     rank : integers (rows, columns)
-    numbers : float64 (3, rows): the number of each row, its weight, and how many rows of the data it is
+    numbers : float64 (3, rows): the number of each row, its weight, and how many rows of the data it represents
     price, least, check, told, limits
-        As of MomentSearch.
+        As for MomentSearch.
     """
 
     def __init__(self, rank, numbers, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):

@@ -1,8 +1,8 @@
-"""The best test of leaves that cost the absolute error around their median, in plain numpy, for all cuts at once.
+"""The best split for leaves that cost the absolute error around their median, in plain numpy, for all cuts at once.
 
-The rows in the order of a column hold ranks of their numbers, and a side of a cut is a range of them. A wavelet matrix
-(Claude, Navarro & Ordóñez 2015) keeps of each bit of these ranks, the highest first, how many rows with a 0 there are
-in front of each place, and what they weigh: so the median of each range is found by bits, in log n steps for all.
+The rows in the order of a column have ranks of their numbers, and a side of a cut is a range of them. A wavelet matrix
+(Claude, Navarro & Ordóñez 2015) stores for each bit of these ranks, the highest first, how many rows with a 0 there
+are before each position, and their weight: so the median of each range is found bit by bit, in log n steps for all.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ CELLS = 2**20  # ranks that are held at once
 
 
 def best_cut(code, size, w, y, count, rows, least, price):
-    """(gain, column, cut) of the best test, as odtc.algorithms.moments.medians.best_cut finds it."""
+    """Return (gain, column, cut) of the best split, the same as odtc.algorithms.moments.medians.best_cut."""
     n = len(rows)
     weight, values = w[rows], y[rows] - y[rows[n // 2]]
     terms = weight, weight * values
@@ -50,8 +50,9 @@ def gains_of_cuts(code, size, w, y, count, rows, least, price):
 
 
 def _tables(order, terms):
-    """float64 (3, columns, places + 1) in front of each place: of each bit of the ranks `order`, the highest first, how
-    many rows have a 0 there, what they weigh, and their weighted numbers; and the same of all rows."""
+    """Return, for each bit of the ranks `order`, the highest first, the bit and float64 (3, columns, positions + 1):
+    how many rows before each position have a 0 there, their weight, and their weighted numbers. Also return this
+    table for all rows."""
     found, line = [], order
     for bit in reversed(range(max(1, int(order.shape[1] - 1).bit_length()))):
         zero = (line >> bit & 1) == 0
@@ -69,7 +70,7 @@ def _upto(line, terms, meant):
 
 
 def _spread(tables, line, begin, end, values):
-    """What the rows from the place `begin` to before `end` of each line cost around their median."""
+    """Return the cost, around their median, of the rows from the position `begin` to before `end` of each line."""
     bits, every = tables
     weight, total = every[1:, line, end] - every[1:, line, begin]
     half = 0.5 * weight * (1 - ROUNDING)

@@ -1,14 +1,14 @@
-"""What no tree with so many leaves costs less than, whatever its tests: the best partition of the rows.
+"""Lower bound on the cost of all trees with at most K leaves, whatever their splits: the best partition of the rows.
 
-A row with W, S costs w (θ - r)² at the answer θ of a leaf, or w (θ - r log θ), of its r = S/W: of two answers one is
-better for all rows with r below some number, the other one for those above. So the best partition of the rows into K
-sets has sets that follow one another in the order of r, and its cost, the least over all partitions, is found row by
-row:
+A row with W, S costs w (θ - r)² in a leaf with the prediction θ, or w (θ - r log θ), where r = S/W: of two predictions
+one is better for all rows with r below some number, the other one for those above. So the best partition of the rows
+into K sets has sets that follow one another in the order of r, and its cost, the minimum over all partitions, is found
+row by row:
 
     D_k(j) = min_{i <= j} D_k-1(i) + cost of the rows i + 1 … j
 
-The place i of the least does not fall as j rises (Monge's inequality holds for such costs), so that places are found
-for every second j, then for those between.
+The position i of the minimum does not fall as j rises (Monge's inequality is true for such costs), so positions are
+found for every second j, then for those between.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from odtc.algorithms.moments.laws import gains
 def partition_costs(
     law: int, moments: np.ndarray, tiny: float, most: int, check: Callable[[], None] = lambda: None
 ) -> np.ndarray:
-    """float64 (most,): the least cost of the rows in at most 1, 2, … sets.
+    """Return float64 (most,): the least cost of the rows in at most 1, 2, … sets.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def partition_costs(
     moments : float64 (3, rows): W, S and Q
     tiny : float, `laws.smallest` of the moments
     most : int, at least 1
-    check : called often; what it raises ends the search
+    check : called often; an exception that it raises ends the search
     """
     held = moments[0] > 0
     w, s, q = moments[:, held]
@@ -52,7 +52,7 @@ def partition_costs(
 
 
 def _next(least: np.ndarray, cost) -> np.ndarray:
-    """D_k of D_k-1, float64 (rows + 1,)."""
+    """Return D_k computed from D_k-1, float64 (rows + 1,)."""
     n = len(least) - 1
     at, after = np.zeros(n + 1, np.int64), least.copy()
     stride = 1 << n.bit_length()

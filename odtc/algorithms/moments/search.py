@@ -1,24 +1,27 @@
-"""The tree of least cost and a depth, over all cuts of ranked columns, with a proof; of leaves that cost a function of
-sums over their rows (odtc.algorithms.moments.laws), as squared error.
+"""Search, with a proof, for the tree of a given depth and least cost over all cuts of ranked columns, if the cost of a
+leaf is a function of sums over its rows (odtc.algorithms.moments.laws), for example squared error.
 
-What each row costs alone no tree avoids, and is taken off. With V_d(A) the rest of the least cost of a tree of depth d
-on the rows A, and price of branch nodes: V_d(A) >= 0, and V_d(A) <= V_d(B) for A within B, as a tree of B costs no more
-on A. Of all cuts of a column between two cuts a < b that were tried,
+The cost of each row in a leaf of its own is unavoidable, and is subtracted. Let V_d(A) be the rest of the least cost
+of a tree of depth d on the rows A, including the penalty (`price`) of branch nodes. Then V_d(A) >= 0, and V_d(A) <=
+V_d(B) for A within B, because a tree of B costs no more on A. For all cuts of a column between two cuts a < b that
+were tried,
 
     V_d-1(left of a) + V_d-1(right of b) + price
 
-is a bound: such a cut sends the rows left of a to the left, and those right of b to the right. The intervals between
-tried cuts are taken by rising bound, and cut at their middle, until none can hold a better tree. No bound is used that
-moves a value by the weight of rows, which holds for errors that cost at most 1 alone.
+is a lower bound, because such a cut sends the rows left of a to the left, and those right of b to the right. The
+intervals between tried cuts are taken by rising bound, and cut at their middle, until none can contain a better tree.
+Bounds that change a value by the weight of rows are not used: they are valid only for errors that cost at most 1 per
+row.
 
-If leaves must have a least number of rows, a tree of B may have too few rows of A in a leaf, and V(A) <= V(B) holds no
-no more: the values left of a and right of b are then those of trees whose leaves may have any rows (`free`).
+If leaves must have a minimum number of rows, a tree of B may have too few rows of A in a leaf, so V(A) <= V(B) is no
+longer true: the values left of a and right of b are then values of trees whose leaves may have any number of rows
+(`free`).
 
-Limits on leaves and columns (odtc.algorithms.moments.tree_limits) make a value one of rows, depth and place: the cuts
-of a column are taken for each number of leaves on the left side. Of sets of columns, of which a tree keeps to one, all
-that are left are searched at once, as if a tree could take columns of several; if the best tree does, a column of it
-tells the sets apart in two. Columns that must be tested are dealt to the two sides of a node in all ways; as with a
-least number of rows, bounds of intervals are then those of trees that need not test them.
+With limits on leaves and columns (odtc.algorithms.moments.tree_limits), a value depends on rows, depth and position:
+the cuts of a column are taken for each number of leaves on the left side. If a tree must use columns of one of several
+sets, all remaining sets are searched at once, as if a tree could use columns of several sets; if the best tree does,
+one of its columns divides the sets in two. Required columns are distributed over the two sides of a node in all ways;
+as with a minimum number of rows, bounds of intervals are then bounds of trees that need not split on them.
 
 Four levels over few cuts need no search (odtc.algorithms.moments.four_levels).
 """
@@ -41,20 +44,20 @@ NO_TOTALS = np.zeros((0, 0))  # of a call of `depth_two` that lists no cuts
 HALF = 0.5  # of the room that exact costs need: the other half is for sums of bounds, which are rounded
 NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
 MOST_ROOM = 1e-6  # relative: the near-optimal cuts of a search are listed up to this, or else by another search
-OFF = 16  # times that by which no tree is better than the one that is found
-KEPT = 200_000  # subtrees that are remembered
-WIDEST = 6e7  # pairs of cuts that two levels are found of at once, without a look at the clock
+OFF = 16  # times `near`: how much more than the best tree the tree found may cost
+KEPT = 200_000  # subtrees that are stored
+WIDEST = 6e7  # pairs of cuts for which two levels are found at once, without checking the time
 
 
 MANY = 200  # cuts, from which on three levels may take so long that a bound of any tree comes first
-TREE_TOLD, BOUND_TOLD = 1, 2  # of all rows: trees that are met are told; the bound, too, as it is of the whole depth
-SOON = 1e5  # rows and sets of a partition that takes no more than some hundredths of a second
+TREE_TOLD, BOUND_TOLD = 1, 2  # of all rows: report trees; report the bound, too, at the whole depth
+SOON = 1e5  # rows times sets of a partition that takes at most some hundredths of a second
 SURELY = 1 - 1e-9  # of a bound of sums that are rounded
 
 
 @dataclass(frozen=True)
 class Stump:
-    """The best tree of one level over some columns, None of all, which is drawn at the end."""
+    """The best tree of one level over some columns (None for all), which is computed at the end."""
 
     columns: tuple[int, ...] | None
 
@@ -76,8 +79,9 @@ class Worth(NamedTuple):
 
 @dataclass
 class Known:
-    """What is known of the trees of a depth on some rows: no tree costs less than `lower`, and the best one met,
-    `tree`, costs `upper`: (column, cut, left, right), None for a leaf, or Stump; both sides may be one OneStump."""
+    """A lower bound `lower` on the cost of all trees of a depth on some rows, and the best tree found, `tree`, with
+    its cost `upper`. A tree is (column, cut, left, right), None for a leaf, or Stump; both sides may be one
+    OneStump."""
 
     lower: float
     upper: float
@@ -87,23 +91,23 @@ class Known:
 class MomentSearch:
     """The search on some rows.
 
-    A class with leaves of another cost says by `_by_sums` that they are none of sums.
+    A subclass whose leaves have a cost that is not a function of sums sets `_by_sums` to False.
 
     Parameters
     ----------
     rank : integers (rows, columns); a cut c of a column sends ranks of at most c to the left
-    moments : float64 (4, rows): W, S and Q of each row, and how many rows of the data it is
+    moments : float64 (4, rows): W, S and Q of each row, and how many rows of the data it represents
     law : int, of odtc.algorithms.moments.laws
-    price : float, of a branch node, in units of cost
+    price : float, penalty of a branch node, in units of cost
     least : int, rows of the data that each leaf must have
-    check : called often; what it raises ends the search
+    check : called often; an exception that it raises ends the search
     told : called with (bound, cost) of all trees when one of them changes
     limits : TreeLimits
 
     Attributes
     ----------
     slack : float
-        The costs of two trees that differ by more differ indeed: a bound on rounding errors; 0 if none is known.
+        A bound on rounding errors: two trees whose costs differ by more really differ; 0 if no bound is known.
     relative : float
         The same as a share of the costs.
     """
@@ -147,11 +151,11 @@ class MomentSearch:
             self.free = self._of_any_rows(rank, moments, limits.of_any_rows())
 
     def _of_any_rows(self, rank: np.ndarray, moments: np.ndarray, limits: TreeLimits) -> "MomentSearch":
-        """The search of trees whose leaves may have any rows."""
+        """Return the search of trees whose leaves may have any number of rows."""
         return MomentSearch(rank, moments, self.law, self.price, 1, self.check, limits=limits)
 
     def solve(self, depth: int) -> Known:
-        """The best tree of all rows."""
+        """Return the best tree of all rows."""
         rows = np.arange(self.code.shape[1])
         self.root = Known(0.0, self._leaf(rows), None)
         if depth > 2 and self.size.sum() - len(self.size) >= MANY:
@@ -173,14 +177,15 @@ class MomentSearch:
         return self.root
 
     def grow(self, depth: int, at_once: int = 2) -> None:
-        """Makes the best tree met as deep as trees may be, if it is not: below its leaves by the best trees of so many
-        levels, one or two. A search that is ended in the midst of less depth leaves no worse one than that."""
+        """Make the best tree found as deep as trees may be, if it is not, by putting the best trees of this many
+        levels, one or two, below its leaves. So if a search is ended early, its tree is not worse than the best one
+        of less depth made deeper."""
         if self.limits.nothing:
             rows = np.arange(self.code.shape[1])
             self._better(*self._grown(self._whole(self.root.tree, rows), rows, depth, at_once))
 
     def _grown(self, tree: tuple | None, rows: np.ndarray, left: int, at_once: int) -> tuple[float, tuple | None]:
-        """(cost, tree) of a nested tree of so many levels at most, made that deep."""
+        """Return (cost, tree) of a nested tree of at most this many levels, made that deep."""
         if tree is None and left:
             levels = at_once if left > 1 and self.is_shallow(len(rows), 2, self.limits.root) else 1
             tree = self._whole(self._solve(rows, levels, np.inf, self.limits.root).tree, rows)
@@ -191,31 +196,34 @@ class MomentSearch:
         return sum(costs) + self.price, (*tree[:2], *below)
 
     def _taken(self, tree: tuple | None, rows: np.ndarray, depth: int) -> float:
-        """What a nested tree costs once it is made so deep, level by level; the best one met is kept, and told."""
+        """Return the cost of a nested tree that is made as deep as `depth`, level by level; the best tree found is
+        kept and reported."""
         cost, tree = self._grown(tree, rows, depth, 1)
         self._better(cost, tree)
         self.told(self.bound, self.cost)
         return cost
 
     def _better(self, cost: float, tree: tuple | None) -> None:
-        """Takes a tree for the best one met, if it is."""
+        """Keep a tree if it is better than the best one found."""
         if cost < self.root.upper:
             self.root.upper, self.root.tree = cost, tree
 
     def over(self, code: np.ndarray, least: int) -> "MomentSearch":
-        """The search of the same rows over other ranks, int (columns, rows), with so many rows in a leaf."""
+        """Return the search of the same rows over other ranks, int (columns, rows), with this many rows in a leaf."""
         w, s, count = self.moments
         moments = np.stack([w, s, self.q, count])
         return MomentSearch(code.T, moments, self.law, self.price, least, self.check)
 
     def wanted(self, cost: float) -> float:
-        """Return the cost up to which trees are looked for, so that the best one costs this: less what doubles do not
-        tell apart, or with a bound on rounding errors more than it, so that all cuts that may be best are tried."""
+        """Return the cost up to which trees are searched for if the best one found has this cost. It is smaller by the
+        amount that doubles do not distinguish; with a bound on rounding errors it is larger by this bound, so that
+        all cuts that may be best are tried."""
         room = self.room(cost)
         return cost + room if room else cost - self.near
 
     def room(self, cost: float) -> float:
-        """Return how far from the best tree, which costs this, others are listed; 0 without a bound on rounding."""
+        """Return how much more than the best tree, which has this cost, listed trees may cost; 0 without a bound on
+        rounding."""
         if cost == np.inf:
             return 0.0
         slack = self.slack if self.most_room is None else min(self.slack, self.most_room * max(0.0, cost))
@@ -229,7 +237,7 @@ class MomentSearch:
 
     def near_cuts(self, rows: np.ndarray, depth: int, place: Place, cost: float) -> list[tuple[int, int, tuple, float]]:
         """Return (column, cut, shares of the sides, cost) of the roots of all trees of a state that is `solved` which
-        cost no more than its best tree, but for `room`, by rising cost."""
+        cost at most `room` more than its best tree, by rising cost."""
         key, reach = self.key_of(rows, depth, place), cost + self.room(cost)
         is_shallow = self.is_shallow(len(rows), depth, place)
         if key in self.worth and self.worth[key].until < cost + HALF * self.room(cost):
@@ -274,15 +282,15 @@ class MomentSearch:
         return found
 
     def best_below(self, rows: np.ndarray, levels: int, columns: tuple[int, ...]) -> tuple | None:
-        """The best tree of one or two levels over some columns, nested, None for a leaf."""
+        """Return the best tree of one or two levels over some columns, nested, None for a leaf."""
         return self._whole(self._shallow(rows, levels, self.limits.root._replace(columns=columns)).tree, rows)
 
     def gain_of_one(self, rows: np.ndarray, columns: tuple[int, ...]) -> float:
-        """What the best tree of one level over some columns gains."""
+        """Return the gain of the best tree of one level over some columns."""
         return self._depth_one(rows, columns)[0]
 
     def _all_at_once(self, rows: np.ndarray) -> bool:
-        """Finds the best tree of four levels over few cuts; whether that is done."""
+        """Find the best tree of four levels over few cuts, and return whether that was possible."""
         if self.free is not None or not self.limits.nothing or not four_levels.repays(len(rows), self.size):
             return False
         found = four_levels.FourLevels(self.code, self.moments, (self.law, self.tiny, self.price), self.check)
@@ -300,8 +308,9 @@ class MomentSearch:
         return True
 
     def _solve_families(self, rows: np.ndarray, depth: int) -> Known:
-        """The best tree whose columns lie in one of the sets of the limits: families of sets by rising bound of the
-        trees over all of their columns; of two alike that of which more columns are held."""
+        """Return the best tree whose columns are in one of the sets of the limits. Families of sets are taken by
+        rising bound of the trees over all of their columns; with equal bounds, the one with more held columns
+        first."""
         if self._few_tests(rows, depth):
             return self.root
         depth = self.levels(depth)
@@ -328,17 +337,17 @@ class MomentSearch:
         return self.root
 
     def levels(self, depth: int) -> int:
-        """Return how many levels trees of a depth have: no path tests a column of one cut twice."""
+        """Return how many levels trees of a depth have: no path splits twice on a column with one cut."""
         few = self.limits.distinct is not None and (self.size <= 2).all()
         return min(depth, self.limits.distinct) if few else depth
 
     def place_of(self, family: Family) -> Place:
-        """Return the place of the root of the trees over all columns of a family."""
+        """Return the position of the root of the trees over all columns of a family."""
         return self.limits.root._replace(columns=family.columns, needed=family.needed)
 
     def _few_tests(self, rows: np.ndarray, depth: int) -> bool:
-        """Finds the best tree of few different tests (odtc.algorithms.moments.few_tests), if nothing else is limited;
-        whether that is done."""
+        """Find the best tree of few different splits (odtc.algorithms.moments.few_tests), if nothing else is limited,
+        and return whether that was possible."""
         most, n_tests = self.limits.distinct, len(self.size)
         if most is None or not (self.limits.distinct_alone and self._by_sums and (self.size == 2).all()):
             return False
@@ -361,12 +370,12 @@ class MomentSearch:
         return True
 
     def columns_of(self, tree: tuple | None) -> list[int]:
-        """Return the different columns that a tree tests, that of the root first."""
+        """Return the different columns that a tree splits on, the column of the root first."""
         below = [] if tree is None else [tree[0], *self.columns_of(tree[2]), *self.columns_of(tree[3])]
         return list(dict.fromkeys(below))
 
     def _by_leaves(self, most: int) -> float:
-        """What no tree with so many leaves costs less than."""
+        """Return a lower bound on the cost of all trees with at most this many leaves."""
         moments = np.stack([*self.moments[:2], self.q])
         most = int(min(most, len(self.q)))
         check = self.check if most * len(self.q) > SOON else lambda: None  # a bound is worth a moment after the limit
@@ -375,21 +384,21 @@ class MomentSearch:
 
     @property
     def off(self) -> float:
-        """What the best tree met may cost more than the best one, as sums are rounded."""
+        """The amount by which the best tree found may cost more than the best one, because sums are rounded."""
         return OFF * self.near
 
     @property
     def cost(self) -> float:
-        """What the best tree met costs."""
+        """The cost of the best tree found."""
         return self.base + self.root.upper
 
     @property
     def bound(self) -> float:
-        """What no tree costs less than."""
+        """A lower bound on the cost of all trees."""
         return self.base + self.root.lower
 
     def tree(self) -> tuple | None:
-        """The best tree met, as nested (column, cut, left, right), None for a leaf."""
+        """Return the best tree found, as nested (column, cut, left, right), None for a leaf."""
         return self._whole(self.root.tree, np.arange(self.code.shape[1]))
 
     def _whole(self, tree, rows: np.ndarray) -> tuple | None:
@@ -406,7 +415,7 @@ class MomentSearch:
         return (*tree[:2], *(self._whole(one, side) for one, side in zip(below, sides)))
 
     def _over(self, columns: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
-        """The ranks and sizes of some columns, None of all."""
+        """Return the ranks and sizes of some columns, None for all."""
         if columns is None:
             return self.code, self.size
         if columns not in self.parts:
@@ -414,7 +423,7 @@ class MomentSearch:
         return self.parts[columns]
 
     def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
-        """(gain, column, cut) of the best test of these columns, column -1 for a leaf."""
+        """Return (gain, column, cut) of the best split on these columns, column -1 for a leaf."""
         found = kernels.depth_one(*self._over(columns), self.moments, rows, self.least, *self._terms)
         return self._named(found, columns)
 
@@ -448,7 +457,7 @@ class MomentSearch:
         return max(0.0, float(self.q[rows].sum()) - self._gain(rows))
 
     def _solve(self, rows: np.ndarray, depth: int, limit: float, place: Place, root: int = 0) -> Known:
-        """What is known of these rows: the best tree, or a lower bound of at least `limit`."""
+        """Return the best tree of these rows, or a lower bound of at least `limit`."""
         self.check()
         place, depth = fitted(place, depth)
         if len(place.needed) >= 2**depth:
@@ -472,17 +481,18 @@ class MomentSearch:
         return entry
 
     def is_shallow(self, n_rows: int, depth: int, place: Place) -> bool:
-        """Whether the best tree of so many rows is found at once, of one or two levels, and no cuts are tried."""
+        """Return whether the best tree of this many rows has one or two levels and is found at once, without trying
+        cuts."""
         if depth != 2:
             return depth < 2
         return not place.needed and self.limits.alike(place) and (self.narrow or self._pairs(n_rows) <= WIDEST)
 
     def _by_columns(self, place: Place) -> bool:
-        """Whether two levels are bounded by columns (odtc.algorithms.moments.two_levels)."""
+        """Return whether two levels are bounded by columns (odtc.algorithms.moments.two_levels)."""
         return place.leaves is None and not place.needed and self.limits.alike(place)
 
     def _two_levels(self, rows: np.ndarray, limit: float, entry: Known | None, place: Place, root: int) -> Known:
-        """The best tree of two levels over many cuts."""
+        """Return the best tree of two levels over many cuts."""
         one = self._solve(rows, 1, np.inf, place)
         if entry is None or one.upper < entry.upper:
             entry = Known(0.0, one.upper, one.tree)
@@ -507,17 +517,17 @@ class MomentSearch:
         return two_levels.Sorted(self)
 
     def _pairs(self, n_rows: int) -> float:
-        """No more pairs of cuts separate so many rows."""
+        """Return an upper bound on the pairs of cuts that separate this many rows."""
         return float(np.minimum(self.size, n_rows).sum()) ** 2 / 2
 
     def key_of(self, rows: np.ndarray, depth: int, place: Place) -> tuple:
-        """A state: the depth and the place, and the rows as packed bits."""
+        """Return the key of a state: the depth, the position, and the rows as packed bits."""
         mask = np.zeros(self.code.shape[1], bool)
         mask[rows] = True
         return depth, place, np.packbits(mask).tobytes()
 
     def _shallow(self, rows: np.ndarray, depth: int, place: Place) -> Known:
-        """The best tree of one or two levels."""
+        """Return the best tree of one or two levels."""
         if self.limits.levels is not None:
             place = place._replace(columns=tuple(self.limits.columns(place, len(self.size)).tolist()))
         if place.needed:
@@ -534,7 +544,7 @@ class MomentSearch:
         return Known(cost, cost, (column, cut, below, below))
 
     def _needed_test(self, rows: np.ndarray, place: Place) -> Known:
-        """The best tree of one level that tests a column of the one set that is needed, whatever it gains."""
+        """Return the best tree of one level that splits on a column of the one needed set, whatever it gains."""
         found = Known(np.inf, np.inf, None)
         for column in place.needed[0]:
             if place.columns is not None and column not in place.columns:
@@ -546,12 +556,12 @@ class MomentSearch:
         return found
 
     def sides(self, rows: np.ndarray, column: int, cut: int) -> tuple[np.ndarray, np.ndarray]:
-        """The rows at most at a cut of a column, and the others."""
+        """Return the rows with ranks of at most a cut of a column, and the others."""
         left = self.code[column, rows] <= cut
         return rows[left], rows[~left]
 
     def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, place: Place, root: int) -> Known:
-        """The best tree of three levels or more, or of two over many cuts, by intervals of cuts."""
+        """Return the best tree of three levels or more, or of two over many cuts, by intervals of cuts."""
         if entry is None:
             less = self._solve(rows, depth - 1, np.inf if depth == 3 else limit, place)
             entry = Known(0.0, less.upper, less.tree)
@@ -563,7 +573,7 @@ class MomentSearch:
             for share in product(shares(place, depth), dealt(place, column)) if len(cuts) else ():
                 heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0, share))
         heapq.heapify(heap)
-        number, lower, least = len(heap), entry.upper, np.inf  # what cuts that were tried cost at least
+        number, lower, least = len(heap), entry.upper, np.inf  # lower bound of the cuts that were tried
         key = self.key_of(rows, depth, place)
         tried, worth, until = [], [], np.inf
         self.tried[key] = tried
@@ -601,16 +611,16 @@ class MomentSearch:
                 heapq.heappush(heap, (value, number, column, cuts, middle, high, ends[0], behind, share))
         self.worth[key] = Worth(until, worth)
         lower = min(lower, least, entry.upper)  # a side that reached the limit was left there
-        # Of no tree at all both are infinite.
+        # Both are infinite if there is no tree.
         return Known(entry.upper if entry.upper <= lower + self.near else lower, entry.upper, entry.tree)
 
     @staticmethod
     def _freed(sides, depth: int, limit: float, places):
-        """The arguments of `_solve` without rows of leaves, levels and columns that are needed."""
+        """Return the arguments of `_solve` without the minimum of rows, levels and needed columns."""
         return [(side, depth, limit, place._replace(level=0, needed=())) for side, place in zip(sides, places)]
 
     def cuts(self, rows: np.ndarray, column: int) -> np.ndarray:
-        """The ranks after which a column can be cut, with enough rows on both sides."""
+        """Return the ranks after which a column can be cut, with enough rows on both sides."""
         count = np.bincount(self.code[column, rows], self.moments[2, rows], self.size[column])
         held = np.bincount(self.code[column, rows], minlength=self.size[column]) > 0
         below = np.cumsum(count)
@@ -626,7 +636,8 @@ class MomentSearch:
 
 
 class SearchByIntervals(MomentSearch):
-    """The search for trees whose leaves cost no function of sums: two levels are found by intervals of cuts, too."""
+    """Search for trees whose leaves have costs that are not functions of sums; two levels are found by intervals of
+    cuts, too."""
 
     _by_sums = False
 

@@ -1,13 +1,15 @@
-"""Limits on trees that ask nothing of their leaves' answers: how many leaves, which columns, how many, and where.
+"""Limits on trees that do not depend on the predictions of leaves: how many leaves, which columns, how many, and
+where.
 
-What a limit leaves to the trees at a node is its place: the level if levels differ, how many leaves are left, and which
-columns may still be tested. A tree that keeps the limits on some rows keeps them on fewer rows, too, where branch nodes
-without rows on one side are left out: the others only move up, and lose leaves and columns. That is not so if a column
-may be tested below the root at some level and not at the one above (`rises`), nor of columns that must be tested.
+The limits that apply to the trees at a node are its position (`Place`): the level if levels differ, how many leaves
+are left, and which columns may still be used. A tree that satisfies the limits on some rows satisfies them on fewer
+rows, too, if branch nodes without rows on one side are removed: the other nodes only move up, and the tree loses
+leaves and columns. That is not true if a column may be used below the root at some level and not at the level above
+(`rises`), nor for columns that must be used.
 
-A limit on the columns of a whole tree is none that a node tells. It is heeded by families of sets of columns
-(`Family`): all columns of a family are searched at once, and the family is parted in two if the best tree lies in none
-of its sets.
+A node cannot check a limit on the columns of a whole tree. These limits are satisfied by families of sets of columns
+(`Family`): all columns of a family are searched at once, and the family is divided in two if the columns of the best
+tree are in none of its sets.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,9 +21,9 @@ import numpy as np
 
 
 class Place(NamedTuple):
-    """What the limits leave to the trees at a node: its level if levels differ, else 0; the leaves of such a tree, None
-    of any number; the columns that may be tested there or below, None of all; and sets of columns of each of which one
-    must be tested there or below."""
+    """The limits on the trees at a node: its level if levels differ, otherwise 0; the leaves of such a tree, None for
+    any number; the columns that may be used there or below, None for all; and sets of columns such that one column
+    of each set must be used there or below."""
 
     level: int = 0
     leaves: int | None = None
@@ -31,9 +33,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """Sets of columns to which a tree has to keep: those within one of the `subsets`, bool (subsets, columns), that
-    have at most `distinct` columns with all that are `held`, and none that is `barred`. The place of the root may
-    need some of them."""
+    """Sets of columns, one of which must contain the columns of a tree: those within one of the `subsets`, bool
+    (subsets, columns), that have at most `distinct` columns including all that are `held`, and no `barred` column.
+    The position of the root may need some of them."""
 
     subsets: np.ndarray
     distinct: int | None = None
@@ -49,13 +51,13 @@ class Family:
         return tuple(one for one in some if one not in self.barred and (one in self.held or not full))
 
     def has(self, used: Sequence[int]) -> bool:
-        """Whether a tree that tests these columns keeps to one of its sets."""
+        """Return whether one of its sets contains the columns of a tree."""
         few = self.distinct is None or len(used) <= self.distinct
         return few and bool(self.subsets[:, list(used)].all(axis=1).any())
 
     def parts(self, used: Sequence[int]) -> list["Family"]:
-        """Two families, or one, with all sets of this one in which a tree lies that tests other columns than these,
-        which lie in no set of it; the first column is that of the root."""
+        """Divide this family into two, or one, which together allow all trees that it allows. `used` are the columns
+        of a tree, the column of the root first; they are in none of its sets."""
         held = self.subsets[:, list(used)].sum(axis=0)
         if self.subsets[:, list(used)].all(axis=1).any():
             column = next(column for column in used if column not in self.held)
@@ -72,17 +74,17 @@ class TreeLimits:
     Attributes
     ----------
     leaves : int or None
-        At most so many leaves.
+        The maximum number of leaves.
     levels : bool (depth, columns) or None
-        The columns that may be tested at each level.
+        The columns that nodes may split on at each level.
     below : bool (columns, columns) or None
-        Whether the second may be tested below a node that tests the first.
+        Whether a node below one that splits on the first column may split on the second.
     subsets : bool (subsets, columns) or None
-        The columns of a tree all lie in one of these sets.
+        One of these sets contains all columns of a tree.
     distinct : int or None
-        A tree tests at most so many different columns.
+        The maximum number of different columns of a tree.
     together : tuple of tuples of sets of columns
-        A tree that tests a column of one of the sets tests a column of each set that stands with it.
+        A tree that uses a column of one of the sets uses a column of each set in the same tuple.
     """
 
     leaves: int | None = None
@@ -94,28 +96,29 @@ class TreeLimits:
 
     @property
     def root(self) -> Place:
-        """The place of the root, of which families of columns tell more."""
+        """The position of the root, without the limits of families of columns."""
         return Place(leaves=self.leaves)
 
     @property
     def nothing(self) -> bool:
-        """Whether all trees keep them."""
+        """True if all trees satisfy the limits."""
         return self.leaves is self.levels is self.below is None and not self.of_whole_trees
 
     @property
     def of_whole_trees(self) -> bool:
-        """Whether there are limits on the columns of a whole tree."""
+        """True if there are limits on the columns of a whole tree."""
         return self.subsets is not None or self.distinct is not None or bool(self.together)
 
     @property
     def distinct_alone(self) -> bool:
-        """Whether nothing but the number of different columns is limited."""
+        """True if only the number of different columns is limited."""
         others = self.leaves is self.levels is self.below is self.subsets is None and not self.together
         return self.distinct is not None and others
 
     def families(self, of: int) -> list[Family]:
-        """Families of sets of columns, of so many, one of which holds the columns of each tree that keeps the limits:
-        of each of `together` one in which none is tested, and one in which each set is needed."""
+        """Return families of sets of columns, of this many columns, such that the columns of each tree that satisfies
+        the limits are in one of the families: for each tuple of `together`, one family in which none of its columns
+        is used, and one in which each of its sets is needed."""
         every = np.ones((1, of), bool) if self.subsets is None else self.subsets
         found = []
         for asked in product((False, True), repeat=len(self.together)):
@@ -127,27 +130,27 @@ class TreeLimits:
 
     @property
     def rises(self) -> bool:
-        """Whether a column may be tested below the root at some level, and not at the one above."""
+        """True if a column may be used below the root at some level, and not at the level above."""
         return self.levels is not None and bool((self.levels[2:] & ~self.levels[1:-1]).any())
 
     def of_any_rows(self) -> "TreeLimits":
-        """Those that a tree keeps on fewer rows, too: a state of a search tells them by its place alone."""
+        """Return the limits that a tree also satisfies on fewer rows; a state applies them by its position only."""
         return TreeLimits(self.leaves, below=self.below)
 
     def columns(self, place: Place, of: int) -> np.ndarray:
-        """int64: the columns, of so many, that the node at a place may test."""
+        """Return int64: the columns, of this many, that the node at a position may split on."""
         found = np.arange(of) if place.columns is None else np.array(place.columns, np.int64)
         return found if self.levels is None else found[self.levels[place.level, found]]
 
     def alike(self, place: Place) -> bool:
-        """Whether the nodes one level below may test what the node at this place may."""
+        """Return whether the nodes one level below may split on the same columns as the node at this position."""
         if self.below is not None:
             return False
         return self.levels is None or bool((self.levels[place.level] == self.levels[place.level + 1]).all())
 
     def sides(self, place: Place, column: int, leaves: int | None, needed: Iterable[int] = ()) -> tuple[Place, Place]:
-        """The places on either side of a node that tests a column, of which the left one has so many leaves, and those
-        of the sets that are left to be tested (`still`) that stand at these places."""
+        """Return the positions on both sides of a node that splits on a column. The left one has `leaves` leaves, and
+        the sets that must still be used (`still`) with the indices `needed`; the right one has the rest."""
         columns = place.columns
         if self.below is not None:
             every = range(len(self.below)) if columns is None else columns
@@ -162,18 +165,19 @@ class TreeLimits:
 
 
 def still(place: Place, column: int) -> tuple[tuple[int, ...], ...]:
-    """The sets that must be tested below a node that tests a column."""
+    """Return the sets that must be used below a node that splits on a column."""
     return tuple(one for one in place.needed if column not in one)
 
 
 def dealt(place: Place, column: int) -> list[tuple[int, ...]]:
-    """Which of the sets that must be tested below a node may be tested on its left side: all choices."""
+    """Return all choices of the sets, by index, that must be used on the left side of a node, of those that must be
+    used below it."""
     left = range(len(still(place, column)))
     return [tuple(at for at, here in zip(left, chosen) if here) for chosen in product((False, True), repeat=len(left))]
 
 
 def shares(place: Place, depth: int) -> list[int | None]:
-    """How many leaves the left side of a node may have, if it and the right side are of less depth."""
+    """Return the possible numbers of leaves on the left side of a node, if both sides have less depth."""
     if place.leaves is None:
         return [None]
     most = 2 ** (depth - 1)
@@ -181,8 +185,8 @@ def shares(place: Place, depth: int) -> list[int | None]:
 
 
 def fitted(place: Place, depth: int) -> tuple[Place, int]:
-    """The place and the depth of the trees at a place: no limit on leaves that depth tells, no depth that they do not
-    reach."""
+    """Return the position and the depth of the trees at a position, without a limit on leaves that follows from the
+    depth, and without levels that so few leaves cannot reach."""
     if place.leaves is None:
         return place, depth
     depth = min(depth, place.leaves - 1)

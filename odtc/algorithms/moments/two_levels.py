@@ -1,19 +1,19 @@
 """The best tree of two levels over so many cuts that no table of their pairs is made.
 
-Of a root cut c of column f, let l_g(c) and r_g(c) be what the best test of column g costs on the left and on the right
-side, or a leaf there if that costs less. As the rows left of c grow with c, so does l_g, and r_g falls. Hence of all
-cuts between two tried ones a < b
+For a root cut c of column f, let l_g(c) and r_g(c) be the cost of the best split on column g on the left and on the
+right side, or of a leaf there if that costs less. As the rows left of c grow with c, l_g grows, too, and r_g falls.
+Hence for all cuts between two tried ones a < b
 
     min_g l_g(a) + min_g r_g(b) + price
 
-is a bound, and a column g whose l_g(a) + min_h r_h(b) + price is no better than the best tree is part of no better one
-on the left side: of it the cuts between a and b need no look, and l_g(a) stays its bound. Intervals of all columns are
-taken by rising bound, as odtc.algorithms.moments.search does with deeper trees.
+is a lower bound. A column g whose l_g(a) + min_h r_h(b) + price is not less than the cost of the best tree is not in a
+better tree on the left side: it is skipped for the cuts between a and b, and l_g(a) stays its bound. Intervals of all
+columns are taken by rising bound, as odtc.algorithms.moments.search does with deeper trees.
 
-The first tree is the best one over cuts at quantiles of the rows. The columns are sorted once for all rows; one look at
-the rows in the order of g tells what all its cuts gain, on both sides of c.
+The first tree is the best one over cuts at quantiles of the rows. The columns are sorted once for all rows; one pass
+over the rows in the order of g gives the gains of all its cuts, on both sides of c.
 
-If leaves must have a least number of rows, l_g and r_g are those of leaves of any rows, as above.
+If leaves must have a minimum number of rows, l_g and r_g are computed for leaves with any number of rows, as above.
 """
 
 import heapq
@@ -38,7 +38,8 @@ LEFT, RIGHT = 1, 2  # sides of a cut
 
 
 def side_gains(side, order, rank, moments, wanted, terms, found):
-    """float64 (2, 3), the sums of either side of a cut; `found` takes what the best test of each column gains on it.
+    """Return float64 (2, 3), the sums of either side of a cut, and write the gain of the best split on each column
+    there into `found`.
 
     Parameters
     ----------
@@ -46,9 +47,9 @@ def side_gains(side, order, rank, moments, wanted, terms, found):
     order : int32 (columns, rows), the rows by rising rank
     rank : int32 (columns, rows), these ranks
     moments : float64 (all rows, 3): W, S, rows of the data
-    wanted : uint8 (columns,): LEFT and RIGHT, the sides to look at
+    wanted : uint8 (columns,): LEFT and RIGHT, the sides to compute
     terms : (law, tiny, rows of the data that each leaf must have)
-    found : float64 (2, columns, 2): of leaves of any rows, and of enough, by column the gain on either side
+    found : float64 (2, columns, 2): for leaves of any rows, and of enough, by column the gain on either side
     """
     law, tiny, least = terms
     own, last, sums = np.empty((2, 3)), np.empty(2, np.int64), np.zeros((2, 3))
@@ -79,7 +80,7 @@ def side_gains(side, order, rank, moments, wanted, terms, found):
 
 
 def side_gains_numpy(side, order, rank, moments, wanted, terms, found):
-    """The same in numpy, for a search that is over before the loops are compiled."""
+    """Do the same in numpy, for a search that is over before the loops are compiled."""
     law, tiny, least = terms
     sums = np.stack([moments[order[0, side[order[0]] == k]].sum(axis=0) for k in (0, 1)])
     for g in np.flatnonzero(wanted).tolist():
@@ -100,7 +101,7 @@ def side_gains_numpy(side, order, rank, moments, wanted, terms, found):
 
 @cache
 def compiled():
-    """`side_gains` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
+    """Return `side_gains` compiled by numba, which caches it. Raises ImportError if numba is not installed."""
     return compile_loops(("gain", "side_gains"), vars(laws) | globals())
 
 
@@ -125,7 +126,7 @@ class TwoLevels:
     ----------
     search : MomentSearch
     rows : int64 (rows,)
-    columns : int64 (columns,), that may be tested
+    columns : int64 (columns,), that nodes may split on
     """
 
     def __init__(self, search: "MomentSearch", rows: np.ndarray, columns: np.ndarray):
@@ -139,15 +140,15 @@ class TwoLevels:
         self.price, self.near = search.price, search.near
 
     def first_tree(self, place: "Place") -> tuple | None:
-        """(cost, column, cut) of the best tree over cuts at quantiles, None if it is a leaf."""
+        """Return (cost, column, cut) of the best tree over cuts at quantiles, None if it is a leaf."""
         gained, column, at = self.sorted.coarse.depth_two(self.rows, place)
         if column < 0:
             return None
         return max(0.0, float(self.search.q[self.rows].sum()) - gained), column, int(self.sorted.cuts[column][at])
 
     def sides(self, column: int, cut: int, wanted: np.ndarray) -> np.ndarray:
-        """float64 (2, 2, columns): of leaves of any rows, and of enough, what the best test of each wanted column, or a
-        leaf, costs on either side of a cut; infinite of the others."""
+        """Return float64 (2, 2, columns): for leaves of any rows, and of enough, the cost of the best split on each
+        wanted column, or of a leaf, on either side of a cut; infinite for the other columns."""
         search, (law, tiny) = self.search, (self.search.law, self.search.tiny)
         side = (search.code[column] > cut).astype(np.uint8)
         found = np.full((2, len(self.columns), 2), -np.inf)
@@ -165,15 +166,15 @@ class TwoLevels:
         return costs
 
     def solve(self, limit: float, entry: "Known", place: "Place", tell: Callable[[float, "Known"], None]) -> tuple:
-        """(Known, tried, Worth): the best tree, or a lower bound of at least `limit`; the (column, cut) that were
-        looked at; and the bound of each.
+        """Return (Known, tried, Worth): the best tree, or a lower bound of at least `limit`; the (column, cut) that
+        were tried; and the bound of each.
 
         Parameters
         ----------
         limit : float
-        entry : Known, of the best tree met so far
+        entry : Known, of the best tree found so far
         place : Place, with the columns
-        tell : called with a bound of all trees and the best one met
+        tell : called with a bound of all trees and the best one found
         """
         from odtc.algorithms.moments.search import Known, Stump, Worth
 
@@ -187,7 +188,7 @@ class TwoLevels:
                 below = np.searchsorted(self.rank[g], cuts, side="right")  # rows left of each cut
                 heap.append((0.0, len(heap), column, (cuts, below), -1, len(cuts), nothing, nothing))
         number, lower, until = len(heap), entry.upper, np.inf
-        least = np.inf  # what cuts that were tried cost at least
+        least = np.inf  # lower bound of the cuts that were tried
         while heap:
             self.search.check()
             bound, _, column, (cuts, below), low, high, before, behind = heapq.heappop(heap)
