@@ -1,13 +1,14 @@
-"""Which classes a tree of hyperplanes parts at each node, so that as many as possible have a leaf of their own.
+"""Assignment of classes to the sides of each node of a tree of hyperplanes, so that as many classes as possible have a
+leaf of their own.
 
-With K classes and 2^D leaves a root that parts one class from the others leaves 2^(D-1) leaves for K - 1 classes.
+With K classes and 2^D leaves, a root that separates one class from the others leaves 2^(D-1) leaves for K - 1 classes.
 Here a set S of classes with L levels below costs
 
     c(S, L) = min over A + B = S, of 2^(L-1) classes at most each, of   e(A, B) + c(A, L-1) + c(B, L-1)
 
-where e(A, B) is the weight of the rows that a linear model of these rows sends to the wrong side; a set of one class
-costs nothing. The linear models are least squares on the scores of one ridge regression of all classes, in which a
-union of classes is a sum of columns: so one solve a set says e of all its halves.
+where e(A, B) is the weight of the rows that a linear model of these rows sends to the incorrect side; a set of one
+class costs nothing. The linear models are least squares on the scores of one ridge regression of all classes, in which
+a union of classes is a sum of columns: so one solve for each set gives e of all its halves.
 """
 
 from functools import cache
@@ -21,12 +22,13 @@ Halves = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def fills_tree(classes: int, depth: int) -> bool:
-    """Whether so many classes have a leaf each only if the nodes part them well: more than half of the leaves."""
+    """Return whether this many classes need more than half of the leaves, so that each has a leaf only if the nodes
+    separate them well."""
     return 2 < classes <= min(2**depth, MOST) and 2 * classes > 2**depth
 
 
 def class_halves(Z: np.ndarray, label: np.ndarray, weight: np.ndarray, depth: int) -> dict[int, Halves]:
-    """The classes that go left and right at each node of a tree; a node that has one class at most is not in it.
+    """Return the classes that go left and right at each node of a tree; nodes with at most one class are omitted.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def class_halves(Z: np.ndarray, label: np.ndarray, weight: np.ndarray, depth: in
 
     @cache
     def cheapest(classes: tuple[int, ...], levels: int) -> tuple[float, Halves | None]:
-        """(c of these classes, the halves at their node)."""
+        """Return (c of these classes, the halves at their node)."""
         if len(classes) == 1:
             return 0.0, None
         parts = [
@@ -74,7 +76,7 @@ def class_halves(Z: np.ndarray, label: np.ndarray, weight: np.ndarray, depth: in
 
 
 def _scores(Z, label, weight) -> np.ndarray:
-    """float64 (rows, classes + 1): the scores of a ridge regression of each class, and 1."""
+    """Return float64 (rows, classes + 1): the scores of a ridge regression of each class, and 1."""
     from sklearn.linear_model import Ridge
 
     one_of = (label[:, None] == np.unique(label)).astype(float)
@@ -83,8 +85,8 @@ def _scores(Z, label, weight) -> np.ndarray:
 
 
 def _wrong(scores, label, weight, classes: tuple[int, ...], parts: list[tuple[int, ...]]) -> np.ndarray:
-    """float64 (parts,): the weight of the rows of these classes that go the wrong way if one part is parted from the
-    others."""
+    """Return float64 (parts,): the weight of the rows of these classes that go to the incorrect side if one part is
+    separated from the others."""
     rows = np.isin(label, classes)
     root = np.sqrt(weight[rows])[:, None]
     is_of = (label[rows, None] == np.array(classes)).astype(float)

@@ -1,11 +1,12 @@
-"""Which tree of hyperplanes held-out rows speak for: repeated cross-validation over penalties and numbers of leaves.
+"""Choice of a tree of hyperplanes by held-out rows: repeated cross-validation over penalties and numbers of leaves.
 
-Of the candidates within `se` standard errors of the best mean those with the fewest leaves, and of these the best mean
-(the one-standard-error rule, Breiman et al. 1984, section 3.4.3, with the error of the paired differences). The
-majority and one hyperplane are always candidates; a tree that does not surely beat the majority is not handed in.
+Of the candidates within `se` standard errors of the best mean, those with the fewest leaves are taken, and of these
+the one with the best mean (the one-standard-error rule, Breiman et al. 1984, section 3.4.3, with the error of the
+paired differences). The majority and one hyperplane are always candidates; a tree that does not surely beat the
+majority is not returned.
 
-A row here may be several data rows that are the same (`copies`). Folds are dealt out of data rows: if a row were held
-out with all its copies, the training rows would know nothing of its class where the same numbers come again.
+A row here may represent several identical data rows (`copies`). Folds consist of data rows: if a row were held out
+with all its copies, the training rows would have no information about its class where the same numbers occur again.
 """
 
 import warnings
@@ -17,9 +18,9 @@ import numpy as np
 from odtc.algorithms.hyperplanes.penalised import CART, NEAR, PENALTIES, Grower, PrunedTree, clipped
 
 FOLDS, REPEATS = 5, 2
-LEAST_ROWS = 10  # of the data: fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
-FOLD_ROWS = 2500  # that cross-validation looks at, at most
-FOLD_CELLS = 500_000  # the same if the time is over and single columns alone are looked at
+LEAST_ROWS = 10  # of the data: fewer, or fewer than FOLDS of the most frequent class, cannot show which tree is better
+FOLD_ROWS = 2500  # that cross-validation uses, at most
+FOLD_CELLS = 500_000  # the same if the time is over and only single columns are used
 FIT_ROWS = 8000  # that a tree is settled on, at most
 FIRST = 0.25  # of the time, in which the first fold ends
 SURE = 1.8  # corrected standard errors by which a tree has to beat the majority
@@ -27,15 +28,15 @@ SURE = 1.8  # corrected standard errors by which a tree has to beat the majority
 
 @dataclass(frozen=True)
 class Choice:
-    """The tree that cross-validation chose, and what it saw.
+    """The tree that cross-validation chose, and the results for held-out rows.
 
-    `penalty` is the C of its nodes, None for a tree of single columns. Of the held-out rows: `held_out` mean loss of
-    trees like this one per unit of weight, `error` the standard error of that mean, `majority` and `linear` mean
-    losses of the majority and of a multinomial logistic regression, which is no tree (NaN if there is none); `folds`
-    how many were seen, 0 if there are too few rows. `held_out` is the mean of the folds that the choice was made by, so
-    that it is a little too good; `error` counts that they share training rows. `better` tells whether some tree of
-    more than a leaf surely beats the majority; `over` whether the time was over before all penalties were seen on all
-    folds, and `alone` whether it left single columns only.
+    `penalty` is the C of its nodes, None for a tree of single columns. For the held-out rows: `held_out` is the mean
+    loss of trees like this one per unit of weight, `error` the standard error of that mean, `majority` and `linear`
+    the mean losses of the majority and of a multinomial logistic regression, which is not a tree (NaN if there is
+    none); `folds` is how many folds were evaluated, 0 if there are too few rows. `held_out` is the mean of the folds
+    that the choice was made by, so it is a little too good; `error` accounts for the training rows that the folds
+    share. `better` is true if some tree with more than one leaf surely beats the majority, `over` if the time was over
+    before all penalties were evaluated on all folds, and `alone` if it was enough only for single columns.
     """
 
     tree: PrunedTree
@@ -50,7 +51,7 @@ class Choice:
     alone: bool = False
 
     def in_units(self, loss: float, weight: float) -> "Choice":
-        """The same of losses and weights that are so many times as large."""
+        """Return the same for losses and weights that are this many times as large."""
         each = {name: getattr(self, name) * loss / weight for name in ("held_out", "error", "majority", "linear")}
         return replace(self, tree=replace(self.tree, loss=self.tree.loss * loss), **each)
 
@@ -65,26 +66,26 @@ def choose_tree(
     se: float = 1.0,
     seconds: float = 10.0,
 ) -> Choice:
-    """The tree of 1 to 2^depth leaves that repeated cross-validation speaks for.
+    """Return the tree of 1 to 2^depth leaves that repeated cross-validation chooses.
 
     Parameters
     ----------
     Z : ndarray of float64, (rows, terms)
-        Scaled so that most of a column lies within [0, 1]; what lies far beyond is clipped where nodes are fitted.
+        Scaled so that most of a column is within [0, 1]; numbers far outside are clipped where nodes are fitted.
     loss : ndarray of float64, (rows, classes)
-        What predicting this class for this row costs.
+        The cost of predicting this class for this row.
     weight : ndarray of float64, (rows,)
     grower : Grower
-        Of the candidates; its seed is that of the folds and samples, too.
+        Of the candidates; its seed is also used for the folds and samples.
     copies : ndarray of int64, (rows,) or None
-        How many data rows each row is, of `loss` and `weight` together; None for one, and so is 0 (a further part of a
-        data row).
+        How many data rows each row represents, of `loss` and `weight` together; None for one each, and 0 counts as one,
+        too (a further part of a data row).
     se : float
         Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
         best mean.
     seconds : float
-        How long it may take. If that is short there are fewer penalties, folds and rows; if two folds could not be
-        seen, the choice is among trees of single columns, which take little. With fewer than LEAST_ROWS rows it is the
+        Time limit. If it is short there are fewer penalties, folds and rows; if there is no time for two folds, the
+        choice is among trees of single columns, which take little time. With fewer than LEAST_ROWS rows it is the
         majority.
 
     Returns
@@ -138,8 +139,8 @@ def choose_tree(
 def grown_candidates(
     Z: np.ndarray, loss: np.ndarray, grower: Grower, copies: np.ndarray | None = None, *, seconds: float
 ) -> list[tuple[float | None, PrunedTree]]:
-    """(penalty, None for single columns; tree) of each tree that `choose_tree` would choose from, of all rows and
-    without folds, for whoever has other rows to choose by; arguments as there."""
+    """Return (penalty, None for single columns; tree) of each tree that `choose_tree` would choose from, for all rows
+    and without folds, for callers that choose by other rows; arguments as there."""
     cheapest, rows, _, _ = _data_rows(loss, loss.max(axis=1), copies)
     fitted = rows[_sample(cheapest[rows], FIT_ROWS, np.random.default_rng(grower.seed))]
     each = np.maximum(1, np.ones(len(loss), int) if copies is None else copies)
@@ -149,8 +150,8 @@ def grown_candidates(
 
 @dataclass(frozen=True)
 class PriceChoice:
-    """Which objective held-out rows speak for: the `place` of its prices, the `tree` of all rows that it ranks first,
-    and of the held-out rows the mean losses of such trees and of the majority over `folds` folds."""
+    """The objective that held-out rows choose: the position `place` of its penalties, the `tree` of all rows that it
+    ranks first, and the mean losses on held-out rows of such trees and of the majority over `folds` folds."""
 
     place: int
     tree: PrunedTree
@@ -170,17 +171,17 @@ def choose_prices(
     se: float = 1.0,
     seconds: float = 10.0,
 ) -> PriceChoice | None:
-    """Which of several objectives makes the trees of `choose_tree` generalise: on each fold every objective takes the
-    candidate that costs it least on the training rows, which is then tested on the others.
+    """Return which of several objectives makes the trees of `choose_tree` generalise: on each fold every objective
+    takes the candidate with the least cost on the training rows, which is then evaluated on the others.
 
     Parameters
     ----------
     Z, loss, weight, grower, copies, se, seconds
-        As of `choose_tree`.
+        As for `choose_tree`.
     cost : callable
-        (tree, rows) -> float64 (objectives,), what the tree costs these rows, one copy of a row each time that it is
-        named; objectives that follow single rows least
-        come first, and the first within `se` standard errors of the best mean is chosen.
+        (tree, rows) -> float64 (objectives,), the cost of the tree on these rows, one copy of a row each time that it
+        is named; objectives that follow single rows least come first, and the first within `se` standard errors of
+        the best mean is chosen.
 
     Returns
     -------
@@ -220,8 +221,9 @@ def _majority(keys: list) -> int:
 
 
 def _chosen(losses: np.ndarray, keys: list, se: float, error_of: Callable[[int, int], float]) -> tuple[int, bool]:
-    """(place of the chosen candidate, whether it surely beats the majority: `error_of` tells the standard error of what
-    one candidate gains beside another). The best of many candidates looks better than it is: hence SURE errors."""
+    """Return (position of the chosen candidate, whether it surely beats the majority). `error_of` gives the standard
+    error of the gain of one candidate compared with another. The best of many candidates looks better than it is,
+    hence SURE errors."""
     mean = losses.mean(axis=0)
     best = int(mean.argmin())
     apart = losses - losses[:, [best]]
@@ -235,15 +237,16 @@ def _chosen(losses: np.ndarray, keys: list, se: float, error_of: Callable[[int, 
 
 
 def error_of_mean(values: list[np.ndarray], weights: list[np.ndarray]) -> float:
-    """The standard error of the mean of what held-out rows lose or gain, per unit of weight.
+    """Return the standard error of the mean loss or gain of held-out rows, per unit of weight.
 
-    J folds of k parts share training rows, so that their mean has 1/J + 1/(k - 1) of the variance of one fold's, not
-    1/J of it (Nadeau & Bengio 2003). That of a fold is told by its rows: so few means tell it badly.
+    J folds of k parts share training rows, so their mean has 1/J + 1/(k - 1) of the variance of one fold's, not 1/J of
+    it (Nadeau & Bengio 2003). The variance of a fold is estimated from its rows, because so few means estimate it
+    badly.
 
     Parameters
     ----------
     values : list of ndarray of float64, (held-out rows,)
-        One array a fold.
+        One array for each fold.
     weights : list of ndarray of float64, (held-out rows,)
 
     Returns
@@ -257,7 +260,7 @@ def error_of_mean(values: list[np.ndarray], weights: list[np.ndarray]) -> float:
 
 
 def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
-    """Rows (indices): all, or `most` of them at random, at least one of each class."""
+    """Return rows (indices): all, or `most` of them at random, at least one of each class."""
     n = len(cheapest)
     if n <= most:
         return np.arange(n)
@@ -268,13 +271,13 @@ def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
 def _data_rows(
     loss: np.ndarray, weight: np.ndarray, copies: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(cheapest class of each row, the row of each data row, loss and weight of one copy of each row)."""
+    """Return (cheapest class of each row, the row of each data row, loss and weight of one copy of each row)."""
     of = np.ones(len(loss), int) if copies is None else np.maximum(copies, 1)
     return loss.argmin(axis=1), np.repeat(np.arange(len(loss)), of), loss / of[:, None], weight / of
 
 
 def _grown(grower: Grower, Z, loss, rows: np.ndarray, until: float, penalties: tuple[float, ...]):
-    """The paths of these rows, of which a row may be named several times."""
+    """Return the paths of these rows; a row may be named several times."""
     once, times = np.unique(rows, return_counts=True)
     return grower.paths(Z[once], loss[once] * times[:, None], until, penalties)
 
@@ -287,8 +290,8 @@ def grown_folds(
     until: float,
     penalties: tuple[float, ...] = PENALTIES,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, dict[tuple[str, float], list[PrunedTree]]]]:
-    """Repeated folds of `rows`, of which one may be named several times: (training rows, held-out rows, {family: trees
-    of 1, 2, … leaves}).
+    """Yield repeated folds of `rows`, which may contain a row several times: (training rows, held-out rows, {family:
+    trees of 1, 2, … leaves}).
 
     The families are those that the first fold grows in FIRST of the time; there are as many folds as leave time for
     the trees of all rows.
@@ -317,7 +320,7 @@ def grown_folds(
 
 @dataclass(frozen=True)
 class _Fold:
-    """Of the held-out rows of a fold: what each loses by the trees of 1, 2, … leaves of each family (float64 (rows,
+    """The held-out rows of a fold: the loss of each by the trees of 1, 2, … leaves of each family (float64 (rows,
     trees)), their weight, and the mean loss of a linear model per unit of weight."""
 
     lost: dict[tuple[str, float], np.ndarray]
@@ -328,7 +331,7 @@ class _Fold:
 def _held_out(
     Z, loss, weight, grower: Grower, rows: np.ndarray, until: float, penalties: tuple[float, ...]
 ) -> tuple[list[_Fold], float]:
-    """(the folds that were seen, rows a second)."""
+    """Return (the folds that were evaluated, rows per second)."""
     from sklearn.linear_model import LogisticRegression
 
     cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
@@ -344,7 +347,7 @@ def _held_out(
         elif len(np.unique(plane)) > 1:
             near = clipped(grower.weighed(Z))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a model that has not converged stands beside all the same
+                warnings.simplefilter("ignore")  # a model that has not converged is reported, too
                 linear = LogisticRegression(max_iter=200, tol=1e-3).fit(near[train], plane, margin / margin.mean())
             label = linear.predict(near[test])
         else:
@@ -360,20 +363,20 @@ def _held_out_loss(tree: PrunedTree, Z, loss, weight, rows: np.ndarray) -> float
 
 
 def _mean_loss(label: np.ndarray, loss, weight, rows: np.ndarray) -> float:
-    """What these labels of `rows` cost per unit of weight."""
+    """Return the cost of these labels of `rows` per unit of weight."""
     return float(loss[rows, label].sum() / max(float(weight[rows].sum()), NEAR))
 
 
 def _penalties(families) -> tuple[float, ...]:
-    """The penalties of these families, in the order of PENALTIES."""
+    """Return the penalties of these families, in the order of PENALTIES."""
     return tuple(C for C in PENALTIES if ("tree", C) in families)
 
 
 def _at(path: list[PrunedTree], leaves: int) -> PrunedTree:
-    """The largest tree of the path with so many leaves at most."""
+    """Return the largest tree of the path with at most this many leaves."""
     return max((tree for tree in path if tree.leaves <= leaves), key=lambda tree: tree.leaves)
 
 
 def _whole(tree: PrunedTree, Z: np.ndarray, loss: np.ndarray) -> PrunedTree:
-    """The same tree with the loss of all rows."""
+    """Return the same tree with the loss of all rows."""
     return PrunedTree(tree.H, tree.g, tree.ends, tree.label, float(loss[np.arange(len(Z)), tree.predict(Z)].sum()))

@@ -1,5 +1,6 @@
-"""The linear model of squared hinge loss by liblinear, as LinearSVC of scikit-learn calls it, without its checks: trees
-of hyperplanes ask for thousands of models of some hundred rows, and liblinear itself takes a third of their time.
+"""The linear model of squared hinge loss by liblinear, as LinearSVC of scikit-learn calls it, without its checks.
+Trees of hyperplanes need thousands of models of some hundred rows, and liblinear itself takes only a third of the
+time of LinearSVC.
 
     min_{h, g}  |(h, g)|₁  or  ½ |(h, g)|₂²,  +  C Σ_i w_i max(0, 1 - s_i (h·z_i - g))²,    s_i = 1 right, -1 left
 """
@@ -10,26 +11,26 @@ from functools import cache
 import numpy as np
 
 SPARSE, DENSE = 5, 2  # liblinear's numbers of the two
-CLOSE, EPSILON, BIAS = 1e-3, 0.1, 1.0  # epsilon is of regressions alone
+CLOSE, EPSILON, BIAS = 1e-3, 0.1, 1.0  # only regressions use epsilon
 
 
 def fit_hinge(
     Z: np.ndarray, side: np.ndarray, weight: np.ndarray, C: float, *, sparse: bool, steps: int, seed: int = 0
 ) -> tuple[np.ndarray, float]:
-    """The hyperplane h·z = g of least loss, to the bit that of LinearSVC.
+    """Return the hyperplane h·z = g of least loss, identical to the bit with LinearSVC's.
 
     Parameters
     ----------
     Z : ndarray of float64, (rows, columns)
     side : ndarray of bool, (rows,)
-        Both occur.
+        Both values occur.
     weight : ndarray of float64, (rows,)
     C : float
         Above 0.
     sparse : bool
         Whether the penalty is |h|₁.
     steps : int
-        Iterations at most.
+        Maximum number of iterations.
     seed : int
         Of the order in which liblinear takes columns and rows.
 
@@ -68,7 +69,8 @@ def _direct() -> Callable:
 
 @cache
 def _is_alike() -> bool:
-    """Whether this scikit-learn lets liblinear be called so, and to the same end: what is called is not public."""
+    """Return whether this scikit-learn allows this call of liblinear, with the same result: the function that is
+    called is not public."""
     rng = np.random.default_rng(0)
     Z, weight = rng.normal(size=(12, 3)), rng.random(12)
     side = Z[:, 0] + Z[:, 1] > 0

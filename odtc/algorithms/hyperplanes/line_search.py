@@ -1,9 +1,9 @@
-"""The best point of each of many lines through a hyperplane, found exactly, in memory that is kept.
+"""Exact search for the best point of each of many lines through a hyperplane, in memory that is reused.
 
 Along a line with values v_i + δ s_i each row changes its side once, at δ = -v_i / s_i. So one sort of these δ, and one
-sum over the rows in their order, tell what every δ costs. A row's number rides through the sort in the last bits
-of its δ, and costs are added as whole numbers of a unit. The arrays are kept from call to call: new ones of
-this size are pages that the system clears first, which takes longer than all that is computed in them.
+sum over the rows in their order, give the cost of every δ. The number of a row is sorted with it, in the last bits of
+its δ, and costs are added as whole numbers of a unit. The arrays are kept from call to call: new ones of this size are
+pages that the system clears first, which takes longer than all computations in them.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ NEAR = 1e-9  # changes nearer than this, or than this share of them, are one
 
 
 class LineSearch:
-    """Searches lines, for the rows that `rows` was given last."""
+    """Search along lines, for the rows that `rows` was last called with."""
 
     def __init__(self):
         self._memory = {}
 
     def rows(self, sign: np.ndarray, base: float) -> None:
-        """Rows of which going right costs `sign` more than going left, float64 (rows,); `base` is what all left
-        cost."""
+        """Set the rows. Going right costs `sign` more than going left, float64 (rows,); `base` is the cost of all rows
+        on the left."""
         self.sign, self.base, self.total, n = sign, base, sign.sum(), len(sign)
         self.bits = (n - 1).bit_length()
         self.near = max(NEAR, 2.0 ** (self.bits - 49))
@@ -32,10 +32,10 @@ class LineSearch:
         self.gain[1, :n] = -self.gain[0, :n]
 
     def best(self, v: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, cost), float64 (lines,): the δ of least cost of each line, if rows of v + δ slope <= 0 go left.
+        """Return (δ, cost), float64 (lines,): the δ of least cost of each line, if rows of v + δ slope <= 0 go left.
 
         `v` is float64 (rows,), `slopes` float64 (lines, rows). Between two neighbouring changes of sides δ is the
-        middle; changes too near to be told apart are one.
+        middle; changes too near to be distinguished are one.
         """
         m, n = slopes.shape
         at, code, change = (
@@ -62,12 +62,12 @@ class LineSearch:
         key &= ~last
         key |= code
         at.sort(axis=1)
-        # What the first k changes cost beyond δ = -∞, at which falling rows are right.
+        # The cost of the first k changes, in addition to δ = -∞, where falling rows are on the right.
         cost = self.memory("cost", m, n + 1, np.int64)
         cost[:, 0] = 0
         np.take(self.gain.ravel(), np.bitwise_and(key, last, out=code), out=change, mode="clip")
         np.cumsum(change, axis=1, out=cost[:, 1:])
-        # What moves either rises or falls, and all changes are what rises less what falls.
+        # Rows that move either rise or fall; the sum of all changes is the sum of rising less falling ones.
         falling = (self.total - stay - np.ldexp(cost[:, n].astype(float), self.unit)) / 2
         k = cost.argmin(axis=1)
         low, high = _ends(at, k)
@@ -83,7 +83,7 @@ class LineSearch:
         return delta, self.base + right + falling + np.ldexp(cost[np.arange(m), k].astype(float), self.unit)
 
     def _bar_near(self, at, cost) -> None:
-        """No δ is taken between two changes that are one."""
+        """Exclude every δ between two changes that count as one."""
         m, n = at.shape
         gap, size = self.memory("gap", m, n + 1), self.memory("wide", m, n + 1)
         size[:, :n], size[:, n] = at, FAR
@@ -94,7 +94,7 @@ class LineSearch:
         np.copyto(cost, np.iinfo(np.int64).max, where=np.less_equal(gap, size, out=self.memory("near", m, n + 1, bool)))
 
     def memory(self, name: str, lines: int, width: int, kind=np.float64) -> np.ndarray:
-        """An array (lines, width) of this name, with whatever it held."""
+        """Return an array (lines, width) of this name, with its earlier contents."""
         size = lines * width
         if name not in self._memory or self._memory[name].size < size:
             self._memory[name] = np.empty(size, kind)
@@ -102,6 +102,6 @@ class LineSearch:
 
 
 def _ends(at: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The changes before and after the k-th of each line."""
+    """Return the changes before and after the k-th of each line."""
     n, line = at.shape[1], np.arange(len(at))
     return np.where(k == 0, -FAR, at[line, k - 1]), np.where(k == n, FAR, at[line, np.minimum(k, n - 1)])

@@ -1,5 +1,5 @@
 """Logistic regression with a squared penalty, by Newton steps: exact within rounding, and quick for the thousands of
-small problems that a tree of hyperplanes asks.
+small problems that a tree of hyperplanes has.
 
 With side_i in {0, 1}, the margin m_i = h·z_i - g and p_i = 1 / (1 + exp(-m_i)) the loss and its derivatives are
 
@@ -7,8 +7,8 @@ With side_i in {0, 1}, the margin m_i = h·z_i - g and p_i = 1 / (1 + exp(-m_i))
     ∇f       =  (h + C Σ_i w_i (p_i - side_i) z_i,   -C Σ_i w_i (p_i - side_i))
     ∇²f      =  diag(1, …, 1, 0)  +  C Σ_i w_i p_i (1 - p_i) (z_i, -1)(z_i, -1)ᵀ
 
-A step that does not lower f enough is halved. With more columns than rows h lies in the span of the rows, so that
-the problem is solved there: Zᵀ = Q R, h = Q b, |h| = |b|, Z h = Rᵀ b.
+A step that does not lower f enough is halved. With more columns than rows, h is in the span of the rows, so the
+problem is solved there: Zᵀ = Q R, h = Q b, |h| = |b|, Z h = Rᵀ b.
 """
 
 import numpy as np
@@ -22,13 +22,13 @@ LEAST = 1e-10  # curvature of the bound, at least, as a share of C Σ w: with al
 def fit_logistic(
     Z: np.ndarray, side: np.ndarray, weight: np.ndarray, C: float, start: tuple[np.ndarray, float] | None = None
 ) -> tuple[np.ndarray, float]:
-    """The hyperplane h·z = g of least f; `start`, if given, is one to begin with.
+    """Return the hyperplane h·z = g of least f; `start`, if given, is the one to begin with.
 
     Parameters
     ----------
     Z : ndarray of float64, (rows, columns)
     side : ndarray of bool, (rows,)
-        Both occur.
+        Both values occur.
     weight : ndarray of float64, (rows,)
     C : float
         Above 0.

@@ -1,6 +1,7 @@
-"""The unit in which losses and weights are searched, so that what counts as equal is a part of what a row costs.
+"""The unit of losses and weights in a search, chosen so that numbers that count as equal differ by a part of the cost
+of a row.
 
-It is a power of two: sums of numbers in this unit are those of the numbers themselves, to the last bit.
+It is a power of two, so sums of numbers in this unit agree with the sums of the numbers themselves to the last bit.
 """
 
 import math
@@ -9,12 +10,12 @@ import numpy as np
 
 
 def unit_of(numbers: np.ndarray) -> float:
-    """The power of two with the largest of some numbers between 1 and 2 units.
+    """Return the power of two for which the largest of some numbers is between 1 and 2 units.
 
     Parameters
     ----------
     numbers : ndarray of float64
-        Of 0 or more.
+        All 0 or more.
 
     Returns
     -------

@@ -5,12 +5,12 @@ that comes to a node loses l_i if it goes left and r_i if it goes right. Here th
 
     min_{h, g}  ½ |h|₂²  +  C Σ_i |l_i - r_i| log(1 + exp(-s_i (h·z_i - g))),    s_i = 1 if r_i < l_i, else -1
 
-in the first pass whatever it costs, in later ones if the loss does not grow; sparse nodes have |h|₁ for ½ |h|₂² and the
-squared hinge loss. Rows with a number far out are left out of this model if no more rows go the wrong way without them,
-and columns with such numbers if no more do without these.
-The tree is then cut back to 2^D, …, 2, 1 leaves along its cost-complexity path (Breiman et al. 1984, chapter 3), whose
-last tree is the prediction of the majority. What is left of a tree that was cut back is settled again, node by node:
-its hyperplanes had made room for nodes that are gone.
+in the first pass even if the loss grows, in later ones only if it does not; sparse nodes have |h|₁ instead of ½ |h|₂²
+and the squared hinge loss. Rows with a number far out are left out of this model if the weight of misdirected rows is
+no larger without them, and likewise columns with such numbers. The tree is then cut back to 2^D, …, 2, 1 leaves along
+its cost-complexity path (Breiman et al. 1984, chapter 3), whose last tree is the prediction of the majority. The
+remaining nodes of a tree that was cut back are settled again, node by node, because its hyperplanes had made room for
+nodes that are gone.
 """
 
 import time
@@ -28,14 +28,14 @@ from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 CART = ("cart", 0.0)  # the family of trees of single columns
 PENALTIES = (1.0, 10.0, 0.1, 100.0, 1000.0)  # values of C, those first that matter most if time is short
 PASSES = 6  # over all nodes of a tree
-RESTARTS = 8  # of the search without a penalty, whose tree is one of those that alternation begins with
+RESTARTS = 8  # of the search without a penalty, whose tree is one of the starts of alternation
 SEARCH_ROWS = 2000  # more rows than these are not searched without a penalty
 NEAR = 1e-9
 NEWTON = 12_000_000  # rows by columns squared, up to which Newton steps take less than a solver of gradients
-FAR = 1e30  # what single columns are clipped to
+FAR = 1e30  # limit of single columns
 CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side
 MISSING = 1e20  # the weight of a missing cell: more than any sum of a row, so that the row goes right
-OUT = 10.0  # ranges from the middle of [0, 1]: a number further out may be a fault of measuring
+OUT = 10.0  # ranges from the middle of [0, 1]: a number further out may be a measurement error
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PrunedTree:
         return sum(bool(self.ends[t]) for t in self.nodes())
 
     def nodes(self) -> list[int]:
-        """The nodes that are in the tree, parents first."""
+        """Return the nodes that are in the tree, parents first."""
         found = [1]
         for t in found:
             if not self.ends[t]:
@@ -64,7 +64,7 @@ class PrunedTree:
         return found
 
     def predict(self, Z: np.ndarray) -> np.ndarray:
-        """int64 (rows,): the class of each row."""
+        """Return int64 (rows,): the class of each row."""
         node, rows = np.ones(len(Z), int), np.arange(len(Z))
         right = Z @ self.H.T > self.g
         for _ in range(len(self.g).bit_length()):
@@ -74,18 +74,20 @@ class PrunedTree:
 
 
 def clipped(Z: np.ndarray) -> np.ndarray:
-    """What nodes are fitted to: a number far out pulls no more than one at the limit."""
+    """Return the numbers that nodes are fitted to, clipped so that a number far out has no more influence than one at
+    the limit."""
     return np.clip(Z, *CLIP)
 
 
 class Grower:
-    """Grows the candidates for some rows: {family: cost-complexity path}. `late` tells whether the time of the last
-    ones was over before their end.
+    """Grower of the candidates for some rows: {family: cost-complexity path}. `late` is true if the time was over
+    before the last ones were complete.
 
-    Behind the columns of Z that hyperplanes weigh stand `alone` ones that are asked by themselves: ranks along tests
-    of a column that has no place on a line, such as one with missing cells. Then comes for each of the columns `gaps`
-    one that is 1 where its cell is missing; there its own column may hold any number, since a row with a missing cell
-    goes right at a hyperplane that weighs it. `clock` tells the time.
+    After the columns of Z that hyperplanes use, there are `alone` columns that only splits on a single column use:
+    ranks along the splits of a column without positions on a line, such as one with missing cells. Then there is one
+    column for each of the columns `gaps`, which is 1 where its cell is missing; there its own column may have any
+    number, because a row with a missing cell goes right at a hyperplane that uses this column. `clock` returns the
+    time.
     """
 
     def __init__(
@@ -102,27 +104,28 @@ class Grower:
         self.until, self.late = np.inf, False
 
     def weighed(self, Z: np.ndarray) -> np.ndarray:
-        """The columns that hyperplanes weigh."""
+        """Return the columns that hyperplanes use."""
         return Z[:, : Z.shape[1] - self.alone - len(self.gaps)]
 
     def _whole(self, Z: np.ndarray) -> np.ndarray:
-        """The numbers of those of them without missing cells."""
+        """Return the numbers of these columns except for those with missing cells."""
         return np.setdiff1d(np.arange(self.weighed(Z).shape[1]), self.gaps)
 
     def _missing(self, Z: np.ndarray) -> np.ndarray:
-        """bool (rows,): who has a missing cell."""
+        """Return bool (rows,): whether a row has a missing cell."""
         return Z[:, Z.shape[1] - len(self.gaps) :].any(axis=1)
 
     def paths(
         self, Z: np.ndarray, loss: np.ndarray, until: float, penalties: tuple[float, ...] = PENALTIES
     ) -> dict[tuple[str, float], list[PrunedTree]]:
-        """The families whose nodes have these penalties and that are grown by the time `until`, of the monotonic clock:
-        at least that of single columns and those of the first penalty, whose trees are then as far as they came."""
+        """Return the families whose nodes have these penalties and that are grown by the time `until`, of the
+        monotonic clock: at least the family of single columns and those of the first penalty, whose trees may
+        then be incomplete."""
         import sklearn
 
         self.until, self.late = until, False
 
-        # Thousands of small models are fitted: what is looked at in each of them is looked at here once.
+        # Thousands of small models are fitted: the checks of each of them are done once here.
         quick = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
         with warnings.catch_warnings(), quick:
             warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
@@ -150,7 +153,7 @@ class Grower:
         return self.late
 
     def _axis_tree(self, Z, loss) -> tuple[np.ndarray, np.ndarray]:
-        """(H, g) of scikit-learn's greedy tree of single columns."""
+        """Return (H, g) of scikit-learn's greedy tree of single columns."""
         from sklearn.tree import DecisionTreeClassifier
 
         H, g = np.zeros((2**self.depth, Z.shape[1])), np.ones(2**self.depth)
@@ -159,7 +162,7 @@ class Grower:
         weight = np.ptp(loss, axis=1) + 1e-12
         grown = DecisionTreeClassifier(max_depth=self.depth, random_state=0)
         single = np.clip(Z, -FAR, FAR)  # it takes single precision
-        single[:, self.gaps] = 0.0  # they are asked alone
+        single[:, self.gaps] = 0.0  # their ranks are `alone` columns
         single[:, Z.shape[1] - len(self.gaps) :] = 0.0
         tree = grown.fit(single, loss.argmin(axis=1), sample_weight=weight).tree_
         stack = [(1, 0)]
@@ -183,15 +186,15 @@ class Grower:
         return [(H, found.g)]
 
     def _halves(self, Z, loss) -> dict[int, Halves]:
-        """The classes to the left and right of each node, if the tree has just about a leaf for each."""
+        """Return the classes to the left and right of each node, if the tree has about one leaf for each class."""
         cheapest = loss.argmin(axis=1)
         if not fills_tree(len(np.unique(cheapest)), self.depth) or self._over():
             return {}
         return class_halves(clipped(self.weighed(Z)), cheapest, np.ptp(loss, axis=1) + 1e-12, self.depth)
 
     def _drawn(self, Z, loss, depth: int, C: float, halves: dict[int, Halves]) -> tuple[np.ndarray, np.ndarray]:
-        """(H, g): each node parts these halves of the classes of its rows, or, if it has none, two groups of them,
-        found by 2-means of their centres."""
+        """Return (H, g): each node separates the given halves of the classes of its rows, or, if it has none, two
+        groups of them, found by 2-means of their centres."""
         H, g = np.zeros((2**depth, Z.shape[1])), np.ones(2**depth)
         cheapest, weight = loss.argmin(axis=1), np.ptp(loss, axis=1) + 1e-12
         arriving = {1: np.arange(len(Z))}
@@ -212,7 +215,7 @@ class Grower:
     def _settled(
         self, H, g, Z, loss, depth: int, C: float, nodes: list[int] | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """(loss, H, g) of the best tree of the passes over these nodes, children first; over all if None."""
+        """Return (loss, H, g) of the best tree of the passes over these nodes, children first; over all if None."""
         leaves, n = 2**depth, len(Z)
         H, g, best, asked = H[:leaves].copy(), g[:leaves].copy(), None, [b""] * leaves
         right = Z @ H.T > g
@@ -247,8 +250,8 @@ class Grower:
         return best
 
     def _penalised(self, Z, right, weight, C: float, start=None) -> tuple[np.ndarray, float]:
-        """(h, g) of a node: over the columns without missing cells; or over all, by the rows without, if no more goes
-        the wrong way with the others right."""
+        """Return (h, g) of a node: over the columns without missing cells; or over all, by the rows without missing
+        cells, if the weight of misdirected rows is no larger when the other rows go right."""
         near = self.weighed(Z)
         d, h = near.shape[1], np.zeros(Z.shape[1])
         if not len(self.gaps):
@@ -270,8 +273,8 @@ class Grower:
         return min(found, key=lambda plane: float(weight[(Z @ plane[0] > plane[1]) != right].sum()))
 
     def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss, C: float | None = None) -> list[PrunedTree]:
-        """The trees that are left when again and again a branch node goes, with hyperplanes of their own if they have
-        a penalty; without those that lose more than a smaller one."""
+        """Return the trees that remain as one branch node after the other is removed, with hyperplanes of their own if
+        they have a penalty; without those that lose more than a smaller one."""
         found: list[PrunedTree] = []
         for one in _cut_back(*tree, Z, loss):
             if C is not None and found and one.leaves > 1:
@@ -292,7 +295,7 @@ class Grower:
 
 
 def _ended(H, g, Z, loss) -> tuple[np.ndarray, np.ndarray]:
-    """(the class of each node if it is an end, what its rows lose then)."""
+    """Return (the class of each node if it is a leaf, the loss of its rows then)."""
     leaves, n = len(g), len(Z)
     leaf = _reach(np.ones(n, int), np.arange(n), Z @ H.T > g, leaves)
     of, rows = np.zeros((2 * leaves, loss.shape[1])), np.zeros(2 * leaves, int)
@@ -307,7 +310,8 @@ def _ended(H, g, Z, loss) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cut_back(H, g, Z, loss) -> list[PrunedTree]:
-    """The tree, and what is left when again and again the branch node goes that saves least per leaf."""
+    """Return the tree, and the trees that remain as the branch node that saves least per leaf is removed, again and
+    again."""
     leaves, (label, alone) = len(g), _ended(H, g, Z, loss)
     ends = np.zeros(2 * leaves, bool)
     ends[leaves:] = True
@@ -325,14 +329,15 @@ def _cut_back(H, g, Z, loss) -> list[PrunedTree]:
 
 
 def _reach(node: np.ndarray, rows: np.ndarray, right: np.ndarray, leaves: int) -> np.ndarray:
-    """The leaf, from 0, that each row comes to from this node; all nodes are of one level."""
+    """Return the leaf, from 0, that each row reaches from this node; all nodes are of one level."""
     while node.size and node[0] < leaves:
         node = 2 * node + right[rows, node]
     return node - leaves
 
 
 def _labels(leaf: np.ndarray, loss: np.ndarray, leaves: int) -> tuple[np.ndarray, float]:
-    """(the class of each leaf that costs least, what they cost); an empty leaf predicts as the whole does."""
+    """Return (the cheapest class of each leaf, the cost of all leaves); an empty leaf predicts the cheapest class of
+    all rows."""
     of = np.zeros((leaves, loss.shape[1]))
     np.add.at(of, leaf, loss)
     label = np.where(np.bincount(leaf, minlength=leaves) > 0, of.argmin(axis=1), loss.sum(axis=0).argmin())
@@ -340,7 +345,7 @@ def _labels(leaf: np.ndarray, loss: np.ndarray, leaves: int) -> tuple[np.ndarray
 
 
 def _two_groups(Z, cheapest, weight, seed: int) -> np.ndarray:
-    """bool (rows,): who is of the second of two groups of classes."""
+    """Return bool (rows,): whether a row is in the second of two groups of classes."""
     from sklearn.cluster import KMeans
 
     classes = np.unique(cheapest)
@@ -353,11 +358,12 @@ def _two_groups(Z, cheapest, weight, seed: int) -> np.ndarray:
 
 
 def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
-    """(h, g) of the linear model above, without the columns with a number OUT or further that it does not need.
+    """Return (h, g) of the linear model above, without the columns with a number OUT or further that it does not need.
 
-    In such a row the number alone says where the row goes, however little its column weighs, so a column that says
-    little costs all the rows in which it is far out. Half of these columns go, those of least weight first, then half
-    of what is left, and fewer if more goes the wrong way without them.
+    In a row with such a number, this number decides where the row goes, however little its column weighs, so a column
+    with little information costs all the rows in which it is far out. Half of these columns are removed, those of
+    least weight first, then half of the remaining ones, and fewer if the weight of misdirected rows grows without
+    them.
     """
     plane = _of_near_rows(Z, right, weight, C, sparse, start)
     far = (np.abs(Z - 0.5) >= OUT).any(axis=0)
@@ -381,13 +387,13 @@ def _penalised(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np
 
 
 def _wrong(plane: tuple[np.ndarray, float], Z, right, weight) -> float:
-    """The weight of the rows that go the wrong way."""
+    """Return the weight of the rows that go to the incorrect side."""
     return float(weight[(Z @ plane[0] > plane[1]) != right].sum())
 
 
 def _of_near_rows(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
-    """(h, g) of the linear model above, without the rows that have a number OUT or further unless what goes the wrong
-    way then weighs more: such a number may be an error, or may be what tells the classes apart."""
+    """Return (h, g) of the linear model above, without the rows that have a number OUT or further unless the weight of
+    misdirected rows is then larger: such a number may be an error, or may be what separates the classes."""
     near = (np.abs(Z - 0.5) < OUT).all(axis=1)
     whole = _linear(Z, right, weight, C, sparse, start)
     if near.all() or 2 * near.sum() < len(Z) or len(np.unique(right[near])) < 2:
@@ -397,7 +403,7 @@ def _of_near_rows(Z, right, weight, C: float, sparse: bool, start=None) -> tuple
 
 
 def _linear(Z, right, weight, C: float, sparse: bool, start=None) -> tuple[np.ndarray, float]:
-    """(h, g) of the linear model of these rows; if all rows go one way, a hyperplane that sends them there."""
+    """Return (h, g) of the linear model of these rows; if all rows go one way, a hyperplane that sends them there."""
     if right.all() or not right.any():
         return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
     Z, weight = clipped(Z), weight / weight.mean()

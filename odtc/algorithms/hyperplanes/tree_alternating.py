@@ -1,16 +1,14 @@
-"""Trees of hyperplanes by alternating optimisation, on arrays: what heuristics and encodings search with.
+"""Trees of hyperplanes by alternating optimisation, on arrays, for searches by heuristics and encodings.
 
-A tree is (H, g, label): node t of a complete binary tree sends row z left iff H[t]·z <= g[t]. While all
-other nodes stay, each row that comes to a node loses l_i if it goes left and r_i if it goes right, so
-that a better hyperplane is one that errs less in a weighted problem of two classes (tree-alternating
-optimisation, Carreira-Perpiñán & Tavallali 2018). Candidates are linear models of that problem
-(scikit-learn), and lines through the best one, searched exactly (odtc.algorithms.hyperplanes.line_search). Nodes are
-improved in turn
-until none gets better; then the tree is disturbed, or another one drawn, and left for one that is a little worse at
-times.
+A tree is (H, g, label): node t of a complete binary tree sends row z left iff H[t]·z <= g[t]. While all other nodes
+stay, each row that comes to a node loses l_i if it goes left and r_i if it goes right, so a better hyperplane is one
+with less error in a weighted problem of two classes (tree-alternating optimisation, Carreira-Perpiñán & Tavallali
+2018). Candidates are linear models of that problem (scikit-learn), and lines through the best one, searched exactly
+(odtc.algorithms.hyperplanes.line_search). Nodes are improved in turn until no node gets better; then the tree is
+disturbed, or another one drawn, and sometimes replaced by one that is a little worse.
 
-Everything is drawn from the seed, and work is counted, so that the same seed gives the same tree unless
-the time limit comes first.
+Everything is drawn from the seed, and work is counted, so the same seed gives the same tree unless the time limit
+comes first.
 """
 
 import time
@@ -25,16 +23,16 @@ from odtc.algorithms.hyperplanes.line_search import LineSearch
 
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
-FRESH = 20  # of the first trees every other is drawn anew, all others come from the current one
+FRESH = 20  # every other one of the first trees is drawn independently, all others come from the current one
 HEAT = (
-    0.03  # of what a leaf alone loses beyond the floor: how much worse a tree may be on average to be the current one
+    0.03  # of the loss of a single leaf beyond the floor: how much worse a tree may be on average to be the current one
 )
 AWAY = 40  # trees until the best one is the current one again
-LINES = 24  # random lines of each kind that are searched beside the coordinates
+LINES = 24  # random lines of each kind that are searched in addition to the coordinates
 CELLS = 2_000_000  # of rows by random lines that are searched at once
 MODELS = 0.15  # how often a linear model is a candidate: it takes the time of twenty rounds of lines
 RESTARTS = 1000  # trees that a search settles, if there is time
-ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
+ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain before stopping
 
 
 @dataclass
@@ -60,10 +58,10 @@ def search_hyperplanes(
     jobs: int = 1,
     clock: Callable[[], float] = time.monotonic,
 ) -> HyperplaneTree:
-    """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to
-    `jobs`
-    processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in
-    [0, 1], `loss` float64 (rows, classes): what predicting this class for this row costs. `clock` tells the time."""
+    """Return the best tree of `restarts` settled ones, at least one, or of those settled in `seconds`. They are
+    distributed over `jobs` processes, each of which disturbs its own best tree and draws its own random numbers. Z
+    is float64 (rows, terms) in [0, 1], `loss` float64 (rows, classes): the cost of predicting this class for this
+    row. `clock` returns the time."""
     from joblib import Parallel, delayed
 
     counts = [restarts // jobs + (chain < restarts % jobs) for chain in range(jobs)]
@@ -116,7 +114,7 @@ def _chain(Z, loss, depth: int, restarts: int, limit: tuple[float, Callable[[], 
 
 
 class _Tree:
-    """A tree that is being improved, and what its rows answer."""
+    """A tree that is being improved, and the sides and leaves of its rows."""
 
     def __init__(self, Z, loss, depth, rng, over, lines):
         self.Z, self.of, self.depth, self.rng, self.over, self.lines = Z, loss, depth, rng, over, lines
@@ -124,7 +122,7 @@ class _Tree:
         self.cheapest = loss.argmin(axis=1)
 
     def draw(self, top: int, greedy: bool = False) -> None:
-        """Draws the hyperplanes of a node and of all below it, each for the rows that come to it."""
+        """Draw the hyperplanes of a node and of all nodes below it, each for the rows that reach it."""
         stack = [(top, self._arriving(top))]
         while stack:
             t, rows = stack.pop()
@@ -134,9 +132,8 @@ class _Tree:
                 stack += [(2 * t, rows[~right]), (2 * t + 1, rows[right])]
 
     def disturb(self, label: np.ndarray) -> None:
-        """Settles for rows that weigh other than they do, which leads furthest for its time; or draws a node and all
-        below
-        it anew, or moves every hyperplane a little, or has other labels at some leaves, for which each node is then
+        """Settle for rows with changed weights, which makes most progress for its time; or draw a node and all below
+        it again, or move every hyperplane a little, or change labels at some leaves, for which each node is then
         improved once."""
         if self.rng.random() < 0.5:
             self._settle_noisy()
@@ -156,7 +153,7 @@ class _Tree:
                 self._improve(int(t), relabel=False)
 
     def _settle_noisy(self) -> None:
-        """Settles with losses that are multiplied at random, row by row, a little or much (noising, Charon & Hudry
+        """Settle with losses that are multiplied at random, row by row, a little or much (noising, Charon & Hudry
         1993)."""
         size = (len(self.Z), 1)
         exact = self.of
@@ -174,14 +171,14 @@ class _Tree:
         return rows
 
     def _drawn(self, rows, greedy: bool):
-        """A hyperplane for these rows: between two groups of classes, between two rows, or any."""
+        """Return a hyperplane for these rows: between two groups of classes, between two rows, or any."""
         Z, rng, d = self.Z[rows], self.rng, self.Z.shape[1]
         classes = np.unique(self.cheapest[rows])
         if len(rows) < 2 or len(classes) < 2:
             h = rng.normal(size=d)
             return h, float(h @ (Z[rng.integers(len(rows))] if len(rows) else np.full(d, 0.5)))
         kind = 0 if greedy else rng.integers(4)
-        if self.over():  # a linear model takes long; two rows of two classes are at hand
+        if self.over():  # a linear model takes long; two rows of two classes are available at once
             kind = 2
         if kind < 2:
             chosen = rng.permutation(classes)[: 1 + rng.integers(len(classes) - 1)]
@@ -198,7 +195,7 @@ class _Tree:
         return h, float(h @ Z[rng.integers(len(rows))])
 
     def settle(self) -> None:
-        """Improves node after node until a pass over all of them finds nothing."""
+        """Improve node after node until a pass over all of them finds nothing."""
         self._route()
         for _ in range(PASSES):
             before = self.loss
@@ -251,7 +248,7 @@ class _Tree:
 
 
 def _linear(Z, right, weight, C: float, hinge: bool, rng):
-    """(h, g) of a linear model that sends these rows right, those left."""
+    """Return (h, g) of a linear model that sends these rows right, those left."""
     if right.all() or not right.any():
         return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
     weight = weight / weight.mean()
@@ -264,7 +261,7 @@ def _linear(Z, right, weight, C: float, hinge: bool, rng):
 
 
 def _better(Z, right, weight, h, g, rng, over, lines):
-    """(h, g, cost): the best hyperplane found for the rows that are to go right, and the others left."""
+    """Return (h, g, cost): the best hyperplane found for the rows that should go right, and the others left."""
     n, d = Z.shape
     sign = np.where(right, -weight, weight)  # what going right costs more than going left
     lines.rows(sign, float(weight[right].sum()))
@@ -320,8 +317,8 @@ def _better(Z, right, weight, h, g, rng, over, lines):
 
 
 def _ways(d: int, some: int, rng) -> tuple[np.ndarray, np.ndarray]:
-    """(changes of h (2 some, d), of g (2 some,)): along about half of the coordinates and the bound; along two, and
-    no bound."""
+    """Return (changes of h (2 some, d), of g (2 some,)): along about half of the coordinates and the bound; along two,
+    without the bound."""
     ways = np.zeros((2 * some, d))
     ways[:some] = rng.normal(size=(some, d)) * (rng.random((some, d)) < 0.5)
     ways[np.arange(some, 2 * some)[:, None], rng.integers(d, size=(some, 2))] = rng.normal(size=(some, 2))
@@ -329,7 +326,7 @@ def _ways(d: int, some: int, rng) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _best_axis(Z, sign) -> int:
-    """The coordinate whose best threshold, either way round, gains most."""
+    """Return the coordinate whose best threshold, in either direction, gains most."""
     order = np.argsort(Z, axis=0, kind="stable")
     sums = np.cumsum(sign[order], axis=0)
     value = np.take_along_axis(Z, order, axis=0)

@@ -1,13 +1,13 @@
-"""The trees that keep the constraints in the order of their costs, by the constrained search.
+"""The trees that satisfy the constraints in the order of their costs, by the constrained search.
 
 If each tree that the search offers is refused, it offers every feasible tree that costs less than `upper`: lists are
-cut by bounds only, and nothing is dropped as dominated (odtc.algorithms.constrained.close_gap). Of more than `most`
-trees the cheapest are held, and `upper` falls to what the last of them costs; so at the end
+cut by bounds only, and nothing is dropped as dominated (odtc.algorithms.constrained.close_gap). If there are more than
+`most` trees, the cheapest are kept, and `upper` falls to the cost of the last of them; so at the end
 
-    every tree that costs less than `upper` is held, and those held that cost `upper` come next.
+    every tree that costs less than `upper` is kept, followed by those kept that cost `upper`.
 
-Trees are different if their tests or labels are, once branch nodes without rows on both sides, or with two leaves of
-one label, are gone.
+Trees are different if their splits or labels differ after branch nodes without rows on both sides, or with two leaves
+of one label, are removed.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
-FIRST = 200  # trees that are held at first
+FIRST = 200  # trees that are kept at first
 MORE = 8  # times as many are, if these are not enough
 
 Heap = tuple[np.ndarray, np.ndarray]
@@ -30,7 +30,7 @@ class OpenCases(Exception):
 
 @dataclass(frozen=True)
 class Listed:
-    """A tree: its cost, and tests and labels, int32 (2^(depth + 1),), on a heap from 1."""
+    """A tree: its cost, and its splits and labels, int32 (2^(depth + 1),), on a heap from 1."""
 
     cost: int
     test: np.ndarray
@@ -44,9 +44,9 @@ class ConstrainedList:
     ----------
     problem : ConstrainedProblem
     least : int
-        What the cheapest feasible tree costs.
+        The cost of the cheapest feasible tree.
     settled : Callable[[test, label], (test, label) or None]
-        Without branch nodes that no row needs; None if the tree does not keep the constraints then.
+        Removes branch nodes that no row needs; None if the tree does not satisfy the constraints then.
     tick : Callable[[], None]
         Raises when the time is over.
     """
@@ -65,7 +65,7 @@ class ConstrainedList:
         self._ended = False
 
     def tree(self, number: int) -> Listed | None:
-        """The tree of this number, from 0; None if there are no more.
+        """Return the tree with this number, from 0; None if there are no more.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class ConstrainedList:
         return self.trees[number] if number < len(self.trees) else None
 
     def _round(self) -> None:
-        """All trees up to the limit, or the cheapest of them; the next round has more."""
+        """Find all trees up to the limit, or the cheapest of them; the next round finds more."""
         found, cut = self._held()
         for key, tree in sorted(found.items(), key=lambda item: (item[1].cost, (item[1].test >= 0).sum(), item[0])):
             if key not in self._told:
@@ -90,7 +90,7 @@ class ConstrainedList:
             self.limit, self.step = min(self.limit + self.step, self.problem.most_cost), 2 * self.step
 
     def _held(self) -> tuple[dict[bytes, Listed], bool]:
-        """The cheapest trees up to the limit, and whether there are more of these."""
+        """Return the cheapest trees up to the limit, and whether there are more of these."""
         found: dict[bytes, Listed] = {}
         problem, cut = self.problem, False
 

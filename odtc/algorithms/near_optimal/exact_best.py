@@ -1,10 +1,10 @@
-"""The best tree by exact costs, among those whose rounded costs a search does not tell apart.
+"""The best tree by exact costs, among the trees that a search by rounded costs cannot distinguish.
 
 The search counts in whole numbers that are the exact costs divided by `parts`, rounded down. So a tree of rounded cost
-c costs at least parts · c, and only trees of which this is less than the best exact cost so far can be better. These
-are followed from the root: the tests of a node whose bounds are below that, with the exact best trees of both sides.
-Subproblems are remembered by their rows, so tests that separate the rows alike are compared once. Of trees with one
-test all tests are compared, by cumulative sums of the exact costs.
+c costs at least parts · c, and only trees for which this is less than the best exact cost so far can be better. These
+are followed from the root: the splits of a node whose bounds are below that cost, with the exact best trees of both
+sides. Subproblems are stored by their rows, so splits that separate the rows in the same way are compared once. Trees
+of one split are compared for all splits, by cumulative sums of the exact costs.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ ROWS_PER_EVALUATION = 2  # times the rows of all data, for each evaluation of th
 
 
 class TooManyTies(Exception):
-    """More trees are within the rounding of the search than it is worth comparing."""
+    """So many trees are within the rounding of the search that comparing them is not worth the time."""
 
 
 class Best(NamedTuple):
@@ -31,11 +31,12 @@ class Best(NamedTuple):
 
 
 class ExactBest:
-    """The exact comparison of the trees within the rounding of a search.
+    """Exact comparison of the trees within the rounding of a search.
 
     Parameters
     ----------
-    trees : TreeSet, of the search; its rows were made with `keep`, since rounded costs of 0 may be more
+    trees : TreeSet, of the search; its rows were made with `keep`, because exact costs may be above 0 where rounded
+        costs are 0
     costs : ExactParts, of the given rows
     """
 
@@ -73,19 +74,19 @@ class ExactBest:
         return known
 
     def _look(self, part: Part) -> None:
-        """End the comparison by the deadline, or if it takes much more work than the search did."""
+        """End the comparison at the deadline, or if it takes much more work than the search did."""
         self.search.check()
         self._looks += len(part.rows) + ROWS_OF_A_LOOK
         if self._looks > self._most:
             raise TooManyTies
 
     def _unavoidable(self, rows: np.ndarray) -> int:
-        """What some rows cost in any tree."""
+        """Return the cost of some rows that no tree avoids."""
         high, rest = (int(part[rows].sum()) for part in self._floor)
         return self.costs.parts * high + rest
 
     def _stump(self, part: Part, found: Best) -> Best:
-        """The best tree of one test, if it costs less than what is found."""
+        """Return the best tree of one split, if it costs less than `found`."""
         costs, n = self.costs, len(part.rows)
         for column, order in enumerate(self.rows.ordered(part)):
             ranks = self.rows.rank[column, order]
@@ -105,7 +106,7 @@ class ExactBest:
         return found
 
     def _tall(self, part: Part, height: int, found: Best) -> Best:
-        """The best tree of two levels or more that costs less than what is found."""
+        """Return the best tree of two levels or more that costs less than `found`."""
         node, parts, price = self.trees.node(part), self.costs.parts, self.costs.price
         nested = self.search.tree_of(node, height)
         found = min(found, Best(self._cost_of(nested, part.rows), nested), key=_cost)
@@ -128,7 +129,7 @@ class ExactBest:
         return found
 
     def _rounded_floor(self, rows: np.ndarray) -> int:
-        """What some rows cost at least in the search, which counts what is above it."""
+        """Return the minimum cost of some rows in the search, which counts only the cost above it."""
         return int(self._floor_of_search[rows].sum())
 
     def _cost_of(self, tree, rows: np.ndarray) -> int:

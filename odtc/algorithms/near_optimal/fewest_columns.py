@@ -1,13 +1,13 @@
-"""Of the best trees one that tests the fewest distinct columns, and of these the first in a fixed order.
+"""The best tree with the fewest distinct columns; of several such trees, the first in a fixed order.
 
-The best trees of a set of rows are an AND/OR graph (tree_set): all tests with which one begins, and the best trees of
-both sides. With it, the sets of columns that the best trees test, of which none holds another, are
+The best trees of a set of rows are an AND/OR graph (tree_set): all splits with which one begins, and the best trees of
+both sides. With it, the sets of columns of the best trees, none of which contains another, are
 
     C(leaf) = {∅},   C(S, h) = min { column(test) ∪ A ∪ B : A in C(left, h - 1), B in C(right, h - 1) }
 
-A test that parts all rows as tests of other columns do is a test of each of these: the minimum is over their columns,
-too. They are made for sets of at most 0, 1, 2, … columns, until there is one. Branch nodes have a price, so that no
-leaf ties with a test.
+A split that separates all rows in the same way as splits on other columns do counts as a split on each of these: the
+minimum is over their columns, too. The sets are computed with at most 0, 1, 2, … columns, until there is one. Branch
+nodes have a penalty, so no leaf ties with a split.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from odtc.algorithms.near_optimal.tree_set import Arc, Part, TreeSet
 
-MOST_SETS = 200_000  # sets of columns that are made, beyond which it gives up
+MOST_SETS = 200_000  # sets of columns, beyond which it gives up
 
 
 class TooMany(Exception):
@@ -28,24 +28,24 @@ class NoTree(TooMany):
 
 @dataclass(frozen=True)
 class Looks:
-    """The columns of the data that tests can look at, as bits of a whole number.
+    """The columns of the data that splits use, as bits of a whole number.
 
     Attributes
     ----------
-    own : list of int (columns of the search,), of the tests of each column
-    others : list of lists of (rank, int), rising, of tests of other columns that part all rows as one
-        of this rank does
+    own : list of int (columns of the search,), the bits of the splits on each column
+    others : list of lists of (rank, int), rising, the bits of splits on other columns that separate all rows as a split
+        at this rank does
     """
 
     own: list[int]
     others: list[list[tuple[int, int]]]
 
     def of(self, arc: Arc) -> list[int]:
-        """Those of the tests of an arc, its own first."""
+        """Return the bits of the splits of an arc, its own column first."""
         return list(dict.fromkeys([self.own[arc.column], *(bits for _, bits in self._others(arc))]))
 
     def rank(self, arc: Arc, columns: int) -> int | None:
-        """The first rank of an arc of which a test looks at these columns only."""
+        """Return the first rank of an arc for which a split uses these columns only."""
         if not self.own[arc.column] & ~columns:
             return arc.low
         return next((rank for rank, bits in self._others(arc) if not bits & ~columns), None)
@@ -60,9 +60,9 @@ class FewestColumns:
 
     Parameters
     ----------
-    trees : TreeSet, of which the budget is what the best tree costs, which its search has proved
+    trees : TreeSet, whose budget is the cost of the best tree, proved by its search
     looks : Looks
-    most : int, columns of the data that some best tree tests
+    most : int, number of columns of the data that some best tree uses
     """
 
     def __init__(self, trees: TreeSet, looks: Looks, most: int):
@@ -72,14 +72,15 @@ class FewestColumns:
         self._made = 0
 
     def solve(self):
-        """(the columns as bits of a whole number, a tree as nested (column, rank, left, right) with None for a leaf).
+        """Return (the columns as bits of a whole number, a tree as nested (column, rank, left, right) with None for a
+        leaf).
 
-        Of the sets of the fewest columns it is that of which the columns come first, and of its trees that with the
-        first column and the lowest rank at the root, then left of it, then right.
+        Of the sets with the fewest columns, this is the one whose columns come first; of its trees, it is the one with
+        the first column and the lowest rank at the root, then left of it, then right.
 
         Raises
         ------
-        TooMany, and what `check` of the search raises
+        TooMany, and exceptions of `check` of the search
         """
         trees = self.trees
         for most in range(self.most + 1):
@@ -90,7 +91,7 @@ class FewestColumns:
         raise NoTree
 
     def _begins(self, part: Part, height: int, cost: int) -> list:
-        """The arcs with which the best trees begin, by column and rank; none if that is a leaf."""
+        """Return the arcs with which the best trees begin, by column and rank; none if the best tree is a leaf."""
         known = self._arcs.get((height, part.key))
         if known is None:
             trees, units = self.trees, self.trees.rows.units
@@ -106,7 +107,7 @@ class FewestColumns:
         return known
 
     def _of(self, part: Part, height: int, cost: int, most: int) -> list[int]:
-        """The sets of at most so many columns that the best trees test, none of which holds another."""
+        """Return the sets of at most `most` columns of the best trees, none of which contains another."""
         known = self._sets.get((height, part.key))
         if known is not None:
             return known
@@ -130,7 +131,7 @@ class FewestColumns:
         return left, self._of(arc.sides[1], height - 1, self._paid(arc, 1, height), most) if left else []
 
     def _paid(self, arc, side, height):
-        """What the best tree costs on a side."""
+        """Return the cost of the best tree on a side."""
         return arc.bounds[side] if height > 1 else self.trees.rows.units.unit * arc.sides[side].leaf
 
     def _tree(self, part, height, cost, columns):
@@ -148,7 +149,7 @@ def _first(columns: int) -> list[int]:
 
 
 def _smallest(found: set[int]) -> list[int]:
-    """The sets of which none holds another one."""
+    """Return the sets that do not contain another one."""
     kept: list[int] = []
     for one in sorted(found, key=int.bit_count):
         if not any(other & ~one == 0 for other in kept):

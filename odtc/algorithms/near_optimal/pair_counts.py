@@ -1,20 +1,20 @@
-"""How many trees of height 2 a set of rows has, by branch nodes and cost.
+"""Number of trees of height 2 of a set of rows, by branch nodes and cost.
 
 Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled);
-odtc.algorithms.near_optimal.pair_counts_numpy gives the same answers. The first threshold of a column moves over the
-rows; the sums of the left side by block of every column move with it, so that one sweep over the blocks of a column
-has all its second thresholds. Most sweeps are left out: the left side grows, so that a tree with one test costs no less
-there than it did; the right side shrinks, so that it costs less by no more than the rows that went can cost. A column
-whose bound is beyond the budget together with the bound of the other side is not swept.
+odtc.algorithms.near_optimal.pair_counts_numpy gives the same results. The first threshold of a column moves over the
+rows; the sums of the left side by block of every column move with it, so one sweep over the blocks of a column covers
+all its second thresholds. Most sweeps are skipped: the left side grows, so a tree of one split costs at least as much
+there as before; the right side shrinks, so its cost falls by at most the maximum cost of the rows that left it. A
+column whose bound, together with the bound of the other side, is beyond the budget is not swept.
 """
 
 import numpy as np
 
-UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST, TWINS = range(10)  # places in `units`
+UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST, TWINS = range(10)  # positions in `units`
 
 
 def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut):
-    """Adds the trees of height 1 and 2 of a node to a table.
+    """Add the trees of height 1 and 2 of a node to a table.
 
     Parameters
     ----------
@@ -22,13 +22,13 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
     rank : int32 (columns, all rows)
     loss : int64 (all rows, labels), in units
     count : int64 (all rows,)
-    columns, firsts : int64, those that may be tested, and by the first test
-    units : int64 (10,), what a unit of loss and a branch node cost; units of loss that a branch node is counted as in
-        the table; the budget; the least rows of a leaf; the units of the table's first cell; cells between the budget
-        and the cheapest tree at most; the branch nodes and the units of the trees that `per_cut` is about, or -1;
-        1 to count trees with twin leaves, too
+    columns, firsts : int64, the columns of all splits, and those of the first split
+    units : int64 (10,), the costs of a unit of loss and of a branch node; units of loss that a branch node is counted
+        as in the table; the budget; the minimum rows of a leaf; the units of the table's first cell; the maximum number
+        of cells between the budget and the cheapest tree; the branch nodes and the units of the trees that `per_cut`
+        counts, or -1; 1 to count trees with twin leaves, too
     table : int64 (4, cells), [b, x] trees with b branch nodes and x units more than the first cell
-    per_cut : int64 (columns, n), the trees that begin with a threshold, behind the rows left of it
+    per_cut : int64 (columns, n), the trees that begin with a threshold, at the number of rows left of it
     """
     unit, price, skew, budget, least, low = units[0], units[1], units[2], units[3], units[4], units[5]
     span, want, want_x, twins = units[6], units[7], units[8] - units[5], units[9]
@@ -64,7 +64,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
     part, there = np.zeros((blocks, K), np.int64), np.zeros(blocks, np.int64)  # of the rows on the left
     sums, sizes, acc = np.zeros((2, K), np.int64), np.zeros(2, np.int64), np.zeros(K, np.int64)
     cost, times = np.zeros((2, blocks), np.int64), np.zeros((2, blocks), np.int64)
-    bound = np.zeros((2, F), np.int64)  # trees of one test cost at least that on a side, by column
+    bound = np.zeros((2, F), np.int64)  # lower bound of trees of one split on a side, by column
     stumps, leaves, cheap, lowest = (
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
@@ -181,7 +181,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
 
 
 def add_products(left, right, out, shift, caps, times):
-    """Adds the products of two tables to a third: out[b + c + 1, x + y + shift] += times · left[b, x] · right[c, y].
+    """Add the products of two tables to a third: out[b + c + 1, x + y + shift] += times · left[b, x] · right[c, y].
 
     Parameters
     ----------

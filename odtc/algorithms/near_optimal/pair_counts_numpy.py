@@ -1,4 +1,4 @@
-"""The functions of `pair_counts` in numpy: the same answers without numba, slower over many thresholds."""
+"""The functions of `pair_counts` in numpy: the same results without numba, slower over many thresholds."""
 
 import numpy as np
 
@@ -36,13 +36,13 @@ class Blocks:
         self.column, self.rank = np.asarray(columns)[found // wide], found % wide
 
     def sums(self, inside: np.ndarray, loss: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(loss int64 (blocks, labels), rows of the data int64 (blocks,)) of these rows, bool (n,)."""
+        """Return (loss int64 (blocks, labels), rows of the data int64 (blocks,)) of these rows, bool (n,)."""
         rows, at, wide = self.rows[inside], self.of[:, inside], len(self.rank)
         loss = np.stack([_added(at, column[rows], wide) for column in loss.T], axis=1)
         return loss, _added(at, count[rows], wide)
 
     def stumps(self, loss: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(block, next block, cost, fewest rows on a side) of each threshold between rows that are there."""
+        """Return (block, next block, cost, fewest rows on a side) of each threshold between rows that are present."""
         there = np.flatnonzero(count)
         same = self.column[there[:-1]] == self.column[there[1:]]
         left, right = there[:-1][same], there[1:][same]
@@ -60,8 +60,8 @@ def _added(at, values, wide):
 
 
 def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut, tests=None):
-    """As odtc.algorithms.near_optimal.pair_counts.pair_counts; with the first tests (column, rank) of these trees, if
-    they are known, as every one that is looked at takes a while."""
+    """Do the same as odtc.algorithms.near_optimal.pair_counts.pair_counts. `tests` are the first splits (column, rank)
+    of these trees, if they are known, because each split that is tried takes a while."""
     unit, price, skew, budget, least, low = (int(units[at]) for at in (UNIT, PRICE, SKEW, BUDGET, LEAST, LOW))
     span, want, want_x, twins = *(int(units[at]) for at in (SPAN, BRANCHES)), int(units[COST]) - low, int(units[TWINS])
     blocks = Blocks(np.sort(order[columns[0]]), rank, columns)
@@ -114,7 +114,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
 
 
 def _worth(blocks, side, limit, least):
-    """(cost, tests) of the thresholds whose leaves together cost less than a limit, the cheapest first."""
+    """Return (cost, splits) of the thresholds whose leaves together cost less than a limit, the cheapest first."""
     before, after, cost, few = blocks.stumps(*side)
     kept = np.flatnonzero((cost < limit) & (few >= least))
     kept = kept[np.argsort(cost[kept], kind="stable")]
@@ -122,7 +122,7 @@ def _worth(blocks, side, limit, least):
 
 
 def add_products(left, right, out, shift, caps, times):
-    """As odtc.algorithms.near_optimal.pair_counts.add_products."""
+    """Do the same as odtc.algorithms.near_optimal.pair_counts.add_products."""
     for b, one in enumerate(left):
         for c, two in enumerate(right):
             if not one.any() or not two.any():

@@ -1,7 +1,9 @@
-"""The AND/OR graph of the near-optimal trees as plain lists, which a file can hold: it counts without the data.
+"""The AND/OR graph of the near-optimal trees as plain lists, which can be stored in a file: it counts trees without
+the data.
 
-A state is a set of rows with the height that is left. Its arcs name the column that is tested, by how many tests that
-separate these rows alike, and the states of both sides; at height 1 both sides are leaves, and the arc has their cost.
+A state is a set of rows with the remaining height. Its arcs name the column of the split, the number of splits that
+separate these rows in the same way, and the states of both sides; at height 1 both sides are leaves, and the arc has
+their cost.
 """
 
 from collections.abc import Collection
@@ -15,7 +17,7 @@ from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.base import deadline
 
-MOST_ARCS = 200_000  # that a file holds: some megabytes
+MOST_ARCS = 200_000  # in a file: some megabytes
 MOST_SUBSETS = 4000  # sets of columns that are tried for the fewest columns
 
 
@@ -25,9 +27,9 @@ class StoredGraph:
 
     Attributes
     ----------
-    unit, price : int, what a unit of loss and a branch node cost
-    states : list of [height, cost as a leaf in units of loss, least cost, budget, arcs]; an arc is [column, tests,
-        cost of the leaves] at height 1, and [column, tests, left, right, 1 if both sides as leaves are twins] above
+    unit, price : int, the costs of a unit of loss and of a branch node
+    states : list of [height, cost as a leaf in units of loss, least cost, budget, arcs]; an arc is [column, splits,
+        cost of the leaves] at height 1, and [column, splits, left, right, 1 if both sides as leaves are twins] above
     """
 
     unit: int
@@ -39,7 +41,7 @@ class StoredGraph:
         return sum(len(state[4]) for state in self.states)
 
     def count(self, columns: Collection[int] | None = None) -> TreeTable:
-        """The trees that test these columns only (None: any), by branch nodes and cost."""
+        """Return the trees that use these columns only (None: any), by branch nodes and cost."""
         units, tables = Units(self.unit, self.price), []
         for height, leaf, lower, budget, arcs in self.states:
             deadline.check()
@@ -62,12 +64,12 @@ class StoredGraph:
         return tables[-1]
 
     def saved(self, column: int) -> tuple[int, int] | None:
-        """The least and the greatest loss that goes at the tests of a column, over all trees.
+        """Return the least and the greatest loss that the splits on a column save, over all trees.
 
-            saved(T) = Σ_{t tests the column} leaf(rows of t) - leaf(rows left of t) - leaf(rows right of t)
+            saved(T) = Σ_{t splits on the column} leaf(rows of t) - leaf(rows left of t) - leaf(rows right of t)
 
-        It adds up over the sides of a test, so that of the trees of a state those are enough of which no cheaper one
-        saves as much (or as little).
+        It adds up over the sides of a split, so of the trees of a state only those are needed for which no cheaper
+        tree saves as much (or as little).
 
         Parameters
         ----------
@@ -81,8 +83,8 @@ class StoredGraph:
         return None if least is None or greatest is None else (least, -greatest)
 
     def _extreme(self, column, sign):
-        """The least of sign · saved over all trees."""
-        known: list[list[tuple[int, int]]] = []  # of the trees of each state that are no leaf: (cost, sign · saved)
+        """Return the least value of sign · saved over all trees."""
+        known: list[list[tuple[int, int]]] = []  # of the trees of each state except for leaves: (cost, sign · saved)
         for height, leaf, _, budget, arcs in self.states:
             deadline.check()
             found = []
@@ -109,7 +111,7 @@ class StoredGraph:
 
 
 def _staircase(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of points (cost, value) those of which none costs as little and has as little a value."""
+    """Return the points (cost, value) for which no other point has both a cost and a value that are as low."""
     kept: list[tuple[int, int]] = []
     for point in sorted(points):
         if not kept or point[1] < kept[-1][1]:
@@ -118,12 +120,12 @@ def _staircase(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def store(trees: TreeSet, column_of: np.ndarray, most: int = MOST_ARCS) -> StoredGraph | None:
-    """The graph of a set that is counted; None if it has more arcs than `most`.
+    """Return the graph of a set whose trees are counted; None if it has more arcs than `most`.
 
     Parameters
     ----------
     trees : TreeSet
-    column_of : int (columns of the set,), the number under which each column's tests are stored
+    column_of : int (columns of the set,), the number under which each column's splits are stored
     most : int
     """
     found = _Walk(trees, column_of, most)
@@ -133,7 +135,7 @@ def store(trees: TreeSet, column_of: np.ndarray, most: int = MOST_ARCS) -> Store
 
 
 class _Walk:
-    """The states of a set with their greatest budgets, from the root down, height by height."""
+    """Walk over the states of a set with their greatest budgets, from the root down, height by height."""
 
     def __init__(self, trees: TreeSet, column_of, most: int):
         self.trees, self.column_of, self.most = trees, column_of, most
@@ -141,7 +143,7 @@ class _Walk:
         self.n_arcs = 0
 
     def visit(self) -> bool:
-        """Whether it has at most so many arcs."""
+        """Visit all states, and return whether they have at most `most` arcs."""
         trees = self.trees
         lower = min(trees.table.lower, trees.budget)
         self.levels[trees.depth][trees.root.key] = [trees.root, lower, trees.budget, {}]
@@ -189,12 +191,12 @@ class _Walk:
 
 
 def count_using(count, columns: Collection[int], using: Collection[int], without: Collection[int] = ()) -> int:
-    """The trees that test all columns of `using` and none of `without`, by inclusion and exclusion.
+    """Return the number of trees that use all columns of `using` and none of `without`, by inclusion and exclusion.
 
     Parameters
     ----------
-    count : callable, the number of trees that test only the columns of a set
-    columns : all columns that trees may test
+    count : callable, the number of trees that use only the columns of a set
+    columns : all columns that trees may use
     using, without : columns
     """
     allowed = set(columns) - set(without)
@@ -206,12 +208,13 @@ def count_using(count, columns: Collection[int], using: Collection[int], without
 
 
 def fewest_columns(count, used: Collection[int], most: int = MOST_SUBSETS) -> tuple[int, tuple[int, ...]] | None:
-    """The fewest distinct columns of a tree of a set, and the first such columns; None if that takes too many tries.
+    """Return the fewest distinct columns of a tree of a set, and the first such columns; None if that takes too many
+    tries.
 
     Parameters
     ----------
-    count : callable, the number of trees that test only the columns of a set
-    used : the columns that some tree tests
+    count : callable, the number of trees that use only the columns of a set
+    used : the columns that some tree uses
     most : int, sets of columns that are tried
     """
     tried = 0

@@ -1,19 +1,20 @@
 """The trees within a budget as an AND/OR graph over sets of rows: their exact number, by branch nodes and cost.
 
-A node of the graph is a set of rows with the height that is left. It may end as a leaf, or test something (OR); a test
+A node of the graph is a set of rows with the remaining height. It may end as a leaf, or have a split (OR); a split
 needs a tree on either side (AND). So the trees of a node by cost are
 
     T(S, h) = leaf(S) + Σ_tests  price · T(left, h - 1) · T(right, h - 1)          (products of polynomials in the cost)
 
-less the pairs of leaves that could predict the same. Each node has a budget: what its context, with the least that
-the other sides cost, leaves of that of the root. Tests whose sides cost more are not looked at: bounds are those of the
-search for the best tree (odtc.algorithms.thresholds.rank_search). The two lowest levels are one kernel (pair_counts).
+less the pairs of leaves that could predict the same. The budget of a node is the part of the root's budget that is
+left for it if the other sides of its context have their least cost. Splits whose sides cost more are skipped: the
+bounds come from the search for the best tree (odtc.algorithms.thresholds.rank_search). The two lowest levels are one
+kernel (pair_counts).
 
-Two trees are different if somewhere they test something different, as the tests are written, or one ends. A leaf
-predicts what costs least, so ties of labels make no further trees. A test has rows on both sides. Two sibling leaves
-have no class that is the cheapest on both: as one leaf they would cost the same.
+Two trees are different if somewhere their splits, as they are written, differ, or only one of them ends. A leaf
+predicts the cheapest class, so ties of labels make no further trees. A split has rows on both sides. Two sibling
+leaves have no class that is the cheapest on both: as one leaf they would cost the same.
 
-The graph is that of Xin, Zhong, Chen, Takagi, Seltzer & Rudin (2022), "Exploring the Whole Rashomon Set of Sparse
+The graph follows Xin, Zhong, Chen, Takagi, Seltzer & Rudin (2022), "Exploring the Whole Rashomon Set of Sparse
 Decision Trees".
 """
 
@@ -36,17 +37,17 @@ from odtc.errors import TimeLimitReached
 
 LARGE = 1e8  # pairs of thresholds in a kernel's call, about, beyond which it is made column by column
 PART = 0.5  # of the free memory, for tables
-REMEMBERED = 500  # nodes of which it is remembered how trees go on that are drawn
+REMEMBERED = 500  # nodes for which the continuations of sampled trees are stored
 CELL = 1e-6  # seconds in numpy for a row in two columns
 
 
 class OutOfMemory(MemoryError):
-    """The tables have no room in half of the memory that there was."""
+    """The tables do not fit into half of the memory that was free."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A set of rows: their numbers, the same as bytes, what they cost as one leaf, in units of loss."""
+    """A set of rows: their numbers, the same as bytes, and their cost as one leaf, in units of loss."""
 
     rows: np.ndarray
     key: bytes
@@ -55,8 +56,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Arc:
-    """The tests of ranks low to high - 1 of a column, which separate a set of rows alike, and what it is then:
-    `bounds`, what trees cost on each side at least; `twins`, as leaves both sides cost what one leaf costs."""
+    """The splits at ranks low to high - 1 of a column, which separate a set of rows in the same way. `bounds` are
+    lower bounds on the cost of trees on each side; `twins` is whether both sides as leaves cost as much as one
+    leaf."""
 
     column: int
     low: int
@@ -67,12 +69,12 @@ class Arc:
 
 
 class TreeRows:
-    """The rows of the data as the kernels take them; those of equal answers are one.
+    """The rows of the data as the kernels take them; rows with equal ranks are one.
 
     Parameters
     ----------
-    ranked : RankedRows; made with `keep`, if tests are to differ that separate only rows that cost the same whatever
-        they are predicted
+    ranked : RankedRows; made with `keep`, if splits that separate only rows with the same cost for all predictions
+        count as different
     """
 
     def __init__(self, ranked: RankedRows):
@@ -98,13 +100,13 @@ class TreeRows:
         self.entry, self.least, self.n = entry, ranked.least, n
 
     def part(self, rows: np.ndarray) -> Part:
-        """The set of these rows, rising numbers."""
+        """Return the set of these rows, rising numbers."""
         inside = np.zeros(self.n, bool)
         inside[rows] = True
         return Part(rows, np.packbits(inside).tobytes(), int(self.loss[rows].sum(axis=0).min()))
 
     def ordered(self, part: Part) -> np.ndarray:
-        """int32 (columns, n), the rows of a set by rising rank."""
+        """Return int32 (columns, n), the rows of a set by rising rank."""
         if len(part.rows) == self.n:
             return self.order
         inside = np.zeros(self.n, bool)
@@ -126,14 +128,14 @@ class TreeSet:
     Parameters
     ----------
     rows : TreeRows
-    search : RankSearch, over the same rows, with what it knows of the best trees
+    search : RankSearch, over the same rows, with its results about the best trees
     depth : int
     budget : int, in the units of the search
-    columns : the columns that may be tested, None for all
+    columns : the columns that trees may use, None for all
     twins : bool, whether trees with twin leaves are counted, too, as other programs do
 
-    `complete` says whether all trees are counted; if the deadline, the memory or Ctrl-C ended it, there are as many at
-    least, and `stopped` says which.
+    `complete` is true if all trees are counted. If the deadline, the memory or Ctrl-C ended the count, it is a lower
+    bound, and `stopped` is the reason.
     """
 
     def __init__(self, rows: TreeRows, search: RankSearch, depth: int, budget: int, columns=None, twins=False):
@@ -143,7 +145,7 @@ class TreeSet:
         self.columns = np.array([f for f in allowed if rows.rank[f].max(initial=0) > 0], np.int64)
         self._may = np.isin(np.arange(len(rows.rank)), self.columns)
         self._known: dict[tuple[int, bytes], _Known] = {}
-        self._options: dict[tuple[int, bytes, int, int], list] = {}  # how trees that were drawn go on
+        self._options: dict[tuple[int, bytes, int, int], list] = {}  # continuations of sampled trees
         self._bytes = 0
         self._room = available()
         self.root = rows.part(np.arange(rows.n))
@@ -154,12 +156,12 @@ class TreeSet:
         return min(self.budget + 1, self.search.known(self.depth).lower)
 
     def restricted(self, columns) -> "TreeSet":
-        """The trees of the set that test these columns only; not counted yet."""
+        """Return the trees of the set that use these columns only; not counted yet."""
         return TreeSet(self.rows, self.search, self.depth, self.budget, columns, self.twins)
 
     def count(self) -> int:
-        """The number of trees, which `table` has by branch nodes and cost; of those that were found if `complete` is
-        false. Raises KeyboardInterrupt and the like never: `stopped` says so."""
+        """Return the number of trees, which `table` has by branch nodes and cost; only of the trees found so far if
+        `complete` is false. Does not raise KeyboardInterrupt and the like, but sets `stopped`."""
         try:
             require_memory(self.table.counts.nbytes * 4.0, "the table of the trees by cost")
             self._fill(self.table, self.root, self.depth, self._known_of(self.root, self.depth, self.table))
@@ -179,10 +181,10 @@ class TreeSet:
         return known
 
     def _get(self, part: Part, height: int, budget: int, lower: int) -> _Known:
-        """What is known of a node, whose table has all trees up to a budget."""
+        """Return the stored data of a node, whose table has all trees up to a budget."""
         known = self._known.get((height, part.key))
         if known is None or known.table.budget < budget:
-            if known is not None:  # so that a node that is met with ever greater budgets is counted few times
+            if known is not None:  # so that a node that is reached with ever greater budgets is counted few times
                 budget = max(budget, min(lower + self.budget - self._least(), 2 * budget - known.table.budget))
             table = TreeTable(self.rows.units, height, lower, budget)
             self._hold(table.counts.nbytes + len(part.key) + 8 * len(part.rows) + 500)
@@ -225,7 +227,7 @@ class TreeSet:
                 table.add(1, left.leaf + right.leaf + units.skew, arc.low - arc.high)
 
     def arcs(self, part: Part, height: int, budget: int):
-        """The arcs of a node of height 2 or more with trees within a budget."""
+        """Yield the arcs of a node of height 2 or more with trees within a budget."""
         for column, rank, *bounds in self.search.tests_below(self.node(part), height, budget + 1):
             if self._may[column]:
                 yield self.arc(part, column, rank, bounds)
@@ -237,7 +239,7 @@ class TreeSet:
         return self.search.node_of(inside[self.rows.entry])
 
     def arc(self, part: Part, column: int, rank: int, bounds) -> Arc:
-        """The tests that separate a set of rows as one of a column does."""
+        """Return the splits that separate a set of rows in the same way as a split on a column does."""
         ranks = self.rows.rank[column, part.rows]
         left = ranks <= rank
         sides = self.rows.part(part.rows[left]), self.rows.part(part.rows[~left])
@@ -246,7 +248,7 @@ class TreeSet:
         return Arc(column, low, high, sides, tuple(bounds), twins)
 
     def stumps(self, part: Part, most: int) -> list[Arc]:
-        """The arcs of a node of height 1 whose leaves cost at most so many units of loss."""
+        """Return the arcs of a node of height 1 whose leaves cost at most this many units of loss."""
         blocks = Blocks(part.rows, self.rows.rank, self.columns)
         sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
         before, after, cost, few = blocks.stumps(*sums)
@@ -258,7 +260,8 @@ class TreeSet:
         return found
 
     def _pairs(self, part: Part, table: TreeTable, cell: tuple[int, int] = (-1, 0)) -> np.ndarray:
-        """Counts the trees of a node of height 2; how many of one cell begin with each cut, int64 (columns, n)."""
+        """Count the trees of a node of height 2, and return how many of one cell begin with each cut, int64 (columns,
+        n)."""
         rows, units, F = self.rows, self.rows.units, len(self.rows.rank)
         span = max(1, table.counts.shape[1] + 1)
         given = np.array(
@@ -284,7 +287,7 @@ class TreeSet:
     # Trees one by one.
 
     def options(self, part: Part, height: int, b: int, x: int):
-        """How trees with b branch nodes in a cell x begin on a node of height 1 or more.
+        """Yield how trees with b branch nodes in a cell x begin on a node of height 1 or more.
 
         Yields
         ------
@@ -314,12 +317,12 @@ class TreeSet:
         return known.table
 
     def _rank(self, part, column, at):
-        """The rank of the last row left of a cut that has so many rows left."""
+        """Return the rank of the last row left of a cut that has this many rows on its left."""
         ranks = np.sort(self.rows.rank[column, part.rows])
         return int(ranks[at - 1])
 
     def sample(self, number: int, seed: int = 0) -> list:
-        """Trees drawn at random, each as likely as any other; some may be equal.
+        """Return trees drawn at random, each with the same probability; some may be equal.
 
         Parameters
         ----------
@@ -354,7 +357,7 @@ class TreeSet:
         return arc.column, rank, *below
 
     def trees(self):
-        """Yields (cost, tree) of all trees, the cheapest first; of equal cost those with fewer leaves first."""
+        """Yield (cost, tree) of all trees, the cheapest first; of equal cost those with fewer leaves first."""
         for b, x, _ in self.table.cells():
             for tree in self._each(self.root, self.depth, b, x):
                 yield self.rows.units.cost(b, x), tree
@@ -372,6 +375,6 @@ class TreeSet:
 
 
 def _pick(chance: random.Random, weights: list[int]) -> int:
-    """A place, by whole weights."""
+    """Return a position, drawn by whole weights."""
     drawn = chance.randrange(sum(weights))
     return bisect_right(list(accumulate(weights)), drawn)

@@ -1,21 +1,21 @@
-"""How many trees there are by branch nodes and cost, and the products of such tables, in exact whole numbers.
+"""Numbers of trees by branch nodes and cost, and the products of such tables, in exact whole numbers.
 
     cost = unit · (x - skew · b) + price · b = unit · x + rest · b,   skew = price // unit,   rest = price - skew · unit
 
 for a tree with b branch nodes, so that the near-optimal trees of any number of branch nodes are in few cells x, which
-add up where two trees become the sides of a third one: x = x_left + x_right + skew.
+add up if two trees become the sides of a third one: x = x_left + x_right + skew.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-SMALL = 2**62  # counts below it are held in int64
+SMALL = 2**62  # counts below it are stored in int64
 
 
 @dataclass(frozen=True)
 class Units:
-    """What a unit of loss and a branch node cost, as whole numbers."""
+    """The costs of a unit of loss and of a branch node, as whole numbers."""
 
     unit: int
     price: int
@@ -29,7 +29,7 @@ class Units:
         return self.price - self.skew * self.unit
 
     def cost(self, b: int, x: int) -> int:
-        """The cost of the trees in a cell."""
+        """Return the cost of the trees in a cell."""
         return self.unit * x + self.rest * b
 
 
@@ -52,14 +52,14 @@ class TreeTable:
         self.caps = (budget - units.rest * np.arange(most + 1)) // units.unit - self.low  # last cells within the budget
 
     def add(self, b: int, x: int, times: int) -> None:
-        """Counts some trees of one cell, if they are within the budget."""
+        """Count some trees of one cell, if they are within the budget."""
         if 0 <= x - self.low <= self.caps[b]:
             self._hold(times)
             self.counts[b, x - self.low] += times
             self.total += times
 
     def add_products(self, left: "TreeTable", right: "TreeTable", times: int, kernel) -> None:
-        """Counts the trees that have a tree of each of two tables as sides, `times` each.
+        """Count the trees that have a tree of each of two tables as sides, `times` each.
 
         Parameters
         ----------
@@ -84,17 +84,17 @@ class TreeTable:
         self.total = int(self.counts.sum())
 
     def settle(self) -> None:
-        """Counts anew what there is, after a kernel wrote into `counts`."""
+        """Update `total` after a kernel wrote into `counts`."""
         self.total = int(self.counts.sum())
 
     def cells(self):
-        """(b, x, trees) of all cells that have some, the cheapest first."""
+        """Return (b, x, trees) of all cells that have some, the cheapest first."""
         found = [(int(b), int(at) + self.low) for b, at in zip(*np.nonzero(self.counts))]
         found.sort(key=lambda cell: (self.units.cost(*cell), cell[0]))
         return [(b, x, int(self.counts[b, x - self.low])) for b, x in found]
 
     def at(self, b: int, x: int) -> int:
-        """The trees of a cell."""
+        """Return the number of trees of a cell."""
         inside = 0 <= b < len(self.counts) and 0 <= x - self.low < self.counts.shape[1]
         return int(self.counts[b, x - self.low]) if inside else 0
 
@@ -110,7 +110,8 @@ class TreeTable:
 
 
 def _product(one, two):
-    """(place, coefficient) of the product of two polynomials: of two long whole numbers, one slot a coefficient."""
+    """Yield (position, coefficient) of the product of two polynomials, computed as a product of two long whole numbers
+    with one slot for each coefficient."""
     one, two = ([int(value) for value in line] for line in (one, two))
     if not any(one) or not any(two):
         return
