@@ -1,5 +1,5 @@
 """Optimal trees under constraints, by one Lagrangian pass for all subsets of columns.
 
-The door is `constrained_search.search`: a `ConstrainedProblem` of whole numbers in, the cheapest feasible tree
-and a valid lower bound out, at every moment.
+The entry point is `constrained_search.search`: it takes a `ConstrainedProblem` of whole numbers, and has the cheapest
+feasible tree and a valid lower bound at every moment.
 """

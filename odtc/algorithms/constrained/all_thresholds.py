@@ -1,12 +1,13 @@
-"""The constrained search over very many ordered tests: some of them first, then the roots that could matter.
+"""The constrained search over very many ordered splits: some of them first, then the roots that could matter.
 
     1. The search on a few quantiles of each scale gives a tree, and multipliers m. Its columns are searched again with
-       the thresholds near those of the tree, until it gets no better.
+       the thresholds near the ones of the tree, until it gets no better.
     2. At m the roots of each scale are swept, intervals first (root_sweep). An interval whose bound exceeds Λ
        (close_gap) for every subset of columns needs none of its roots.
-    3. Each subset of columns that is left is searched exactly, with the roots that are left.
+    3. Each remaining subset of columns is searched exactly, with the remaining roots.
 
-For two labels, depth 3, and leaves that hold enough rows, sums and subsets of columns; other problems are refused.
+Supports two labels, depth 3, and constraints on the rows of leaves, on sums and on subsets of columns; other problems
+are refused.
 """
 
 from collections.abc import Callable
@@ -29,20 +30,20 @@ from odtc.algorithms.constrained.sweeps.root_sweep import RootSweep
 from odtc.algorithms.constrained.sweeps.swept_trees import SweptTrees
 from odtc.algorithms.constrained.sweeps.threshold_sides import Sides, ThresholdSides, weighed
 
-FEW = 15  # tests of a scale that are searched first
-NEAR = 12  # places on either side of a threshold of the best tree that are searched next
+FEW = 15  # splits of a scale that are searched first
+NEAR = 12  # positions on either side of a threshold of the best tree that are searched next
 AGAIN = 4  # such searches at most
-MANY = 300  # tests from which on this is quicker than all of them at once
-LONG = 3000  # tests from which on all of them may take minutes, so that more is done for a good tree first
-COARSEST = 4  # tests of a scale that are searched before the first ones of so many
-MOST_SWEPT = 50_000  # tests; the sweep of one side takes steps as the square of them, here seconds
-MANY_SWEPT = 50  # tests from which on a sweep finds the best tree of a root sooner than counts of pairs
+MANY = 300  # splits from which on this is quicker than all of them at once
+LONG = 3000  # splits from which on all of them may take minutes, so that more is done for a good tree first
+COARSEST = 4  # splits of a scale that are searched before the first ones of so many
+MOST_SWEPT = 50_000  # splits; the sweep of one side takes steps as the square of them, here seconds
+MANY_SWEPT = 50  # splits from which on a sweep finds the best tree of a root sooner than counts of pairs
 INSIDE = 150  # quantiles of the columns of one tree that are searched together
-OTHERS = 8  # subsets of columns beside that of the best tree
+OTHERS = 8  # subsets of columns in addition to the subset of the best tree
 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
-    """Whether this search is one for a problem with these scales, int (tests,)."""
+    """Return whether this search supports a problem with these scales, int (tests,)."""
     if problem.depth != 3 or problem.n_labels != 2 or not MANY <= len(scale) <= MOST_SWEPT:
         return False
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
@@ -51,22 +52,22 @@ def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
 
 
 class CoarseSearch:
-    """A search over some tests of each scale first, then near those of its best tree, then over all if they are few
-    enough; it can be asked for its tree and its bound at any moment.
+    """Search over some splits of each scale first, then near those of its best tree, then over all if they are few
+    enough. Its tree and its bound are available at any moment.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     scale : int (tests,)
-        Tests of one number are nested: of any two, the ones of one are among the ones of the other.
+        Splits with the same number are nested: for any two, the ones of one are among the ones of the other.
     few : int
-        Tests of a scale that are searched first.
+        Splits of a scale that are searched first.
     exactly : bool
-        Whether all tests are searched at the end.
+        Whether all splits are searched at the end.
     near : int
-        Places on either side of a threshold of the best tree that are searched next.
+        Positions on either side of a threshold of the best tree that are searched next.
     inside : int
-        Tests that are searched together in the columns of one tree.
+        Splits that are searched together in the columns of one tree.
 
     Raises
     ------
@@ -83,24 +84,24 @@ class CoarseSearch:
         near: int = NEAR,
         inside: int = INSIDE,
     ):
-        fixed_point(problem)  # what is too large is said before the search
+        fixed_point(problem)  # raises TooLarge before the search
         self.problem, self.scale, self.few, self.exactly, self.near = problem, scale, few, exactly, near
         self.inside, self.long = inside, len(scale) > LONG
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
         self.floor, self.begun = 0, False  # as of ConstrainedSearch
         self.whole: ConstrainedSearch | None = None  # the search over all tests, if there was one
-        # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
+        # The splits of each scale, the one with the most ones first; a row has outcome 1 for the first `code` of them.
         self.ones = ones = ones_of(problem.X)
         order = np.lexsort((-ones, scale))
         self.tests = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
 
     def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
-        """A clock and a listener, as of ConstrainedSearch."""
+        """Set a clock and a listener, as for ConstrainedSearch."""
         self._tick, self._progress = tick, progress
 
     def start(self, test: np.ndarray, label: np.ndarray) -> bool:
-        """A feasible tree to start from."""
+        """Take a feasible tree to start from, and return whether it was taken."""
         cost = cost_of(self.problem, test, label)
         if cost >= self.upper or not keeps(self.problem, test, label):
             return False
@@ -108,10 +109,10 @@ class CoarseSearch:
         return True
 
     def run(self) -> Found:
-        """Searches to the end, or until the clock says stop."""
+        """Search to the end, or until the time is over."""
         if self.long and self.few > COARSEST:
             self._of_each(COARSEST)
-        elif self.long:  # no quick search tells more than the tree to start from
+        elif self.long:  # no quick search improves on the tree to start from
             self._columns_of_best()
             self._refine(self.best, np.zeros(0, int))
         first = self._of_each(self.few)
@@ -123,7 +124,7 @@ class CoarseSearch:
 
     @property
     def found(self) -> Found:
-        """What is known at any moment."""
+        """The results so far, at any moment."""
         if self.whole is not None:
             inner = self.whole.found
             if inner.test is not None and inner.cost < self.upper:
@@ -131,13 +132,13 @@ class CoarseSearch:
         return self._found()
 
     def settled(self) -> Settled | None:
-        """The multipliers of a search that has ended; None if it has none of all cases."""
+        """Return the multipliers of a search that has ended; None if it has none for all cases."""
         return None if self.whole is None else self.whole.settled()
 
     # Parts.
 
     def _of_each(self, few: int) -> ConstrainedSearch:
-        """Searches some tests of each scale, then the columns of the best tree; returns the first of these searches."""
+        """Search some splits of each scale, then the columns of the best tree; return the first of these searches."""
         tests = self._some(few)
         first = ConstrainedSearch(only(self.problem, tests), self._tick)
         found = self._take_named(first.run(), tests)
@@ -150,11 +151,11 @@ class CoarseSearch:
         return first
 
     def _some(self, few: int) -> np.ndarray:
-        """int (tests,): some quantiles of each scale."""
+        """Return int (tests,): some quantiles of each scale."""
         return np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in self.tests]))
 
     def _inside(self, columns: np.ndarray) -> None:
-        """Searches the thresholds of some columns, bool (columns,), together: as many quantiles as may be."""
+        """Search the thresholds of some columns, bool (columns,), together: as many quantiles as possible."""
         tests = [mine for mine in self.tests if columns[self.problem.column[mine[0]]]]
         if not tests or self._tick():
             return
@@ -163,13 +164,13 @@ class CoarseSearch:
             self._search(np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in tests])), self.upper)
 
     def _columns_of_best(self) -> None:
-        """Searches the columns that the best tree tests."""
+        """Search the columns that the best tree uses."""
         if self.best is not None:
             asked = self.best[0][self.best[0] >= 0]
             self._inside(np.isin(np.arange(self.problem.subsets.shape[1]), self.problem.column[asked]))
 
     def _others(self, first: ConstrainedSearch) -> None:
-        """Searches the subsets of columns whose trees cost least by the search of the first tests."""
+        """Search the subsets of columns whose trees cost least by the search of the first splits."""
         if len(self.problem.subsets) == 1:
             return
         for columns in first.promising(OTHERS):
@@ -179,20 +180,21 @@ class CoarseSearch:
                 self._refine(self.best, np.zeros(0, int))
 
     def _search(self, tests: np.ndarray, upper: int) -> Found:
-        """The best tree over some tests, int (tests,) in order, that costs less than `upper`; taken if it is the best
-        one known."""
+        """Return the best tree over some splits, int (tests,) in order, that costs less than `upper`; keep it if it is
+        the best one known."""
         search = self._made(tests)
         if self.best is not None:
             search.want_below(upper)
-        # The sweep settles all roots: here a good tree is enough, but for tables that it may never get to.
+        # The sweep settles all roots, so here a good tree is enough, except for tables that it may never reach.
         return self._take_named(search.run(exactly=self.long), tests)
 
     def _made(self, tests: np.ndarray) -> ConstrainedSearch:
-        """A search over some tests, int (tests,) in order."""
+        """Return a search over some splits, int (tests,) in order."""
         return ConstrainedSearch(only(self.problem, tests), self._tick)
 
     def _take_named(self, found: Found, tests: np.ndarray) -> Found:
-        """What a search over some tests has found in the terms of all, taken if it costs less than the best tree."""
+        """Return the result of a search over some splits with the numbers of all splits; keep the tree if it costs
+        less than the best tree."""
         if found.test is None:
             return found
         found = replace(found, test=named(found.test, tests))
@@ -201,7 +203,7 @@ class CoarseSearch:
         return found
 
     def _finish(self, first: ConstrainedSearch) -> None:
-        """All tests."""
+        """Search all splits."""
         if not self.exactly:
             return
         search = self.whole = ConstrainedSearch(self.problem, self._tick, self._told)
@@ -219,9 +221,10 @@ class CoarseSearch:
         self._progress(self._known_bound, min(known, default=None))
 
     def _refine(self, start: tuple[np.ndarray, np.ndarray] | None, few: np.ndarray) -> None:
-        """Searches the columns of a feasible tree (test, label) again, with the thresholds near its own, and so on from
-        what is found. Of a scale with very many thresholds these are spread over the rows between two of the first
-        tests, then over less: places beside each other would creep towards a better tree that is far."""
+        """Search the columns of a feasible tree (test, label) again, with the thresholds near its own, and repeat from
+        the tree that is found. On a scale with very many thresholds these are spread over the rows between two of
+        the first splits, then over smaller ranges: neighbouring positions would approach a better tree that is far
+        away only slowly."""
         part, still = 1.0 / self.few, 0
         while start is not None and not self._tick() and still < AGAIN:
             asked = np.unique(start[0][start[0] >= 0])
@@ -237,7 +240,7 @@ class CoarseSearch:
                 for side in (mine[max(0, place - width) : place + 1], mine[place : place + width + 1]):
                     near.append(quantiles(side, self.ones, self.near + 1))
             tests = np.unique(np.concatenate(near))
-            if not len(tests):  # no column may be tested
+            if not len(tests):  # no column is allowed
                 return
             found = self._search(tests, cost_of(self.problem, *start))
             if found.test is not None:
@@ -253,7 +256,7 @@ class CoarseSearch:
 
     @property
     def _known_bound(self) -> int:
-        """No feasible tree costs less, by this search or from elsewhere."""
+        """A lower bound on the cost of feasible trees, by this search or from elsewhere."""
         return min(max(self.bound, self.floor), self.upper)
 
     def _found(self) -> Found:
@@ -272,29 +275,30 @@ class CoarseSearch:
 
 
 class ShallowSearch(CoarseSearch):
-    """A search for a good tree where even one test of each scale is too much for this depth: it starts from the best
-    tree of less depth, and looks at the tests near its own at full depth. Its bound is what is known from elsewhere.
+    """Search for a good tree if even one split of each scale is too much for this depth. It starts from the best tree
+    of less depth, and tries the splits near those of this tree at full depth. Its bound is the one known from
+    elsewhere.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     scale, near
-        As of CoarseSearch.
+        As for CoarseSearch.
     """
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR, inside: int = INSIDE):
         super().__init__(problem, scale, 1, False, near, inside)
 
     def run(self) -> Found:
-        """Searches until no better tree is near, or until the clock says stop."""
+        """Search until no better tree is near, or until the time is over."""
         self._columns_of_best()
         self._refine(self.best, np.zeros(0, int))
         return self._found()
 
 
 class ThresholdSearch(CoarseSearch):
-    """A search that sweeps the roots; its parameters are those of CoarseSearch, of a problem that `takes`. A run after
-    one that was stopped in the sweep continues there."""
+    """Search that sweeps the roots. The parameters are the same as for CoarseSearch; `takes` returns true for the
+    problem. If a run was stopped in the sweep, the next run continues there."""
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
         super().__init__(problem, scale, few)
@@ -305,13 +309,14 @@ class ThresholdSearch(CoarseSearch):
         self.codes = np.ascontiguousarray([codes_of(problem.X, mine) for mine in self.tests], np.int32)
 
     def settled(self) -> Settled | None:
-        """Those of the sweep over all roots settled all cases but those that have their own."""
+        """Return the multipliers of the sweep over all roots, which settled all cases except for those with their own
+        multipliers."""
         if self._first is None:
             return super().settled()
         return Settled(self._first.scale, [self._first.leading], lambda root, subset: self._settled.get((root, subset)))
 
     def run(self) -> Found:
-        """Searches to the end, or until the clock says stop."""
+        """Search to the end, or until the time is over."""
         if self._sweep is None:
             return super().run()
         if not self._tick():
@@ -324,8 +329,8 @@ class ThresholdSearch(CoarseSearch):
             self._close(self._left)
 
     def _swept_all(self) -> bool:
-        """Evaluates roots until none could be part of a better tree except for those in `_left`; returns whether the
-        clock allowed that."""
+        """Evaluate roots until none could be part of a better tree except for those in `_left`; return whether there
+        was enough time."""
         problem, scale, left = self.problem, self._first.scale, self._left
         m = self._first.leading
         budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
@@ -360,7 +365,7 @@ class ThresholdSearch(CoarseSearch):
         return ThresholdSides(self.problem, self.codes, self.tests, weight, m, price)
 
     def _swept(self, search: ConstrainedSearch, tests: np.ndarray) -> SweptTrees:
-        """The trees of a search over some tests, int (tests,), of one subset of columns."""
+        """Return the trees of a search over some splits, int (tests,), of one subset of columns."""
         place = np.full(len(self.problem.column), -1)
         place[tests] = np.argsort(search.order)
         inside = [mine[place[mine] >= 0] for mine in self.tests]
@@ -375,7 +380,7 @@ class ThresholdSearch(CoarseSearch):
         return search
 
     def _close(self, left: dict) -> None:
-        """Each subset of columns with the roots that are left, best first."""
+        """Search each subset of columns with its remaining roots, best first."""
         order = sorted(left, key=lambda s: min((bound for bound, _ in left[s]), default=np.inf))
         for place, s in enumerate(order):
             roots = [root for bound, root in left[s] if bound < self.upper]
@@ -404,20 +409,20 @@ class ThresholdSearch(CoarseSearch):
 
 
 def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
-    """Some tests of a scale, spread evenly over the rows.
+    """Return some splits of a scale, spread evenly over the rows.
 
-    Spread over the tests alone, most of them would be in the tails of a column whose values in the middle many rows
-    have. If few values hold most rows, the rest is spread over the tests.
+    If they were spread evenly over the splits, most of them would be in the tails of a column if many rows have values
+    in the middle. If few values have most rows, the remaining ones are spread over the splits.
 
     Parameters
     ----------
     tests : int (tests of the scale,)
         From the one with the most ones on.
     ones : int (all tests,)
-        How many rows answer each with 1.
+        How many rows have outcome 1 for each.
     few : int
     ends : bool
-        Whether the first and the last test are among them; they part few rows from the others.
+        Whether the first and the last split are among them; they separate few rows from the others.
 
     Returns
     -------
@@ -437,7 +442,7 @@ def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) 
 
 
 def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:
-    """The problem with these tests alone, and these roots."""
+    """Return the problem with only these splits, and only these roots."""
     allowed = problem.allowed[:, tests].copy()
     if roots is not None:
         allowed[0] &= np.isin(tests, roots)

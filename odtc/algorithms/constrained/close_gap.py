@@ -1,14 +1,15 @@
-"""Closes the gap that multipliers leave, for one root test and one subset of columns: lists of subtrees, joined.
+"""Lists of subtrees and their joins, which close the gap that multipliers leave for one root split and one subset of
+columns.
 
 A feasible tree that costs at most UB - 1 has μ · (uses - bound) ≤ 0, so its weighted cost is at most
 
     Λ = scale (UB - 1) + m · bound,
 
-and that of each side of its root at most Λ less the least of the other side. Both sides are listed up to that limit,
-and all pairs of the two lists are looked at. Of two subtrees that use the same of every constraint only the cheaper
-is kept, and with one constraint only those that no other dominates; this holds because all that is left to keep is a
-sum. A tree that must keep more (`accepts`) is looked for among all of them. Weighted costs may be negative: a list is
-cut only by what the other side costs at least, never by Λ alone.
+and the weighted cost of each side of its root is at most Λ less the minimum of the other side. Both sides are listed
+up to that limit, and all pairs of the two lists are tried. Of two subtrees that use the same amounts of every
+constraint only the cheaper is kept, and with one constraint only those that no other dominates; this is valid because
+the remaining conditions are sums. If a tree must satisfy more (`accepts`), all of the subtrees are kept. Weighted
+costs may be negative: a list is cut only by the minimum cost of the other side, never by Λ only.
 """
 
 from collections.abc import Callable
@@ -20,21 +21,21 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, We
 from odtc.algorithms.constrained.subtree_options import Options, joined, kept
 from odtc.algorithms.constrained.two_level_lists import Tests, two_levels
 
-MOST_PAIRS = 30_000_000  # of one list, before what is dominated is dropped
-BLOCK = 4_000_000  # pairs of two lists that are looked at between two looks at the clock
+MOST_PAIRS = 30_000_000  # of one list, before dominated ones are dropped
+BLOCK = 4_000_000  # pairs of two lists that are tried between two checks of the time
 
 
 class GapCloser:
-    """Lists and joins for one case: a root test and the tests below it.
+    """Lists and joins for one case: a root split and the splits below it.
 
     Parameters
     ----------
     tables : Pass
     weights : Weights
     tests : int (tests,)
-        Those that may be asked below the root.
+        The splits that are possible below the root.
     segments : Segments
-        The one subset of columns that they are of.
+        The one subset of columns that they belong to.
     tick : Callable[[], None]
         Raises when the time is over.
     """
@@ -43,25 +44,26 @@ class GapCloser:
         self.tables, self.weights, self.tests, self.segments, self.tick = tables, weights, tests, segments, tick
         self.most_pairs, self._known = MOST_PAIRS, {}
         problem = tables.problem
-        # A stump whose leaves predict the same is no better than one leaf, unless nodes give something back.
+        # A stump whose leaves predict the same is not better than one leaf, unless nodes have negative uses.
         self.distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
 
     def close(self, root: int, below: int, offer: Callable[[np.ndarray, np.ndarray], bool]) -> int:
-        """Offers every tree that would cost less than any before; returns what no tree of this case costs less than.
+        """Offer every tree that would cost less than any before; return a lower bound on the cost of trees of this
+        case.
 
         Parameters
         ----------
         root : int
         below : int
-            Only trees that cost less than this are looked for.
+            Only trees that cost less than this are searched for.
         offer : Callable[[test, label], bool]
-            Told of a feasible tree; False if it is refused.
+            Called with a feasible tree; False if it is refused.
         """
         lists = self._lists(root, below)
         return below if lists is None else self._join(root, lists, below, offer)
 
     def listed(self, root: int, limit: float) -> list[Options] | None:
-        """All subtrees of either side of trees whose weighted cost is at most `limit`; None if there is none."""
+        """Return all subtrees of either side of trees whose weighted cost is at most `limit`; None if there is none."""
         problem, weights = self.tables.problem, self.weights
         limit -= self.tables.base(weights)
         side = [self._value(((root, t),), problem.depth - 1) for t in (0, 1)]
@@ -70,11 +72,12 @@ class GapCloser:
         return [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
 
     def join(self, root: int, lists: list[Options], below: int, offer: Callable[[np.ndarray, np.ndarray], bool]) -> int:
-        """Offers every tree of two lists that would cost less than any before; what `close` returns."""
+        """Offer every tree of two lists that would cost less than any before; return the same as `close`."""
         return self._join(root, lists, below, offer)
 
     def sides(self, root: int, below: int) -> tuple[Options, Options] | None:
-        """The subtrees of either side that could be part of a tree that costs less than `below`; None if none could."""
+        """Return the subtrees of either side that could be part of a tree that costs less than `below`; None if none
+        could."""
         lists = self._lists(root, below)
         return None if lists is None else self._fitting(lists, below)
 
@@ -84,7 +87,7 @@ class GapCloser:
     # Lists.
 
     def options(self, path: Path, depth: int, limit: float) -> Options:
-        """All subtrees of at most this depth below a path whose weighted cost is at most `limit`."""
+        """Return all subtrees of at most this depth below a path whose weighted cost is at most `limit`."""
         self.tick()
         if depth <= 1:
             return _thinned(self._short(path, depth, limit), self._plain)
@@ -122,7 +125,7 @@ class GapCloser:
         return _thinned(_stacked(parts), self._plain)
 
     def thinned(self, options: Options) -> Options:
-        """Without what others dominate, if all that is left to keep is a sum."""
+        """Return the options that no other dominates, if the remaining conditions are sums; otherwise all."""
         return _thinned(options, self._plain)
 
     @property
@@ -130,14 +133,15 @@ class GapCloser:
         return self.tables.problem.accepts is None
 
     def _value(self, path: Path, depth: int) -> float:
-        """The least weighted cost of a subtree of at most this depth below a path."""
+        """Return the least weighted cost of a subtree of at most this depth below a path."""
         if depth != 2:
             return float(self.tables.subtrees(path, depth, self.weights, self.segments)[0])
         alone, least = self._least(path, 1, self.tests[self.tables.may(path)[self.tests]])
         return float(min(alone, self.weights.branch + least.sum(axis=0).min(initial=np.inf)))
 
     def _least(self, path: Path, depth: int, tests: np.ndarray) -> tuple[float, np.ndarray]:
-        """(the best leaf, float64 (2, tests) the least of the subtrees if each test is answered 0, or 1)."""
+        """Return (the best leaf, float64 (2, tests) the least cost of the subtrees for outcome 0, or 1, of each
+        split)."""
         if depth == 1:
             if path not in self._known:
                 alone, single, stump = self.tables.tables(path, self.weights, self.tests)
@@ -153,7 +157,8 @@ class GapCloser:
         )
 
     def _inner(self, path: Path) -> np.ndarray:
-        """int (tests,): those that may be asked below a test that stands at the end of a path, but for that test."""
+        """Return int (tests,): the splits that are possible below a split at the end of a path, without regard to that
+        split."""
         problem = self.tables.problem
         may = problem.allowed[len(path) + 1].copy()
         for test, _ in path if problem.below is not None else ():
@@ -161,7 +166,7 @@ class GapCloser:
         return self.tests[may[self.tests]]
 
     def _short(self, path: Path, depth: int, limit: float) -> Options:
-        """Leaves, and if `depth` is 1 stumps, with all their labels."""
+        """Return leaves, and if `depth` is 1 stumps, with all their labels."""
         tables, problem = self.tables, self.tables.problem
         tests = self.tests[tables.may(path)[self.tests]] if depth else self.tests[:0]
         ones, total = tables.singles(path, tests)
@@ -186,7 +191,8 @@ class GapCloser:
         return _stacked(parts)
 
     def _leaves(self, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(weight (labels, leaves), vector (labels, leaves, 1 + constraints)), float64, of counts (kinds, leaves)."""
+        """Return (weight (labels, leaves), vector (labels, leaves, 1 + constraints)), float64, of counts (kinds,
+        leaves)."""
         problem, counts = self.tables.problem, self.tables.counts
         weight = self.weights.label @ count + self.weights.leaf[:, None]
         if len(problem.measures):
@@ -198,7 +204,8 @@ class GapCloser:
     # Joins.
 
     def _fitting(self, lists: list[Options], below: int) -> tuple[Options, Options] | None:
-        """The lists without what fits with nothing of the other side; None if one is empty then."""
+        """Return the lists without the subtrees that fit with nothing of the other side; None if one list is then
+        empty."""
         problem = self.tables.problem
         bound = problem.bound - problem.branch_uses.astype(float)
         price = problem.branch_cost
@@ -243,7 +250,8 @@ class GapCloser:
         return below
 
     def _join_one(self, root, zero: Options, one: Options, below: int, bound, offer) -> int:
-        """One constraint: of those that leave enough of it the cheapest, by prefix minima over what they use."""
+        """Join lists under one constraint: the cheapest subtree that leaves enough of it, by prefix minima over the
+        amounts used."""
         use = [part.vector[:, 1] if len(bound) else np.zeros(len(part)) for part in (zero, one)]
         order = np.lexsort((one.vector[:, 0], use[1]))
         cost, sorted_use = one.vector[order, 0], use[1][order]
@@ -264,7 +272,7 @@ class GapCloser:
 
 
 def _fits(mine: Options, other: Options, most: float, bound: np.ndarray) -> np.ndarray:
-    """bool (options,): those that keep cost and sums with the least of the other side."""
+    """Return bool (options,): whether cost and sums satisfy the limits with the minimum of the other side."""
     room = np.append(most, bound) - other.vector.min(axis=0)
     return (mine.vector <= room).all(axis=1)
 
@@ -278,12 +286,12 @@ def _stacked(parts: list[Options]) -> Options:
 
 
 def _grown(options: Options, depth: int) -> Options:
-    """Leaves, as codes of another depth."""
+    """Return leaves, as codes of another depth."""
     return Options(options.weight, options.vector, np.repeat(options.code[:, :1], 2 ** (depth + 1) - 1, axis=1))
 
 
 def laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(test, label) int32 on a heap from 1, of a root and two codes."""
+    """Return (test, label) int32 on a heap from 1, of a root and two codes."""
     code = joined(root, zero[None], one[None])[0]
     test, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)
     stack = [0]

@@ -1,13 +1,15 @@
-"""What is searched: rows, tests, whole costs, and constraints by the way in which they can be heeded.
+"""The problem of a constrained search: rows, splits, whole costs, and constraints by the way in which a search can
+apply them.
 
-A tree sends every row to a leaf by 0/1 tests, and a leaf predicts a label. Constraints come in four sorts:
+A tree sends every row to a leaf by splits with outcomes 0 and 1, and a leaf predicts a label. Constraints are of four
+types:
 
-    local         which leaves may be (rows in them), which test may be asked at which level or below which test
-    additive      Σ over leaves and branch nodes of what they use  ≤  bound: rates, fairness, numbers of nodes
-    subset        the columns of the tests that are asked lie in one of some subsets of the columns
-    none of these a function that says of a tree whether it keeps the rest
+    local         which leaves are allowed (rows in them), which split is allowed at which level or below which split
+    additive      Σ over leaves and branch nodes of their uses  ≤  bound: rates, fairness, numbers of nodes
+    subset        the columns of the splits of a tree are in one of some subsets of the columns
+    other         a function that returns whether a tree satisfies the remaining constraints
 
-All numbers are whole, held in float64, which is exact below 2^53.
+All numbers are whole, stored in float64, which is exact below 2^53.
 """
 
 from collections.abc import Callable
@@ -33,20 +35,20 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Below:
-    """Which tests may be asked below which, of so many tests that no table of their pairs is made.
+    """Splits that are allowed below others, for so many splits that no table of their pairs is made.
 
     Attributes
     ----------
     once, under : bool (bars, tests)
-        Below a test of once[i] no test of under[i] is asked.
+        No split of under[i] is allowed below a split of once[i].
     """
 
     once: np.ndarray
     under: np.ndarray
 
     def __getitem__(self, at: Any) -> np.ndarray:
-        """bool: whether the second may be asked below the first, as of a table of the pairs: at a test or some tests
-        for every other, or at pairs of broadcast arrays."""
+        """Return bool: whether the second split is allowed below the first, as a table of the pairs would: for one or
+        some splits and every other one, or for pairs of broadcast arrays."""
         if isinstance(at, tuple):
             barred: np.ndarray = (self.once[:, at[0]] & self.under[:, at[1]]).any(axis=0)
         else:
@@ -68,41 +70,41 @@ class Below:
 
 @dataclass(frozen=True)
 class ConstrainedProblem:
-    """Rows and tests, what leaves and branch nodes cost and use, and what is allowed.
+    """Rows and splits, the costs and uses of leaves and branch nodes, and the limits.
 
     Parameters
     ----------
     X : bool (rows, tests)
-        Answers. No column is constant. It may be what is indexed like an array and counts its ones by itself
-        (`ones_of`, `codes_of`, `part_of`), so that no table of all answers is made.
+        Outcomes of the splits. No column is constant. It may be an object that is indexed like an array and counts its
+        ones by itself (`ones_of`, `codes_of`, `part_of`), so that no table of all outcomes is made.
     cost : int64 (rows, labels)
-        What it costs to predict this label for this row; at least 0.
+        The cost of predicting this label for this row; at least 0.
     depth : int
-        The greatest depth of a tree, 0 or more.
+        The maximum depth of a tree, 0 or more.
     uses : int64 (constraints, rows, labels)
-        What a row uses of each additive constraint if it is predicted this label.
+        The amount of each additive constraint that a row uses if this label is predicted for it.
     bound : int64 (constraints,)
         The sum of the uses of a tree is at most this.
     branch_cost : int
-        What a branch node costs.
+        The cost of a branch node.
     branch_uses : int64 (constraints,)
     leaf_uses : int64 (constraints, labels)
-        What a leaf of this label uses beside its rows.
+        The amount that a leaf of this label uses in addition to its rows.
     measures : int64 (conditions, rows)
     least : float64 (conditions, labels)
-        A leaf that predicts label l holds rows whose measures sum to least[:, l] or more; -inf for no condition.
+        A leaf that predicts label l has rows whose measures sum to least[:, l] or more; -inf for no condition.
     column : int (tests,)
-        The number of the column of each test, from 0; only `subsets` speaks of it.
+        The number of the column of each split, from 0; only `subsets` uses it.
     allowed : bool (depth, tests)
-        Whether a test may be asked at this level; the root is level 0. Tests that part no rows do not count as levels.
+        Whether a split is allowed at this level; the root is level 0. Splits that separate no rows are not counted.
     below : bool (tests, tests), Below or None
-        below[f, g]: g may be asked somewhere below f.
+        below[f, g]: g is allowed somewhere below f.
     subsets : bool (subsets, columns)
-        The columns of a tree lie in one of these.
+        One of these contains the columns of a tree.
     most_tests : int or None
-        At most so many different tests are asked. `accepts` refuses other trees, too; searches may heed it or not.
+        The maximum number of different splits. `accepts` refuses other trees, too; searches may ignore this limit.
     accepts : Callable[[test, label], bool]
-        The rest that a tree must keep; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 if nothing is.
+        The remaining constraints on a tree; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 for no split or label.
     """
 
     X: np.ndarray
@@ -141,7 +143,7 @@ class ConstrainedProblem:
                 object.__setattr__(self, name, value)
         counted = (self.measures == 1).all(axis=1) & (self.least >= 1).all(axis=1)
         if (self.allowed[2:] & ~self.allowed[1:-1]).any() and not counted.any():  # once, also if made of such a problem
-            # Else a test that parts no rows would move a test below it to a level at which it may be asked.
+            # Otherwise a split that separates no rows would move a split below it to a level at which it is allowed.
             object.__setattr__(self, "measures", np.concatenate([self.measures, np.ones((1, n), np.int64)]))
             object.__setattr__(self, "least", np.concatenate([self.least, np.ones((1, K))]))
         if self.subsets is None:
@@ -157,20 +159,20 @@ class ConstrainedProblem:
 
     @cached_property
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): their product is the table of what each row costs
-        by label, uses by constraint and label, and measures."""
+        """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): their product is the table of the costs by
+        label, the uses by constraint and label, and the measures of each row."""
         uses = self.uses.transpose(1, 0, 2).reshape(len(self.X), -1)
         return _kinds(np.concatenate([self.cost, uses, self.measures.T], axis=1).astype(np.int64))
 
     @property
     def most_cost(self) -> int:
-        """No tree costs more than this."""
+        """An upper bound on the cost of all trees."""
         return int(self.cost.max(axis=1, initial=0).sum()) + self.branch_cost * (2**self.depth - 1)
 
 
 def with_tests(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProblem:
-    """The problem of the same rows, costs and sums, in which what is said of tests or of the depth has changed; the
-    kinds of rows are worked out once for all of these."""
+    """Return the problem of the same rows, costs and sums with changes of splits or of the depth; the kinds of rows
+    are computed once for all of these."""
     found = replace(problem, **changed)
     if found.measures is problem.measures:
         vars(found)["kinds"] = problem.kinds
@@ -178,7 +180,7 @@ def with_tests(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProble
 
 
 def ones_of(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """int64 (tests,): how many rows, of all or of some, bool (rows,), answer each test with 1."""
+    """Return int64 (tests,): how many rows, of all or of some, bool (rows,), have outcome 1 for each split."""
     own = getattr(X, "ones", None)
     if own is not None:
         return own(rows)
@@ -186,14 +188,14 @@ def ones_of(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
 
 
 def codes_of(X: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """int (rows,): how many of some tests, int (tests,), each row answers with 1."""
+    """Return int (rows,): for how many of some splits, int (tests,), each row has outcome 1."""
     own = getattr(X, "codes", None)
     return X[:, tests].sum(axis=1) if own is None else own(tests)
 
 
 def part_of(X: np.ndarray, rows: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """bool (rows, tests): the answers of some rows, bool (all rows,), to some tests, int (tests,); no table of them if
-    that would be a large one."""
+    """Return bool (rows, tests): the outcomes of some rows, bool (all rows,), for some splits, int (tests,); not as a
+    table if that would be large."""
     own = getattr(X, "part", None)
     if own is None or int(rows.sum()) * len(tests) <= MOST_CELLS:
         return X[np.ix_(rows, tests)]
@@ -201,10 +203,11 @@ def part_of(X: np.ndarray, rows: np.ndarray, tests: np.ndarray) -> np.ndarray:
 
 
 def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
-    """How multipliers are held: `scale`, a power of two, and the largest of each, int64 (constraints,), in that scale.
+    """Return the representation of multipliers: `scale`, a power of two, and the largest of each, int64
+    (constraints,), in that scale.
 
-    With μ = m / scale the weighted cost of a row, scale · cost + Σ_r m_r uses_r, is whole; it is chosen so fine that
-    the sum over all rows is still exact in float64.
+    With μ = m / scale the weighted cost of a row, scale · cost + Σ_r m_r uses_r, is whole; the scale is as fine as
+    possible such that the sum over all rows is still exact in float64.
 
     Raises
     ------
@@ -234,15 +237,15 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
 
 
 def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """A heap of tests, int (nodes,), each by what stands at its place in `tests`: in the terms of the whole problem, if
-    these are some of it."""
-    if not len(tests):  # a leaf alone
+    """Return a heap of splits, int (nodes,), with each split replaced by the entry at its position in `tests`: the
+    numbers of the whole problem, if `tests` are some of its splits."""
+    if not len(tests):  # a single leaf
         return test.astype(np.int32)
     return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)
 
 
 def leaves_of(problem: ConstrainedProblem, test: np.ndarray) -> np.ndarray:
-    """int64 (rows,): the place on the heap where each row ends."""
+    """Return int64 (rows,): the position on the heap where each row ends."""
     node = np.ones(len(problem.X), int)
     for _ in range(problem.depth):
         asked = test[node]
@@ -251,7 +254,7 @@ def leaves_of(problem: ConstrainedProblem, test: np.ndarray) -> np.ndarray:
 
 
 def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> int:
-    """What a tree costs, by sending every row down."""
+    """Return the cost of a tree, by sending every row down."""
     node = leaves_of(problem, test)
     return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
 
@@ -259,8 +262,8 @@ def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) ->
 def uses_of(
     problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray, node: np.ndarray | None = None
 ) -> np.ndarray:
-    """int64 (constraints,): what a tree uses of each, by sending every row down; `node` are their leaves, if they
-    are known (leaves_of)."""
+    """Return int64 (constraints,): the amount of each constraint that a tree uses, by sending every row down; `node`
+    are the leaves of the rows, if they are known (leaves_of)."""
     node = leaves_of(problem, test) if node is None else node
     rows = problem.uses[:, np.arange(len(node)), label[node]].sum(axis=1)
     leaves = problem.leaf_uses[:, label[np.unique(node)]].sum(axis=1)
@@ -268,7 +271,7 @@ def uses_of(
 
 
 def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> bool:
-    """Whether a tree is feasible, by sending every row down."""
+    """Return whether a tree is feasible, by sending every row down."""
     if not placed(problem, test):
         return False
     node = leaves_of(problem, test)
@@ -282,7 +285,7 @@ def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> b
 
 
 def placed(problem: ConstrainedProblem, test: np.ndarray) -> bool:
-    """Whether the tests of a tree stand where they may, whatever its leaves predict."""
+    """Return whether the splits of a tree are allowed at their positions, whatever its leaves predict."""
     asking = np.flatnonzero(test >= 0)
     columns = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asking]])
     return bool(
@@ -296,7 +299,7 @@ def placed(problem: ConstrainedProblem, test: np.ndarray) -> bool:
 
 
 def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): the table is their product."""
+    """Return (factor int64 (rows, kinds), kinds int64 (kinds, columns)): the table is their product."""
     divisor = np.maximum(1, np.gcd.reduce(table, axis=1)) if len(table) else np.ones(0, np.int64)
     of, first = merge_rows(_ranked(table // divisor[:, None]))
     kinds = table[first] // divisor[first, None]
@@ -314,7 +317,8 @@ def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ranked(table: np.ndarray) -> np.ndarray:
-    """int64, as the table: its columns by their ranks, so that equal numbers are equal ranks from 0."""
+    """Return int64, of the shape of the table: its columns by their ranks, so that equal numbers are equal ranks from
+    0."""
     ranks = np.zeros(table.shape, np.int64)
     for j, column in enumerate(table.T):
         ranks[:, j] = np.unique(column, return_inverse=True)[1]

@@ -1,11 +1,11 @@
 """The cheapest tree under constraints: a feasible tree and a valid lower bound at every moment.
 
-A case is a root test with a subset of columns that holds its column. Every case has a bound, the greatest of all
-multipliers tried; the least over the cases is a bound on all trees. The search goes from the cheap to the exact:
+A case is a root split with a subset of columns that contains its column. Every case has a bound, the greatest of all
+multipliers tried; the least over the cases is a bound on all trees. The search goes from cheap steps to exact ones:
 
     1. multipliers 0: the unconstrained optimum of every case; then multipliers for all cases at once (Kelley's cuts)
-    2. the trees of the best cases, with their labels chosen anew, are feasible trees
-    3. the cases that are left, best first: their own multipliers, then lists of subtrees and their joins (close_gap)
+    2. the trees of the best cases, with their labels chosen again, are feasible trees
+    3. the remaining cases, best first: their own multipliers, then lists of subtrees and their joins (close_gap)
 
 If no tree is feasible so far, the same search with costs of 0 finds one, or proves that there is none.
 """
@@ -38,30 +38,30 @@ from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasibl
 from odtc.errors import TimeLimitReached
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
-PASSES = 20  # multipliers that settled more than one of so many cases are told as those of all
-TRACED = 8  # cases whose trees are looked at after each pass
-LEFT = 0.9  # share of roots up to which those that are left are bounded again, at multipliers of their own
+PASSES = 20  # multipliers that settled more than one in this many cases are reported as those of all
+TRACED = 8  # cases whose trees are traced after each pass
+LEFT = 0.9  # share of roots up to which the remaining ones are bounded again, at multipliers of their own
 
 
 class Stopped(Exception):
-    """The clock says that the search has to end."""
+    """The time is over, so the search has to end."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search has come to.
+    """The results of a search.
 
     Attributes
     ----------
     test, label : int32 (2^(depth + 1),) or None
-        The cheapest feasible tree met, on a heap with root 1; None if none was met.
+        The cheapest feasible tree found, on a heap with root 1; None if none was found.
     cost : int or None
     bound : int
-        No feasible tree costs less.
+        A lower bound on the cost of feasible trees.
     infeasible : bool
         Whether it is proved that no tree is feasible.
     open_cases, n_cases : int
-        Cases that are not settled, of all.
+        The number of cases that are not settled, and of all.
     """
 
     test: np.ndarray | None
@@ -79,19 +79,19 @@ class Found:
 
 @dataclass
 class Cases:
-    """The cases of one root test.
+    """The cases of one root split.
 
     Attributes
     ----------
     subsets : int (cases,)
-        Which subset of columns each is.
+        The subset of columns of each.
     bound : float64 (cases,)
     multipliers : int (cases,)
         The number of the multipliers that gave the bound.
     listed : bool (cases,)
         Whether its trees were listed, so that none costs less than the cheapest known.
     told : float64 (cases,)
-        A bound that another search has told.
+        A bound from another search.
     """
 
     subsets: np.ndarray
@@ -102,7 +102,7 @@ class Cases:
 
     @property
     def least(self) -> np.ndarray:
-        """float64 (cases,): no tree of a case costs less."""
+        """float64 (cases,): a lower bound on the cost of the trees of each case."""
         return np.maximum(self.bound, self.told)
 
     def __post_init__(self):
@@ -113,8 +113,8 @@ class Cases:
 
 @dataclass(frozen=True)
 class LiveCase:
-    """A case that no multipliers exclude: its root test, in the terms of the sorted tests, and the subtrees on either
-    side that could be part of a tree that costs less than the best."""
+    """A case that no multipliers exclude: its root split, as its number among the sorted splits, and the subtrees on
+    either side that could be part of a tree that costs less than the best."""
 
     root: int
     sides: tuple[Options, Options]
@@ -130,7 +130,7 @@ class Settled:
     passes : list of multipliers
         Those that settled most cases.
     of : Callable[[int, int], multipliers or None]
-        Of a root test and a subset of columns; None if it has none of its own.
+        For a root split and a subset of columns; None if it has none of its own.
     """
 
     scale: int
@@ -142,30 +142,30 @@ class Swept(Protocol):
     """The trees of one subset of columns, found by sweeps (odtc.algorithms.constrained.sweeps.swept_trees)."""
 
     def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
-        """(float64 (roots,), bool (roots,)): the least weighted cost of a tree with each root at multipliers int64
-        (constraints,), and whether it is exact or a bound; exact for the cheapest, and where a bound below `enough`
-        would be all that is known."""
+        """Return (float64 (roots,), bool (roots,)): the least weighted cost of a tree with each root at multipliers
+        int64 (constraints,), and whether it is exact or only a bound. It is exact for the cheapest root, and for
+        roots for which only a bound below `enough` would otherwise be known."""
         ...
 
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
-        """The cheapest tree with a root, and its weighted cost."""
+        """Return the cheapest tree with a root, and its weighted cost."""
         ...
 
 
 class ConstrainedSearch:
-    """A search that can be asked for its tree and its bound at any moment.
+    """Search whose tree and bound are available at any moment.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     tick : Callable[[], bool]
-        Whether the search has to end; asked often.
+        Returns whether the search has to end; called often.
     progress : Callable[[int, int | None], None]
-        Told of (bound, cost of the cheapest feasible tree) when one of them has changed.
+        Called with (bound, cost of the cheapest feasible tree) when one of them has changed.
     counts : Counts
-        Of the same rows and tests, if they were made already.
+        Of the same rows and splits, if they were made already.
     scale : int or None
-        Of the multipliers, if another search has them, and this one holds the cases alone.
+        Of the multipliers, if another search has them, and this one only has the cases.
 
     Raises
     ------
@@ -193,7 +193,7 @@ class ConstrainedSearch:
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before
         self.elsewhere = False  # whether a feasible tree is known elsewhere
-        self.inherited = False  # whether another search has told bounds of cases
+        self.inherited = False  # whether bounds of cases come from another search
         self.swept: Swept | None = None  # in place of tables, if there is one subset
         self.subset_trees = SubsetTrees(self.counts, self.scale) if takes(problem) else None
         self.first = np.zeros(problem.n_constraints)  # multipliers of the first pass
@@ -208,11 +208,12 @@ class ConstrainedSearch:
                 self._cases[root] = Cases(subsets)
 
     def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
-        """Another clock and another listener, for the run that comes."""
+        """Set another clock and another listener, for the next run."""
         self._tick, self.progress = tick, progress
 
     def inherit(self, looser: "ConstrainedSearch") -> None:
-        """Takes over the counts and the bounds of cases of a search that every tree of this one belongs to."""
+        """Take over the counts and the bounds of cases of a search with looser constraints, which has every tree of
+        this one."""
         if self._cases.keys() != looser._cases.keys() or not np.array_equal(self.order, looser.order):
             return
         self.counts.share(looser.counts)
@@ -222,11 +223,11 @@ class ConstrainedSearch:
                 cases.told = np.where(other.listed, np.maximum(other.least, looser.upper), other.least)
                 self.inherited = True
 
-    # What is known.
+    # Results so far.
 
     @property
     def bound(self) -> int:
-        """No feasible tree costs less."""
+        """A lower bound on the cost of feasible trees."""
         least = min(
             (float(cases.least[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf
         )
@@ -249,8 +250,8 @@ class ConstrainedSearch:
         return Found(test, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
 
     def evidence(self) -> list[tuple[int, int, np.ndarray]]:
-        """(root test, subset of columns, multipliers int64 (constraints,) in units of 1 / scale) of every case: at
-        these multipliers its bound was the greatest that was met."""
+        """Return (root split, subset of columns, multipliers int64 (constraints,) in units of 1 / scale) of every
+        case: at these multipliers its bound was the greatest found."""
         none = np.zeros(self.problem.n_constraints, np.int64)
         return [
             (int(self.order[root]), int(subset), self.tried[number] if self.tried else none)
@@ -259,7 +260,7 @@ class ConstrainedSearch:
         ]
 
     def settled(self) -> Settled:
-        """The multipliers of a search that has ended."""
+        """Return the multipliers of a search that has ended."""
         number = np.concatenate([cases.multipliers for cases in self._cases.values()] or [np.zeros(0, int)])
         count, place = np.bincount(number, minlength=1), np.argsort(self.order)
         often = [m for m in np.argsort(-count).tolist() if count[m] * PASSES > len(number)]
@@ -275,9 +276,9 @@ class ConstrainedSearch:
         return Settled(self.scale, [self.tried[m] for m in often] if self.tried else [none], of)
 
     def live_cases(self, most: int) -> list[LiveCase] | None:
-        """The cases of a search that has ended which were listed, with the subtrees that could be part of a tree that
-        costs less than the best one; None if these are more than `most`, or a tree must keep what sums and sets do not
-        tell."""
+        """Return the listed cases of a search that has ended, with the subtrees that could be part of a tree that
+        costs less than the best one; None if there are more than `most`, or if a tree must satisfy constraints
+        other than sums and sets."""
         if self.problem.accepts is not None:
             return None
         found, held = [], 0
@@ -293,11 +294,12 @@ class ConstrainedSearch:
         return found
 
     def vector_of_best(self) -> np.ndarray:
-        """int64 (1 + constraints,): what the best tree costs and uses."""
+        """Return int64 (1 + constraints,): the cost of the best tree, and the amounts that it uses."""
         return np.append(self.upper, uses_of(self.problem, *self.best)).astype(np.int64)
 
     def offer(self, test: np.ndarray, label: np.ndarray, cost: int) -> bool:
-        """A feasible tree, in the terms of the sorted tests; False if it does not cost less, or is refused."""
+        """Take a feasible tree, with numbers of the sorted splits; return False if it does not cost less, or is
+        refused."""
         accepts = self.problem.accepts
         if cost >= self.upper or (accepts is not None and not accepts(test, label)):
             return False
@@ -306,25 +308,27 @@ class ConstrainedSearch:
         return True
 
     def start(self, test: np.ndarray, label: np.ndarray) -> bool:
-        """A tree to start from, in the terms of the problem; False if it is not feasible, or costs no less."""
+        """Take a tree to start from, with the numbers of the problem; return False if it is not feasible, or costs no
+        less."""
         if not keeps(self.original, test, label):
             return False
         mine = named(test, np.argsort(self.order))
         return self.offer(mine, label.astype(np.int32), cost_of(self.original, test, label))
 
     def begin_at(self, shallower: "ConstrainedSearch") -> None:
-        """The first pass takes the multipliers that bound the best case of a search of less depth, if one pass tells
-        what the trees of each case cost (few_tests): most cases then need no other."""
+        """Begin the first pass with the multipliers that bound the best case of a search of less depth, if one pass
+        gives the costs of the trees of each case (few_tests): most cases then need no other multipliers."""
         if self.subset_trees is not None and shallower.problem.n_constraints == self.problem.n_constraints:
             self.first = shallower.leading / shallower.scale
 
     def want_below(self, cost: int) -> None:
-        """Only trees that cost less are wanted, for a feasible one of this cost is known elsewhere; what the search
-        says of infeasibility then speaks of these alone."""
+        """Search only for trees that cost less, because a feasible one of this cost is known elsewhere; `infeasible`
+        then refers only to these trees."""
         self.upper, self.elsewhere = min(self.upper, cost), True
 
     def promising(self, most: int) -> list[np.ndarray]:
-        """The subsets of columns, bool (columns,), of the cases with the least bounds, least first; at most `most`."""
+        """Return the subsets of columns, bool (columns,), of the cases with the least bounds, least first; at most
+        `most`."""
         best: dict[int, float] = {}
         for cases in self._cases.values():
             for subset, bound in zip(cases.subsets.tolist(), cases.bound.tolist()):
@@ -335,12 +339,12 @@ class ConstrainedSearch:
     # The search.
 
     def run(self, exactly: bool = True) -> Found:
-        """Searches to the end, or until the clock says stop; without `exactly` only what takes all cases at once."""
+        """Search to the end, or until the time is over; without `exactly`, only the steps for all cases at once."""
         try:
             self._leaves()
             if exactly:
                 self._by_intervals()
-            soon = self.inherited and not self.problem.n_constraints  # one pass tells all
+            soon = self.inherited and not self.problem.n_constraints  # one pass settles all
             left = any(self._alive(cases).any() for cases in self._cases.values())
             if self.problem.depth > 2 and exactly and left and not (self.begun or soon):
                 self._shallower()
@@ -357,7 +361,7 @@ class ConstrainedSearch:
         return self.found
 
     def tighten_all(self, multipliers: np.ndarray, rounds: int = ROUNDS) -> None:
-        """Multipliers for all roots of one subset of columns by sweeps (`swept`), from some on, float64
+        """Find multipliers for all roots of one subset of columns by sweeps (`swept`), starting from float64
         (constraints,)."""
         try:
             self._tighten_roots(multipliers, rounds, 1)
@@ -365,8 +369,8 @@ class ConstrainedSearch:
             return
 
     def _tighten_roots(self, multipliers: np.ndarray, rounds: int, traced: int) -> None:
-        """Each round looks for the cheapest roots, whose trees are traced; at the best multipliers of all rounds every
-        root has a bound. If these leave few of them, the rest has rounds of its own."""
+        """Find the cheapest roots in each round, whose trees are traced; at the best multipliers of all rounds every
+        root has a bound. If few of them remain after these, the rest has rounds of its own."""
         cuts, reached, leading, spent = Cuts(self.largest / self.scale), -np.inf, multipliers, 0
         while alive := self._alive_roots():
             self.tick()
@@ -394,11 +398,11 @@ class ConstrainedSearch:
             multipliers = cuts.best()[1] if cuts.cost else leading
 
     def _alive_roots(self) -> list[int]:
-        """The roots of one subset of columns that are not settled."""
+        """Return the roots of one subset of columns that are not settled."""
         return [root for root, cases in self._cases.items() if self._alive(cases)[0]]
 
     def _bound_roots(self, roots: list[int], weights: Weights, number: int, enough: float):
-        """What `swept` tells of the values of roots, of which their cases take the bounds."""
+        """Return the results of `swept` for the values of roots; their cases take the bounds."""
         value, exact = self.swept.values(weights.multipliers, roots, enough)
         for root, bound in zip(roots, self.tables.bound(value, weights)):
             cases = self._cases[root]
@@ -407,7 +411,7 @@ class ConstrainedSearch:
         return value, exact
 
     def close(self) -> Found:
-        """The cases that are left, one by one; for a search that knows a feasible tree, or what it costs."""
+        """Settle the remaining cases, one by one; for a search that knows a feasible tree, or its cost."""
         try:
             self._locally()
         except (Stopped, TimeLimitReached):
@@ -425,7 +429,7 @@ class ConstrainedSearch:
             self.progress(*now)
 
     def _leaves(self) -> None:
-        """Trees of one leaf."""
+        """Offer the trees of one leaf."""
         may = self.tables.labels_of(self.counts.total)
         cost = self.counts.total @ self.counts.cost
         uses = np.tensordot(self.counts.uses, self.counts.total, (1, 0)) + self.problem.leaf_uses
@@ -437,7 +441,7 @@ class ConstrainedSearch:
                     return
 
     def _shallower(self) -> None:
-        """Trees of less depth, as starts."""
+        """Search trees of less depth, as starts."""
         problem = self.problem
         less = replace(problem, depth=problem.depth - 1, allowed=problem.allowed[:-1], accepts=None)
         search = ConstrainedSearch(less, self._tick, counts=self.counts)
@@ -454,7 +458,7 @@ class ConstrainedSearch:
         return ~cases.listed & (cases.least < self.upper) & (self.upper > self.floor)
 
     def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
-        """(weights, number) of multipliers, float64 (constraints,)."""
+        """Return (weights, number) of multipliers, float64 (constraints,)."""
         m = np.clip(np.rint(multipliers * self.scale), 0, self.largest).astype(np.int64)
         key = m.tobytes()
         if key not in self._known:
@@ -463,10 +467,10 @@ class ConstrainedSearch:
         return Weights.of(self.counts, self.scale, m), self._known[key]
 
     def _pass(self, weights: Weights, number: int) -> list[tuple[float, int, int]]:
-        """Bounds of all cases that are not settled; the best of them as (weighted cost, root, place)."""
+        """Compute bounds of all cases that are not settled; return the best as (weighted cost, root, subset)."""
         best, every = [], list(self._cases.items())
         told = self._told_by_patterns(weights)
-        alone = self.inherited and not self.problem.n_constraints  # values are exact: a tree at once spares later roots
+        alone = self.inherited and not self.problem.n_constraints  # exact values: trees exclude roots
         for root, cases in sorted(every, key=lambda case: case[1].told.min()) if alone else every:
             alive = np.flatnonzero(self._alive(cases))
             if not len(alive):
@@ -488,12 +492,12 @@ class ConstrainedSearch:
 
     @property
     def _trees(self) -> SubsetTrees | None:
-        """What tells the trees of each case in place of tables of all tests; None where these are made."""
+        """The trees of each case if they replace tables of all splits; None if these tables are made."""
         trees = self.subset_trees
         return trees if self.swept is None and trees is not None and trees.ready() else None
 
     def _told_by_patterns(self, weights: Weights) -> dict[int, np.ndarray] | None:
-        """{root: float64 (cases,)}, infinite for a case that is settled; None where tables are made instead."""
+        """Return {root: float64 (cases,)}, infinite for a case that is settled; None if tables are made instead."""
         if (trees := self._trees) is None:
             return None
         alive = {root: np.flatnonzero(self._alive(cases)) for root, cases in self._cases.items()}
@@ -517,7 +521,7 @@ class ConstrainedSearch:
         return np.flatnonzero(self.problem.subsets[subset][self.problem.column])
 
     def _globally(self) -> None:
-        """Multipliers for all cases at once."""
+        """Find multipliers for all cases at once."""
         if self.swept is not None:
             self._tighten_roots(self.first, ROUNDS, TRACED)
             return
@@ -533,7 +537,7 @@ class ConstrainedSearch:
             for value, root, subset in best:
                 self.tick()
                 first = value == best[0][0]
-                if first or self.tables.bound(value, weights) < self.upper:  # else it has no better tree
+                if first or self.tables.bound(value, weights) < self.upper:  # otherwise it has no better tree
                     self._look(root, subset, weights, cuts if first else None)
             if not R or not any(self._alive(cases).any() for cases in self._cases.values()):
                 return
@@ -542,7 +546,7 @@ class ConstrainedSearch:
                 return
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
-        """Traces the cheapest tree of a case, offers it with its best labels, adds its cut; returns its weight."""
+        """Trace the cheapest tree of a case, offer it with its best labels, add its cut; return its weighted cost."""
         if (trees := self._trees) is not None:
             structure, value = trees.trace(weights, root, subset, self.tables.base(weights))
         elif self.swept is None:
@@ -566,7 +570,7 @@ class ConstrainedSearch:
         return value
 
     def _feasibility(self) -> None:
-        """A feasible tree, or the proof that there is none: the same search with costs of 0."""
+        """Find a feasible tree, or prove that there is none, by the same search with costs of 0."""
         problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
         if not self.problem.cost.any() and not self.problem.branch_cost:
             return
@@ -578,7 +582,7 @@ class ConstrainedSearch:
         self.tick()
 
     def _locally(self) -> None:
-        """Each case that is left, best first: its own multipliers, then all of its trees that could cost less."""
+        """Settle each remaining case, best first: its own multipliers, then all of its trees that could cost less."""
         postponed = None
         while True:
             left = [
@@ -597,7 +601,7 @@ class ConstrainedSearch:
                 self._tighten(root, place)
                 if self._alive(cases)[place]:
                     self._close(root, place)
-            # What was too large is tried again if a cheaper tree was found since.
+            # Cases that were too large are tried again if a cheaper tree was found since.
             left = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
             postponed = (left, self.upper) if left == before else None
             if left and left < before:
@@ -608,7 +612,7 @@ class ConstrainedSearch:
         if not R:
             return
         cuts = Cuts(self.largest / self.scale)
-        # Those of the case before are often as good for this one.
+        # The multipliers of the case before are often as good for this one.
         multipliers = self.tried[cases.multipliers[place]] / self.scale if self._near is None else self._near
         for _ in range(ROUNDS):
             weights, number = self._weights(multipliers)
@@ -625,7 +629,7 @@ class ConstrainedSearch:
         return
 
     def _by_intervals(self) -> None:
-        """The cases of subsets of one column whose tests are nested: all of their trees are looked at."""
+        """Settle the cases of subsets of one column whose splits are nested, by trying all of their trees."""
         for subset, order in nested_subsets(self.problem).items():
             trees = IntervalTrees(self.problem, order, self.tick)
             try:
@@ -677,12 +681,13 @@ def search(
     tick: Callable[[], bool] = lambda: False,
     progress: Callable[[int, int | None], None] = lambda bound, cost: None,
 ) -> Found:
-    """Searches a problem to the end, or until `tick` says stop; the words are those of `ConstrainedSearch`."""
+    """Search a problem to the end, or until `tick` returns true; the parameters are the same as for
+    `ConstrainedSearch`."""
     return ConstrainedSearch(problem, tick, progress).run()
 
 
 def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProblem:
-    """The problem with its tests in this order."""
+    """Return the problem with its splits in this order."""
     if (order == np.arange(len(order))).all():
         return problem
     accepts = problem.accepts
@@ -701,7 +706,7 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
 
 
 def _recounted(counts: Counts, problem: ConstrainedProblem) -> Counts:
-    """The same counts for a problem of the same rows and tests: of another depth, or without costs."""
+    """Return the same counts for a problem of the same rows and splits: of another depth, or without costs."""
     again = copy(counts)
     again.problem = problem
     if not problem.cost.any():

@@ -1,9 +1,9 @@
-"""Counts of rows by pairs and triples of tests, made once for all multipliers.
+"""Counts of rows by pairs and triples of splits, made once for all multipliers.
 
-The rows that answer 1 to tests f, g and h are counted by what they cost and use. Two rows that cost and use the same,
-up to a whole factor, are one kind; N3[f][b, g, h] is the sum of the factors of the rows of kind b. At multipliers μ
-the weighted cost of these rows with label l is Σ_b w[b, l] N3[f][b, g, h], with w one small matrix. If there are more
-kinds than distinct columns of costs and uses, these columns take their place.
+The rows with outcome 1 for splits f, g and h are counted by their costs and uses. Two rows with the same costs and
+uses, up to a whole factor, are one kind; N3[f][b, g, h] is the sum of the factors of the rows of kind b. At
+multipliers μ the weighted cost of these rows with label l is Σ_b w[b, l] N3[f][b, g, h], where w is one small matrix.
+If there are more kinds than distinct columns of costs and uses, these columns take their place.
 """
 
 from functools import cached_property
@@ -13,8 +13,8 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.base import deadline
 
-MOST_BYTES = 1.0e9  # of all triples together; with more, the pairs below a root are counted anew at each pass
-CELLS = 2**22  # answers that one product takes, between two looks at the deadline
+MOST_BYTES = 1.0e9  # of all triples together; with more, the pairs below a root are counted again at each pass
+CELLS = 2**22  # outcomes that one product takes, between two checks of the deadline
 SINGLE = 2.0**24  # whole numbers up to here are exact in float32
 
 
@@ -26,7 +26,7 @@ class Counts:
     cost : float64 (kinds, labels)
     uses : float64 (constraints, kinds, labels)
     measures : float64 (conditions, kinds)
-        What one unit of each kind costs, uses and measures.
+        The costs, uses and measures of one unit of each kind.
     """
 
     def __init__(self, problem: ConstrainedProblem):
@@ -55,18 +55,19 @@ class Counts:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """(kinds, tests, tests), of `dtype`: over all rows that answer 1 to both tests."""
+        """(kinds, tests, tests), of `dtype`: over all rows with outcome 1 for both splits."""
         return self._pairs(np.ones(len(self.problem.X), bool))
 
     def share(self, other: "Counts") -> None:
-        """Takes what another has counted, if its rows and tests are the same, and their kinds by number."""
+        """Take over the counts of another problem, if its rows and splits are the same, and their kinds have the same
+        numbers."""
         alike = self.factor.shape == other.factor.shape and self.problem.X.shape == other.problem.X.shape
         if alike and (self.factor == other.factor).all() and (self.problem.X == other.problem.X).all():
             self._below = other._below
             vars(self).update({name: vars(other)[name] for name in ("total", "pairs") if name in vars(other)})
 
     def below(self, path: tuple[tuple[int, int], ...]) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs among the rows that give these answers.
+        """Return the pairs among the rows with these outcomes.
 
         Parameters
         ----------

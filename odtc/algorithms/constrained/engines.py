@@ -1,4 +1,4 @@
-"""Which constrained search takes a problem of a size, so that it ends in minutes or has a good tree by then."""
+"""Choice of the constrained search for a problem of a size, such that it ends in minutes or has a good tree by then."""
 
 import numpy as np
 
@@ -25,13 +25,13 @@ Engine = ConstrainedSearch | CoarseSearch
 
 
 def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
-    """The search for a problem of this size.
+    """Return the search for a problem of this size.
 
     Parameters
     ----------
     arrays : ConstrainedProblem
     scale : int (tests,)
-        Tests of one number are nested.
+        Splits with the same number are nested.
 
     Raises
     ------
@@ -60,43 +60,43 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
 
 
 def can_search(scale: np.ndarray, depth: int) -> bool:
-    """Whether there is a search of this depth: over all tests, or over some of each scale."""
+    """Return whether there is a search of this depth: over all splits, or over some of each scale."""
     return sums(len(scale), depth) <= MOST_SUMS or few_of_each(scale, min(depth, SHALLOW)) > 0
 
 
 def _ends(arrays: ConstrainedProblem) -> bool:
-    """Whether one pass over all cases ends in minutes."""
+    """Return whether one pass over all cases ends in minutes."""
     if sums(len(arrays.column), arrays.depth) <= MOST_SUMS:
         return True
     return takes_subsets(arrays) and steps(arrays) <= RATE * MOST_SECONDS and COMPILED.loops(MOST_SECONDS) is not None
 
 
 def over_all_tests(engine: Engine) -> bool:
-    """Whether a search proves its tree over all tests, however many they are."""
+    """Return whether a search proves its tree over all splits, however many they are."""
     if isinstance(engine, (StumpSearch, OneTestSearch, OneColumnSearch)) or not isinstance(engine, CoarseSearch):
         return True
     return engine.exactly and len(engine.scale) <= MOST_TESTS
 
 
 def ends_soon(engine: Engine) -> bool:
-    """Whether a search has its tree and its proof so soon that nothing need come before it."""
+    """Return whether a search has its tree and its proof so soon that no other step needs to come before it."""
     return isinstance(engine, OneColumnSearch) or (
         isinstance(engine, ConstrainedSearch) and orders_of(engine.problem) is not None
     )
 
 
 def _near(depth: int) -> int:
-    """How many tests on either side of one are searched at this depth in less than a second."""
+    """Return how many splits on either side of one are searched at this depth in less than a second."""
     return min(NEAR, max(1, _inside(depth) // 2**depth))
 
 
 def _inside(depth: int) -> int:
-    """How many tests are searched at this depth in less than a second."""
+    """Return how many splits are searched at this depth in less than a second."""
     return max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)))
 
 
 def few_of_each(scale: np.ndarray, depth: int) -> int:
-    """How many tests of each scale are searched first; 0 if even one of each would take too long."""
+    """Return how many splits of each scale are searched first; 0 if even one of each would take too long."""
     size = np.bincount(scale)
     for few in range(FEW, 0, -1):
         if sums(int(np.minimum(size, few).sum()), depth) <= MOST_FIRST:

@@ -1,7 +1,7 @@
-"""A good tree at once where a problem has very many ordered tests: the best trees over a few quantiles of each scale.
+"""A good tree at once for a problem with very many ordered splits: the best trees over a few quantiles of each scale.
 
-The depths rise, so that a tree is there soon and none of more depth is worse. Over 8 tests of each scale, fewer where
-these are too many, a search takes a moment, and its tests are some of all.
+The depths rise, so that a tree is found soon and no tree of more depth is worse. Over 8 splits of each scale, fewer if
+these are too many, a search takes a moment, and its splits are some of all.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ MOST = 2e9  # rows times tests to the power of the depth
 
 @dataclass(frozen=True)
 class First:
-    """What a search over a few tests of each scale has come to.
+    """The results of a search over a few splits of each scale.
 
     Attributes
     ----------
     tree : tuple of int32 (2^(depth + 1),), or None
-        (test, label) of the best tree that was met; None if none was.
+        (test, label) of the best tree found; None if none was found.
     multipliers : float64 (constraints,)
-        Those of its bound, in costs for one use.
+        The multipliers of its bound, in costs for one use.
     """
 
     tree: tuple[np.ndarray, np.ndarray] | None
@@ -34,19 +34,19 @@ class First:
 
 
 def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Callable[[], bool], exactly: bool) -> First:
-    """A tree that keeps the constraints, on the heap of the problem's depth.
+    """Return a tree that satisfies the constraints, on the heap of the problem's depth.
 
     Parameters
     ----------
     problem : ConstrainedProblem
         Without `accepts`.
     scales : list of int (tests,)
-        Of each scale its tests, nested in this order.
+        The splits of each scale, nested in this order.
     tick : Callable[[], bool]
-        Whether the search has to end; asked often.
+        Returns whether the search has to end; called often.
     exactly : bool
-        Whether the best tree over these tests is wanted, however long it takes until `tick` says stop; else what
-        multipliers of all cases together find.
+        Whether to search for the best tree over these splits, however long it takes until `tick` returns true;
+        otherwise only by multipliers of all cases together.
     """
     best, cost, multipliers = None, problem.most_cost + 1, np.zeros(problem.n_constraints)
     for depth in range(1, problem.depth + 1):
@@ -67,7 +67,8 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
 
 
 def some_of_each(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
-    """int (tests,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too many."""
+    """Return int (tests,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too
+    many."""
     ones = ones_of(problem.X)
     for few in range(EACH, 0, -1):
         n = sum(min(few, len(mine)) for mine in scales)

@@ -1,14 +1,14 @@
-"""One Lagrangian pass: for a root test and all subsets of columns at once, the cheapest tree by weighted costs.
+"""One Lagrangian pass: for a root split and all subsets of columns at once, the cheapest tree by weighted costs.
 
 At multipliers μ a leaf with rows S costs leaf(S) = min_l Σ_{i in S} (cost_il + Σ_r μ_r uses_ril), +∞ if no label is
-allowed there. Below a path p of answers,
+allowed there. Below a path p of outcomes,
 
-    best[t, g, c] = min(leaf(p, g = t),  price + min over tests h of column c of Σ_u leaf(p, g = t, h = u))
-    W[p, C]       = min(leaf(p),         price + min over tests g of C of Σ_t min over columns c of C of best[t, g, c])
+    best[t, g, c] = min(leaf(p, g = t),  price + min over splits h of column c of Σ_u leaf(p, g = t, h = u))
+    W[p, C]       = min(leaf(p),         price + min over splits g of C of Σ_t min over columns c of C of best[t, g, c])
 
-is exact for all subtrees of depth 2 over the columns C; deeper subtrees are the same one level up. Costs are held
-relative to those of label 0, which sum to the same over the leaves of every tree. All numbers are whole, in units of
-1 / scale.
+is exact for all subtrees of depth 2 over the columns C; deeper subtrees are the same one level up. Costs are stored
+relative to the costs of label 0, which sum to the same over the leaves of every tree. All numbers are whole, in units
+of 1 / scale.
 """
 
 from collections.abc import Callable
@@ -33,11 +33,11 @@ class Weights:
     base : float64 (kinds,)
         Of label 0.
     leaf : float64 (labels,)
-        Of a leaf with this label, beside its rows.
+        Of a leaf with this label, in addition to its rows.
     branch : float
         Of a branch node.
     budget : int
-        Σ_r m_r bound_r; a feasible tree costs at most its own cost more than that.
+        Σ_r m_r bound_r; the weighted cost of a feasible tree exceeds its own cost by at most this.
     """
 
     multipliers: np.ndarray
@@ -62,7 +62,7 @@ class Weights:
 
 
 def sums(n_tests: int, depth: int) -> float:
-    """About how many sums one pass over all roots takes."""
+    """Return about how many sums one pass over all roots takes."""
     return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
 
 
@@ -89,7 +89,8 @@ class Segments:
         self.subsets = subsets
 
     def least(self, value: np.ndarray) -> np.ndarray:
-        """The least of each subset, float64 (subsets,), of values of the tests laid out as here, float64 (places,)."""
+        """Return the least of each subset, float64 (subsets,), of values of the splits in this layout, float64
+        (positions,)."""
         if not len(value):
             return np.full(self.size, np.inf)
         found = np.minimum.reduceat(value, np.minimum(self.start, len(value) - 1))
@@ -122,11 +123,11 @@ class Pass:
         self.alike = len(problem.least) == 0 or (problem.least == problem.least[:, :1]).all()
         self._barred = {}
 
-    # What may be: leaves by their rows, tests by their place.
+    # Allowed leaves, by their rows, and allowed splits, by their position.
 
     def _forbidden(self, path: Path, pairs, total, tests) -> list:
-        """Per label None, or (alone, single (2, T), leaves (3, T, T)), bool: what may not be such a leaf; the pairs
-        of answers are (1, 1), (1, 0) and (0, 0)."""
+        """Return for each label None, or (alone, single (2, T), leaves (3, T, T)), bool: leaves that are not allowed
+        with this label; the pairs of outcomes are (1, 1), (1, 0) and (0, 0)."""
         if not len(self.problem.measures):
             return [None] * self.problem.n_labels
         keep = tests is None and self.counts.stored and len(path) < 2
@@ -150,7 +151,7 @@ class Pass:
         return found
 
     def may(self, path: Path, tests: np.ndarray | None = None) -> np.ndarray:
-        """bool (tests,): those that may be asked at the end of a path."""
+        """Return bool (tests,): whether each split is allowed at the end of a path."""
         problem = self.problem
         own = problem.allowed[len(path)].copy()
         for test, _ in path if problem.below is not None else ():
@@ -160,20 +161,20 @@ class Pass:
     # Tables below a path.
 
     def leaf(self, count: np.ndarray, weights: Weights) -> tuple[float, int]:
-        """(weighted cost, label) of the best leaf of rows with these counts; (inf, -1) if none may be."""
+        """Return (weighted cost, label) of the best leaf of rows with these counts; (inf, -1) if none is allowed."""
         value = weights.label @ count + weights.leaf
         value[~self.labels_of(count)] = np.inf
         k = int(value.argmin())
         return (float(value[k]), k) if value[k] < np.inf else (np.inf, -1)
 
     def labels_of(self, count: np.ndarray) -> np.ndarray:
-        """bool (labels,): those that a leaf with these counts may predict."""
+        """Return bool (labels,): whether a leaf with these counts may predict each label."""
         if not len(self.problem.measures):
             return np.ones(self.problem.n_labels, bool)
         return ((self.counts.measures @ count)[:, None] >= self.problem.least).all(axis=0)
 
     def singles(self, path: Path, tests: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """(count float64 (kinds, tests) of the rows below the path that answer 1, total float64 (kinds,))."""
+        """Return (count float64 (kinds, tests) of the rows below the path with outcome 1, total float64 (kinds,))."""
         if not path:
             found, total = np.diagonal(self.counts.pairs, axis1=1, axis2=2), self.counts.total
         else:
@@ -185,7 +186,7 @@ class Pass:
         return (found if tests is None else found[:, tests]).astype(float), total
 
     def stumps(self, path: Path, weights: Weights, tests: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        """(alone, both float64 (tests,)): the best leaf below a path, and the two leaves below each test."""
+        """Return (alone, both float64 (tests,)): the best leaf below a path, and the two leaves below each split."""
         ones, total = self.singles(path, tests)
         both = np.zeros(ones.shape[1])
         for count in (ones, total[:, None] - ones):
@@ -201,16 +202,16 @@ class Pass:
     def tables(
         self, path: Path, weights: Weights, tests: np.ndarray | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Leaves and stumps below a path.
+        """Return leaves and stumps below a path.
 
         Returns
         -------
         alone : float
             The best leaf at its end.
         single : float64 (2, tests)
-            The best leaf if a test g is answered 0, or 1.
+            The best leaf for outcome 0, or 1, of a split g.
         stump : float64 (2, tests, tests)
-            The two best leaves if g is answered so and h is asked below it.
+            The two best leaves for this outcome of g with the split h below it.
         """
         pairs, total = self.counts.below(path)
         if tests is not None:
@@ -249,7 +250,7 @@ class Pass:
         return float(alone), single, stump
 
     def _position(self, path: Path, tests, single: np.ndarray, stump: np.ndarray) -> None:
-        """Takes out what may not be asked there, in place."""
+        """Remove splits that are not allowed at their positions, in place."""
         every = np.arange(len(self.problem.column)) if tests is None else tests
         barred = ~self.may(path, every)
         single[:, barred] = np.inf
@@ -266,7 +267,8 @@ class Pass:
     # Values of subtrees.
 
     def subtrees(self, path: Path, depth: int, weights: Weights, segments: Segments) -> np.ndarray:
-        """float64 (subsets,): the weighted cost of the best subtree of this depth below a path, over each subset."""
+        """Return float64 (subsets,): the weighted cost of the best subtree of this depth below a path, over each
+        subset."""
         if depth == 0:
             return np.full(segments.size, self.leaf(self.singles(path)[1], weights)[0])
         if depth == 1:
@@ -294,22 +296,24 @@ class Pass:
         return found
 
     def roots(self, test: int, weights: Weights, segments: Segments) -> np.ndarray:
-        """float64 (subsets,): the weighted cost of the best tree with this test at its root, over each subset."""
+        """Return float64 (subsets,): the weighted cost of the best tree with this split at the root, by subset."""
         return self.base(weights) + sum(
             self.subtrees(((test, t),), self.problem.depth - 1, weights, segments) for t in (0, 1)
         )
 
     def base(self, weights: Weights) -> float:
-        """What every tree with a root test costs beside what is below the root: all rows as label 0, and the root."""
+        """Return the cost of every tree with a root split except for the subtrees below the root: all rows as label 0,
+        and the root."""
         return float(weights.base @ self.counts.total) + weights.branch
 
     def bound(self, value, weights: Weights):
-        """What a feasible tree costs at least, by the least weighted cost of all trees; float64, of any shape."""
+        """Return a lower bound on the cost of feasible trees, from the least weighted cost of all trees; float64, of
+        any shape."""
         return np.ceil((value - weights.budget) / self.scale)
 
 
 def _combined(weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Σ_b weight_b pairs_b, float64 (tests, tests)."""
+    """Return Σ_b weight_b pairs_b, float64 (tests, tests)."""
     used = np.flatnonzero(weight)
     out = np.zeros(pairs.shape[1:])
     for b in used:
@@ -318,7 +322,8 @@ def _combined(weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _quarters(both: np.ndarray, total: float) -> list:
-    """[alone, (answer 0, answer 1), ((1, 1), (1, 0), (0, 0))] of sums over the rows that answer 1 to two tests."""
+    """Return [all rows, (outcome 0, outcome 1), ((1, 1), (1, 0), (0, 0))] of sums over the rows with outcome 1 for two
+    splits."""
     own = np.diagonal(both).astype(np.float64)
     leaves = np.empty((3, *both.shape))
     leaves[0] = both

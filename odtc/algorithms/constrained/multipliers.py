@@ -1,10 +1,10 @@
-"""Which multipliers to try next, by cutting planes (Kelley 1960).
+"""Choice of the next multipliers, by cutting planes (Kelley 1960).
 
-Every tree met is a cut: for all μ ≥ 0,
+Every tree found is a cut: for all μ ≥ 0,
 
     θ(μ) = min over trees of cost + μ · (uses - bound)  ≤  cost_t + μ · (uses_t - bound).
 
-The next multipliers maximise the least of the cuts met so far, within a box. With one constraint that is an
+The next multipliers maximise the least of the cuts found so far, within a box. With one constraint this is an
 intersection of lines; with more it is a linear program in few columns.
 """
 
@@ -17,7 +17,7 @@ MOST_PIVOTS = 200
 
 
 class Cuts:
-    """Cuts met so far.
+    """Cuts found so far.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class Cuts:
         self._vertex: Vertex | None = None
 
     def add(self, cost: float, slope: np.ndarray, owner: int = 0) -> None:
-        """One tree: its cost, uses - bound, float64 (constraints,), and what it is a tree of."""
+        """Add one tree: its cost, uses - bound, float64 (constraints,), and its owner, such as its root."""
         self.cost.append(float(cost))
         self.slope.append(np.asarray(slope, float))
         self.owner.append(owner)
 
     def among(self, owners: Iterable[int]) -> "Cuts":
-        """The cuts of some owners alone."""
+        """Return only the cuts of some owners."""
         some, kept = Cuts(self.largest), set(owners)
         for cost, slope, owner in zip(self.cost, self.slope, self.owner):
             if owner in kept:
@@ -45,7 +45,7 @@ class Cuts:
         return some
 
     def best(self) -> tuple[float, np.ndarray]:
-        """(θ, μ float64 (constraints,)): the greatest value of the least cut, and where it is."""
+        """Return (θ, μ float64 (constraints,)): the greatest value of the least cut, and the multipliers there."""
         cost, slope = np.array(self.cost), np.array(self.slope)
         if len(self.largest) == 1:
             return _envelope(cost, slope[:, 0], self.largest[0])
@@ -59,10 +59,10 @@ class Cuts:
 
 
 class Vertex:
-    """max θ,  θ - μ · slope_t ≤ cost_t,  0 ≤ μ ≤ 1, by the dual simplex method, begun where it ended last time.
+    """max θ, θ - μ · slope_t ≤ cost_t, 0 ≤ μ ≤ 1, by the dual simplex method, starting where it ended last time.
 
-    A basis is R + 1 of the rows "cut", "μ_r ≤ 1" and "-μ_r ≤ 0" that determine (μ, θ), and of which e_θ is a sum with
-    coefficients y ≥ 0: so θ is the greatest under these rows alone. The row that is violated most enters, and the row
+    A basis is R + 1 of the rows "cut", "μ_r ≤ 1" and "-μ_r ≤ 0" that determine (μ, θ), and for which e_θ is a sum with
+    coefficients y ≥ 0: so θ is the maximum under only these rows. The row that is violated most enters, and the row
     with the least ratio of y leaves.
 
     Parameters
@@ -78,7 +78,7 @@ class Vertex:
         self.basis: np.ndarray | None = None
 
     def best(self, cost: np.ndarray, slope: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """(θ, μ float64 (R,)) of cuts, those of the last call first; None if rounding keeps it from an end."""
+        """Return (θ, μ float64 (R,)) of cuts, the cuts of the last call first; None if rounding prevents an end."""
         R = self.R
         rows = np.vstack([self.box[0], np.hstack([-slope, np.ones((len(cost), 1))])])
         right = np.concatenate([self.box[1], cost])
@@ -106,7 +106,7 @@ class Vertex:
 
 
 def _envelope(cost: np.ndarray, slope: np.ndarray, most: float) -> tuple[float, np.ndarray]:
-    """The top of the lower envelope of lines on [0, most]."""
+    """Return the top of the lower envelope of lines on [0, most]."""
     rising, falling = slope > 0, slope <= 0
     points = [0.0, most]
     if rising.any() and falling.any():
@@ -120,7 +120,7 @@ def _envelope(cost: np.ndarray, slope: np.ndarray, most: float) -> tuple[float, 
 
 
 def _program(cost: np.ndarray, slope: np.ndarray, largest: np.ndarray) -> tuple[float, np.ndarray]:
-    """max θ,  θ - μ · slope_t ≤ cost_t,  0 ≤ μ ≤ largest, each multiplier in units of its box."""
+    """Solve max θ, θ - μ · slope_t ≤ cost_t, 0 ≤ μ ≤ largest, each multiplier in units of its box."""
     from scipy.optimize import linprog
 
     R = len(largest)

@@ -1,10 +1,11 @@
-"""The constrained search at depth 0 and 1, over any number of tests: one pass over all trees of a test and two leaves.
+"""The constrained search at depth 0 and 1, over any number of splits: one pass over all trees of a split and two
+leaves.
 
-    cost(f, a, b) = Σ over rows that answer f with 0 of cost[a] + Σ over the others of cost[b] + the branch node,
+    cost(f, a, b) = Σ over rows with outcome 0 for f of cost[a] + Σ over the others of cost[b] + the branch node,
 
-and the same of every use and measure. A block of tests takes one product of the rows' numbers with their answers; no
-multipliers and no lists are needed. Where the tests are thresholds, and so many that this takes long, the sums of all
-tests of a scale are one pass over the ranks of the rows (stump_pairs).
+and the same for every use and measure. A block of splits takes one product of the rows' numbers with their outcomes;
+no multipliers and no lists are needed. If the splits are thresholds, and so many that this takes long, the sums of all
+splits of a scale are one pass over the ranks of the rows (stump_pairs).
 """
 
 import numpy as np
@@ -14,14 +15,15 @@ from odtc.algorithms.constrained.constrained_problem import codes_of
 from odtc.algorithms.constrained.constrained_search import Found
 from odtc.algorithms.constrained.stump_pairs import MOST_CELLS, RankSums
 
-BLOCK = 4_000_000  # answers of rows to tests that are looked at together
+BLOCK = 4_000_000  # outcomes of rows for splits that are processed together
 
 
 class OneTestSearch(CoarseSearch):
-    """A search over trees of depth 0 or 1; its parameters are those of CoarseSearch, of a problem of such a depth."""
+    """Search over trees of depth 0 or 1; the parameters are the same as for CoarseSearch, for a problem of such a
+    depth."""
 
     def run(self) -> Found:
-        """Looks at every tree once, or until the clock says stop."""
+        """Try every tree once, or until the time is over."""
         problem = self.problem
         n, K, R = len(problem.X), problem.n_labels, problem.n_constraints
         lines = np.concatenate(

@@ -1,12 +1,12 @@
-"""The constrained search at depth 2 over very many ordered tests: a root and two stumps, by sums over ranks.
+"""The constrained search at depth 2 over very many ordered splits: a root and two stumps, by sums over ranks.
 
-With V a table of what each row costs, uses and measures by label, the sums of V over the rows of a side that answer 1
-to a test are suffix sums over the row's places on the test's scale: one pass over rows and scales gives the two leaves
-of all stumps. No count of pairs of tests is held, so thousands of thresholds, any number of labels, conditions on
-leaves and on the places of tests are all taken.
+With V a table of the costs, uses and measures of each row by label, the sums of V over the rows of a side with outcome
+1 for a split are suffix sums over the positions of the rows on the scale of the split: one pass over rows and scales
+gives the two leaves of all stumps. No count of pairs of splits is stored, so thousands of thresholds, any number of
+labels, conditions on leaves and on the positions of splits are supported.
 
 Roots are swept by intervals as in all_thresholds (a stump's leaf gains at most max_l w_l for each row added, and
-conditions on leaves that more rows could break are left out of that bound). Each root that is left has multipliers of
+conditions on leaves that more rows could violate are left out of that bound). Each remaining root has multipliers of
 its own (Kelley's cuts), and then its lists of stumps, joined (close_gap).
 """
 
@@ -28,21 +28,21 @@ MOST_CELLS = 50_000_000  # scales times rows
 
 
 def takes_stumps(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
-    """Whether this search is one for a problem with these scales, int (tests,)."""
+    """Return whether this search supports a problem with these scales, int (tests,)."""
     if problem.depth != 2 or (scale.max(initial=0) + 1) * len(problem.X) > MOST_CELLS:
         return False
     of = np.zeros(int(scale.max(initial=0)) + 1, problem.column.dtype)
     of[scale] = problem.column
-    return bool((of[scale] == problem.column).all())  # the tests of a scale are of one column
+    return bool((of[scale] == problem.column).all())  # the splits of a scale are on one column
 
 
 class StumpSearch(ThresholdSearch):
-    """A search over roots with two stumps; its parameters are those of CoarseSearch, of a problem that
-    `takes_stumps`."""
+    """Search over roots with two stumps. The parameters are the same as for CoarseSearch; `takes_stumps` returns true
+    for the problem."""
 
     @property
     def closer(self) -> "type[StumpCloser]":
-        """What lists and joins the stumps of one root."""
+        """The class that lists and joins the stumps of one root."""
         return StumpCloser
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
@@ -58,7 +58,7 @@ class StumpSearch(ThresholdSearch):
             super()._finish(first)
 
     def _feasibility(self) -> None:
-        """A feasible tree, or the proof that there is none: the same search with costs of 0."""
+        """Find a feasible tree, or prove that there is none, by the same search with costs of 0."""
         problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
         if not self.problem.cost.any() and not self.problem.branch_cost:
             return
@@ -74,7 +74,7 @@ class StumpSearch(ThresholdSearch):
         return StumpSides(self.sums, weight, m, price)
 
     def _close(self, left: dict) -> None:
-        """Every root that is left, best first."""
+        """Settle every remaining root, best first."""
         problem, scale = self.problem, self._first.scale
         cases = sorted((bound, root, subset) for subset, roots in left.items() for bound, root in roots)
 
@@ -110,13 +110,13 @@ class StumpSearch(ThresholdSearch):
 
 
 class RankSums:
-    """Sums over the rows of a side below every test.
+    """Sums over the rows of a side below every split.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     codes : int32 (scales, rows)
-        A row answers 1 to the first `code` tests of a scale.
+        A row has outcome 1 for the first `code` splits of a scale.
     tests : list of int (tests of the scale,)
     """
 
@@ -125,8 +125,8 @@ class RankSums:
         sizes = np.array([len(mine) + 1 for mine in tests])
         self.start = np.append(0, np.cumsum(sizes)).astype(np.int64)
         self.place = codes + self.start[:-1, None]
-        self.flat = np.concatenate(tests)  # tests in the order of their places
-        # The place from which on rows answer 1 to each of these tests, and where its scale ends.
+        self.flat = np.concatenate(tests)  # splits in the order of their positions
+        # The position from which on rows have outcome 1 for each of these splits, and where its scale ends.
         self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(tests)])
         self.end = np.repeat(self.start[1:], sizes - 1)
         self.first = np.cumsum(np.append(0, sizes[:-1] - 1))  # where each scale begins among them
@@ -136,8 +136,8 @@ class RankSums:
         ).astype(float)  # (1 + constraints, labels, rows)
 
     def ones(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """float64 (lines, tests in the order of `flat`): of values (lines, rows of the side) the sums over the rows
-        that answer 1."""
+        """Return float64 (lines, tests in the order of `flat`): the sums of values (lines, rows of the side) over the
+        rows with outcome 1."""
         place = self.place[:, rows].ravel()
         found = np.empty((len(values), len(self.flat)))
         for line, value in enumerate(values):
@@ -149,7 +149,7 @@ class RankSums:
 
 
 class StumpSides(Sides):
-    """W of the two answers of roots by sums over ranks."""
+    """W of the two outcomes of roots by sums over ranks."""
 
     def __init__(self, sums: RankSums, weight: np.ndarray, m: np.ndarray, price: float):
         super().__init__(sums.tests, price)
@@ -169,7 +169,7 @@ class StumpSides(Sides):
         return np.arange(codes.shape[1]) if j < 0 else np.flatnonzero((codes[j] > f) == bool(answer))
 
     def _leaf_and_stumps(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
-        """(the best leaf, float64 (tests,) the two best leaves below each test) of rows."""
+        """Return (the best leaf, float64 (tests,) the two best leaves below each split) of rows."""
         problem, K = self.sums.problem, self.sums.problem.n_labels
         values = np.concatenate([self.weight[rows].T, problem.measures[self.held][:, rows].astype(float)])
         total, ones = values.sum(axis=1), self.sums.ones(rows, values)
@@ -178,18 +178,19 @@ class StumpSides(Sides):
         return float(self._leaf(total[:, None], K)[0]), stump
 
     def _least(self, alone: float, stump: np.ndarray) -> np.ndarray:
-        """float64 (subsets,)"""
+        """Return float64 (subsets,)."""
         return np.minimum(self.over(stump), alone)
 
     def over(self, stump: np.ndarray) -> np.ndarray:
-        """float64 (subsets,): the least of what is said of each test, float64 (tests,), over each subset."""
+        """Return float64 (subsets,): the least value of the splits, float64 (tests,), over each subset."""
         subsets = self.sums.problem.subsets
         each = np.full(subsets.shape[1], np.inf)
         np.minimum.at(each, self.column, np.minimum.reduceat(stump, self.sums.first))
         return np.where(subsets, each, np.inf).min(axis=1)
 
     def _leaf(self, sums: np.ndarray, K: int) -> np.ndarray:
-        """float64 (sides,): the cheapest label of rows with these sums (labels + conditions, sides)."""
+        """Return float64 (sides,): the cost of the cheapest label of rows with these sums (labels + conditions,
+        sides)."""
         found = sums[:K] + self.leaf[:, None]
         for line, condition in zip(sums[K:], self.held):
             found = np.where(line < self.sums.problem.least[condition][:, None], np.inf, found)
@@ -198,7 +199,7 @@ class StumpSides(Sides):
 
 @dataclass(frozen=True)
 class _Tables:
-    """What GapCloser asks of the tables of a search."""
+    """The part of the tables of a search that GapCloser needs."""
 
     problem: ConstrainedProblem
     scale: int
@@ -213,7 +214,7 @@ class StumpCloser(GapCloser):
     scale : int
     root : int
     inside : bool (tests,)
-        The tests of the subset of columns.
+        The splits of the subset of columns.
     tick : callable
         Raises when the time is over.
     """
@@ -236,7 +237,7 @@ class StumpCloser(GapCloser):
             self.sides.append([self._vectors(part) for part in (total[:, None], total[:, None] - ones, ones)])
 
     def _vectors(self, sums: np.ndarray) -> np.ndarray:
-        """float64 (1 + constraints, labels, leaves): cost, inf if the leaf may not be, and uses."""
+        """Return float64 (1 + constraints, labels, leaves): cost, inf if the leaf is not allowed, and uses."""
         problem = self.tables.problem
         K, R = problem.n_labels, problem.n_constraints
         found = sums[: (1 + R) * K].reshape(1 + R, K, -1).copy()
@@ -246,13 +247,13 @@ class StumpCloser(GapCloser):
         return found
 
     def _weigh(self, m: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """(the factor of each line of a vector, what a branch node weighs, the budget)."""
+        """Return (the factor of each line of a vector, the weighted cost of a branch node, the budget)."""
         problem = self.tables.problem
         price = float(self.scale * problem.branch_cost + m @ problem.branch_uses)
         return np.append(float(self.scale), m.astype(float)), price, float(m @ problem.bound)
 
     def tighten(self, m: np.ndarray, upper: int, largest: np.ndarray) -> float:
-        """Multipliers of this root, from m on; returns the greatest bound met."""
+        """Find multipliers of this root, starting from m; return the greatest bound found."""
         problem, reached = self.tables.problem, -np.inf
         cuts, self.multipliers = Cuts(largest / self.scale), m
         for _ in range(ROUNDS if problem.n_constraints else 1):
@@ -272,7 +273,7 @@ class StumpCloser(GapCloser):
         return reached
 
     def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
-        """(weighted cost, vector) of the best tree with this root."""
+        """Return (weighted cost, vector) of the best tree with this root."""
         weight, vector = price, self._node
         for side in self.sides:
             here, own = self._cheapest(side, factor, price)
@@ -281,11 +282,11 @@ class StumpCloser(GapCloser):
 
     @property
     def _node(self) -> np.ndarray:
-        """float64 (1 + constraints,): what a branch node costs and uses."""
+        """float64 (1 + constraints,): the cost of a branch node, and the amounts that it uses."""
         return np.append(self.tables.problem.branch_cost, self.tables.problem.branch_uses).astype(float)
 
     def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
-        """(weighted cost, vector) of the best leaf or stump of a side."""
+        """Return (weighted cost, vector) of the best leaf or stump of a side."""
         alone, *leaves = (np.tensordot(factor, part, 1) for part in side)
         k = int(alone[:, 0].argmin())
         best = float(alone[k, 0]), side[0][:, k, 0]
@@ -306,7 +307,7 @@ class StumpCloser(GapCloser):
         return [self._listed(self.sides[t], factor, price, limit - least[1 - t]) for t in (0, 1)]
 
     def _listed(self, side: list[np.ndarray], factor: np.ndarray, price: float, limit: float) -> Options:
-        """All leaves and stumps of a side up to a weighted cost."""
+        """Return all leaves and stumps of a side up to a weighted cost."""
         problem = self.tables.problem
         alone, zero, one = (np.tensordot(factor, part, 1) for part in side)
         k = np.flatnonzero(alone[:, 0] <= limit)

@@ -1,4 +1,4 @@
-"""Lists of subtrees: what each weighs, costs and uses, and its tests and labels."""
+"""Lists of subtrees: their weighted costs, costs and uses, and their splits and labels."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ class Options:
     weight : float64 (options,)
         Weighted cost, relative to label 0.
     vector : float64 (options, 1 + constraints)
-        Cost, and what is used of each constraint.
+        Cost, and the amount used of each constraint.
     code : int32 (options, 2^(depth + 1) - 1)
-        A heap from 0: a test, or -1 - label; below a label it is repeated.
+        A heap from 0: a split, or -1 - label; below a label it is repeated.
     """
 
     weight: np.ndarray
@@ -31,30 +31,30 @@ class Options:
 
 
 def kept(weight: np.ndarray, vector: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
-    """The places of options that are not dominated: of those that use the same the cheapest; with one constraint,
-    also none that costs as much as one that uses less. Options of different lists, `of` int (options,), are not
-    compared."""
+    """Return the positions of options that are not dominated: of those that use the same amounts the cheapest; with
+    one constraint, also none that costs as much as one that uses less. Options of different lists, `of` int
+    (options,), are not compared."""
     if not len(vector):
         return np.zeros(0, int)
     of = np.zeros(len(vector), int) if of is None else of
-    order = np.lexsort((*vector.T, of))  # by list, then by what is used, then by cost
+    order = np.lexsort((*vector.T, of))  # by list, then by uses, then by cost
     key = np.column_stack([of, vector[:, 1:]])[order]
     order = order[np.append(True, (np.diff(key, axis=0) != 0).any(axis=1))]
     if vector.shape[1] == 2:
-        # The least cost so far; that of a later list begins anew, since it is lower by more than all costs.
+        # The least cost so far; a later list begins again, because its costs are lower by more than all costs.
         apart = vector[order, 0] - of[order] * (np.ptp(vector[:, 0]) + 1)
         order = order[apart < np.append(np.inf, np.minimum.accumulate(apart)[:-1])]
     return order
 
 
 def joined(test, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """int32 (options, 2 n + 1): the codes of a test, or of one test each, above two subtrees, from codes (options,
-    n)."""
+    """Return int32 (options, 2 n + 1): the codes of a split, or of one split each, above two subtrees, from codes
+    (options, n)."""
     size = zero.shape[1]
     code = np.empty((len(zero), 2 * size + 1), np.int32)
     code[:, 0] = test
     width = 1
-    while width <= size:  # level by level, both sides beside each other
+    while width <= size:  # level by level, both sides next to each other
         code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]
         code[:, 3 * width - 1 : 4 * width - 1] = one[:, width - 1 : 2 * width - 1]
         width *= 2

@@ -1,12 +1,12 @@
-"""A better tree under constraints from a known one: its lowest two levels are searched anew, node by node.
+"""Search for a better tree under constraints from a known one: its lowest two levels are searched again, node by node.
 
-All of a tree but the subtree below one of its nodes is held. What this rest uses is taken from the bounds, and the best
-subtree of the rows of the node is the optimum of a smaller problem,
+All of a tree except for the subtree below one of its nodes is fixed. The amounts that this rest uses are subtracted
+from the bounds, and the best subtree of the rows of the node is the optimum of a smaller problem,
 
-    Σ over leaves and branch nodes of the subtree of what they use  ≤  bound - what the rest uses,
+    Σ over leaves and branch nodes of the subtree of their uses  ≤  bound - uses of the rest,
 
-of depth 2, over few rows and all thresholds. The tree with this subtree is the next one, and so on, until no node gives
-a cheaper one. A leaf higher up may grow two levels.
+of depth 2, over few rows and all thresholds. The tree with this subtree is the next one, and so on, until no node
+gives a cheaper one. A leaf higher up may grow two levels.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,17 +32,17 @@ Tree = tuple[np.ndarray, np.ndarray]
 
 
 def improved(problem: ConstrainedProblem, scale: np.ndarray, tree: Tree, tick: Callable[[], bool]) -> Tree:
-    """A feasible tree that costs no more than this one.
+    """Return a feasible tree that costs no more than this one.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     scale : int (tests,)
-        Tests of one number are nested.
+        Splits with the same number are nested.
     tree : (test, label), int32 (2^(depth + 1),) each
         A feasible tree on a heap.
     tick : Callable[[], bool]
-        Whether the search has to end.
+        Returns whether the search has to end.
     """
     known = cost_of(problem, *tree)
     if problem.depth <= HEIGHT:
@@ -64,7 +64,7 @@ def improved(problem: ConstrainedProblem, scale: np.ndarray, tree: Tree, tick: C
 
 
 def _nodes(test: np.ndarray, level: int, node: int = 1) -> Iterator[int]:
-    """The nodes of a tree at a level, and its leaves above."""
+    """Yield the nodes of a tree at a level, and its leaves above."""
     if test[node] < 0 or node.bit_length() - 1 == level:
         yield node
         return
@@ -85,7 +85,7 @@ class _Below:
         self.rest = self._rest(place)
 
     def best(self, tick: Callable[[], bool]) -> Tree | None:
-        """The tree with the best subtree that is met; None if there is none."""
+        """Return the tree with the best subtree that is found; None if there is none."""
         problem, (test, _) = self.problem, self.tree
         asked = np.setdiff1d(np.flatnonzero(test >= 0), self.under)
         held = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asked]])
@@ -116,7 +116,8 @@ class _Below:
         return None if found.test is None else self._grafted(tests, found.test, found.label)
 
     def _tests(self, columns: np.ndarray) -> np.ndarray:
-        """int (tests,): those of some columns that part the rows, and may be asked below the tests above."""
+        """Return int (tests,): the splits on some columns that separate the rows, and are allowed below the splits
+        above."""
         problem, n = self.problem, int(self.rows.sum())
         ones = ones_of(problem.X, self.rows)
         may = columns[problem.column] & (ones > 0) & (ones < n)
@@ -125,13 +126,13 @@ class _Below:
             may &= problem.below[above].all(axis=0)
         tests = np.flatnonzero(may)
         if problem.below is None and problem.accepts is None and problem.allowed.all():
-            # Tests of one scale are nested: those with as many ones among the rows part them alike.
+            # Splits of one scale are nested: those with as many ones among the rows separate them in the same way.
             alike = np.stack([self.scale[tests], problem.column[tests], ones[tests]])
             tests = np.sort(tests[np.unique(alike, axis=1, return_index=True)[1]])
         return tests
 
     def _rest(self, place: np.ndarray) -> np.ndarray:
-        """int64 (constraints,): what the tree uses without the subtree."""
+        """Return int64 (constraints,): the amounts that the tree uses without the subtree."""
         problem, (test, label) = self.problem, self.tree
         rows = np.flatnonzero(~self.rows)
         leaves = np.unique(place[rows])
@@ -140,7 +141,7 @@ class _Below:
         return uses + problem.leaf_uses[:, label[leaves]].sum(axis=1) + problem.branch_uses * len(asking)
 
     def _grafted(self, tests: np.ndarray, test: np.ndarray, label: np.ndarray) -> Tree:
-        """The tree with a subtree in place of the one below the node."""
+        """Return the tree with a subtree in place of the one below the node."""
         whole = self.tree[0].copy(), self.tree[1].copy()
         for heap, sub in zip(whole, (named(test, tests), label)):
             heap[self.under] = -1

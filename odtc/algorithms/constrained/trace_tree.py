@@ -1,9 +1,9 @@
 """The tree that a Lagrangian pass found, and its cheapest feasible labels.
 
-A tree is a heap of tests, int32 (2^(depth + 1),), -1 if nothing is asked, and its leaves: the places where it
-predicts, each with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen anew: of
-all labellings that keep the additive constraints the cheapest, found leaf by leaf; of two that use the same
-only the cheaper is kept.
+A tree is a heap of splits, int32 (2^(depth + 1),), -1 for none, and its leaves: the positions where it predicts, each
+with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen again: the cheapest of
+all labellings that satisfy the additive constraints, found leaf by leaf; of two that use the same amounts only the
+cheaper is kept.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A tree with its labels, and what it costs and uses."""
+    """A tree with its labels, its cost and its uses."""
 
     test: np.ndarray
     label: np.ndarray
@@ -40,8 +40,8 @@ class Labelled:
 
 
 def trace(tables: Pass, root: int, weights: Weights, tests: np.ndarray) -> tuple[Structure | None, float]:
-    """(the cheapest tree by weighted cost with this root, and only these tests below it, its weighted cost); (None,
-    inf) if no such tree is allowed."""
+    """Return (the cheapest tree by weighted cost with this root, and only these splits below it, its weighted cost);
+    (None, inf) if no such tree is allowed."""
     problem = tables.problem
     test, leaves = np.full(2 ** (problem.depth + 1), -1, np.int32), {}
     test[1] = root
@@ -55,7 +55,7 @@ def trace(tables: Pass, root: int, weights: Weights, tests: np.ndarray) -> tuple
 
 
 def _below(tables: Pass, path: Path, depth: int, weights: Weights, tests, node: int, test, leaves) -> float:
-    """Lays out the best subtree at a node; returns its weighted cost."""
+    """Lay out the best subtree at a node; return its weighted cost."""
     price = weights.branch
     ones, total = tables.singles(path, tests)
     alone = tables.leaf(total, weights)[0]
@@ -103,13 +103,13 @@ def _below(tables: Pass, path: Path, depth: int, weights: Weights, tests, node: 
 
 
 def by_weight(tables: Pass, structure: Structure, weights: Weights) -> Labelled:
-    """With the labels that are cheapest by weighted cost."""
+    """Return the tree with the labels that are cheapest by weighted cost."""
     labels = [tables.leaf(count, weights)[1] for count in structure.counts]
     return labelled(tables, structure, labels)
 
 
 def labelled(tables: Pass, structure: Structure, labels) -> Labelled:
-    """With these labels, one for each of its places."""
+    """Return the tree with these labels, one for each of its leaves."""
     problem, counts = tables.problem, tables.counts
     at = np.asarray(labels, int)
     n = structure.n_branch_nodes
@@ -135,7 +135,8 @@ class Labellings:
 
 
 def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | None:
-    """The cheapest labels that keep the constraints, if the tree then costs less than `below`; None if none do.
+    """Return the tree with the cheapest labels that satisfy the constraints, if it then costs less than `below`; None
+    if none do.
 
     Raises
     ------
@@ -154,14 +155,14 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
 
 
 def cheapest(cost: np.ndarray, uses: np.ndarray, bound: np.ndarray, below: float) -> int | None:
-    """The place of the cheapest labels that use at most `bound` and cost less than `below`; None if none do."""
+    """Return the position of the cheapest labels that use at most `bound` and cost less than `below`, or None."""
     places = np.flatnonzero((uses <= bound).all(axis=1) & (cost < below))
     return int(places[cost[places].argmin()]) if len(places) else None
 
 
 def labellings(tables: Pass, structure: Structure, below: float, most: int = MOST_LABELLINGS) -> Labellings:
-    """All labels that keep the constraints with which the tree costs less than `below`; of many that use the same the
-    cheapest. At most so many (`most`) are held.
+    """Return all labels that satisfy the constraints with which the tree costs less than `below`; of several that use
+    the same amounts the cheapest. At most `most` are kept.
 
     Raises
     ------
@@ -176,7 +177,7 @@ def labellings(tables: Pass, structure: Structure, below: float, most: int = MOS
     )  # (leaves, labels, R)
     may = np.array([tables.labels_of(count) for count in structure.counts])
     cost = np.where(may, cost, np.inf)
-    # What the leaves after each one cost and use at least.
+    # The minimum costs and uses of the leaves after each one.
     rest_cost = np.append(np.cumsum(cost.min(axis=1)[::-1])[::-1], 0.0)
     least_uses = np.where(may[:, :, None], uses, np.inf).min(axis=1)
     rest_uses = (

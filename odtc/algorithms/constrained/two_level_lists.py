@@ -1,7 +1,8 @@
-"""All subtrees of depth 2 below a path whose weighted cost is at most a limit, the tests of their roots all at once.
+"""All subtrees of depth 2 below a path whose weighted cost is at most a limit, for the splits of their roots all at
+once.
 
-A list for each test g and each of its answers t holds the leaf and the stumps there, with all their labels, that are
-no dearer than what g and the other answer leave of the limit; then the lists of the two answers of each g are paired.
+A list for each split g and each of its outcomes t contains the leaf and the stumps there, with all their labels, that
+cost no more than g and the other outcome leave of the limit; then the lists of the two outcomes of each g are paired.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,21 +14,21 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Options, joined, kept
 
-BLOCK = 2_000_000  # stumps, and pairs, that are looked at between two looks at the clock
-MOST_ROOTS = 500  # tests of one block, so that costs told apart by their lists stay exact
+BLOCK = 2_000_000  # stumps, and pairs, that are tried between two checks of the time
+MOST_ROOTS = 500  # splits of one block, so that costs offset by their lists stay exact
 
 
 @dataclass(frozen=True)
 class Tests:
-    """The tests that are asked below a path.
+    """The splits below a path.
 
     Attributes
     ----------
     path : Path
     roots : int (roots,)
-        Those at its end.
+        The splits at its end.
     inner : int (tests,)
-        Those that may be asked below these, but for what stands below what.
+        The splits that are allowed below these, without regard to limits on pairs of a split and one below it.
     """
 
     path: Path
@@ -44,7 +45,7 @@ def two_levels(
     most: int,
     tick: Callable[[], None],
 ) -> list[Options]:
-    """The subtrees of at most depth 2 below a path that ask a test at their root.
+    """Return the subtrees of at most depth 2 below a path that have a split at their root.
 
     Parameters
     ----------
@@ -52,11 +53,11 @@ def two_levels(
     weights : Weights
     tests : Tests
     limits : float64 (2, roots)
-        What the subtree behind each answer of a root may weigh.
+        The maximum weighted cost of the subtree for each outcome of a root.
     limit : float
-        What a whole subtree may weigh.
+        The maximum weighted cost of a whole subtree.
     most : int
-        Pairs that are looked at.
+        The maximum number of pairs that are tried.
     tick : Callable[[], None]
         Raises when the time is over.
 
@@ -66,7 +67,7 @@ def two_levels(
         If there are more pairs.
     """
     problem, found, looked, roots, inner = tables.problem, [], 0, tests.roots, tests.inner
-    # Of two labels of one stump, unless nodes or leaves give something back.
+    # Two labels of a stump differ, unless nodes or leaves have negative uses.
     distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
     pairs, total = tables.counts.below(tests.path)
     own = np.diagonal(pairs, axis1=1, axis2=2).astype(float)
@@ -99,7 +100,7 @@ def two_levels(
 
 
 class _Lists:
-    """Leaves and stumps behind either answer of some tests, in one array; list 2 g + t is that of answer t of g."""
+    """Leaves and stumps for both outcomes of some splits, in one array; list 2 g + t belongs to outcome t of g."""
 
     def __init__(self, tables: Pass, weights: Weights, roots: np.ndarray, inner: np.ndarray, limits: np.ndarray):
         self.tables, self.problem, self.weights = tables, tables.problem, weights
@@ -107,7 +108,8 @@ class _Lists:
         self._parts = []
 
     def _weighted(self, counts: np.ndarray) -> np.ndarray:
-        """float64 (labels, ...): weighted costs of leaves with counts (kinds, ...); inf if a label may not be."""
+        """Return float64 (labels, ...): weighted costs of leaves with counts (kinds, ...); inf if a label is not
+        allowed."""
         problem, every = self.problem, (slice(None), *(None,) * (counts.ndim - 1))
         weight = np.tensordot(self.weights.label, counts, 1) + self.weights.leaf[every]
         for measure, least in zip(self.tables.counts.measures, problem.least):
@@ -115,21 +117,22 @@ class _Lists:
         return weight
 
     def _vector(self, counts: np.ndarray, label: np.ndarray) -> np.ndarray:
-        """float64 (leaves, 1 + constraints): cost and uses of leaves with counts (kinds, leaves) and these labels."""
+        """Return float64 (leaves, 1 + constraints): cost and uses of leaves with counts (kinds, leaves) and these
+        labels."""
         of = self.tables.counts
         cost = (of.cost[:, label] * counts).sum(axis=0)
         uses = (of.uses[:, :, label] * counts).sum(axis=1) + self.problem.leaf_uses[:, label]
         return np.concatenate([cost[None], uses]).T
 
     def add_leaves(self, counts: np.ndarray) -> None:
-        """Leaves in place of stumps; counts (kinds, roots, answers)."""
+        """Add leaves in place of stumps; counts (kinds, roots, outcomes)."""
         weight = self._weighted(counts)
         k, g, t = np.nonzero(weight <= self.limits)
         code = np.repeat((-1 - k)[:, None], 3, axis=1)
         self._parts.append((2 * g + t, weight[k, g, t], self._vector(counts[:, g, t], k), code))
 
     def add_stumps(self, counts: np.ndarray, distinct: bool) -> None:
-        """Stumps with two labels; counts (kinds, roots, answers, answers of inner, inner)."""
+        """Add stumps with two labels; counts (kinds, roots, outcomes, outcomes of inner, inner)."""
         weight, problem = self._weighted(counts), self.problem
         zero, one = (weight[:, :, :, s].transpose(1, 2, 0, 3) for s in (0, 1))  # (roots, answers, labels, inner)
         sums = zero[:, :, :, None] + one[:, :, None] + self.weights.branch
@@ -147,8 +150,8 @@ class _Lists:
         self._parts.append((2 * g + t, sums[hit], vector, np.stack([self.inner[h], -1 - a, -1 - b], axis=1)))
 
     def pairs(self, room: float, most: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """(place of an option of answer 0, place of one of answer 1, their root), by parts: all that weigh at most
-        `room` together."""
+        """Yield (position of an option of outcome 0, position of one of outcome 1, their root), by parts: all whose
+        weighted costs sum to at most `room`."""
         of, self.weight, self.vector, code = (np.concatenate(part) for part in zip(*self._parts))
         self.code = code.astype(np.int32)
         if self.problem.accepts is None:

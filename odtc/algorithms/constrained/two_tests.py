@@ -1,14 +1,14 @@
-"""The constrained search for trees of depth 2 that ask at most two different tests, over very many ordered tests.
+"""The constrained search for trees of depth 2 with at most two different splits, over very many ordered splits.
 
-Such a tree has a root f and one more test g: below one answer of f, below the other, or below both. With A the rows
-that f answers 0 and B the others, at multipliers the least weighted cost of a tree with root f is
+Such a tree has a root f and one more split g: below one outcome of f, below the other, or below both. With A the rows
+with outcome 0 for f and B the others, at multipliers the least weighted cost of a tree with root f is
 
     min( W(A) + leaf(B),  leaf(A) + W(B),  min_g stump_g(A) + stump_g(B) ),
     W(S) = min(leaf(S), min_g stump_g(S)).
 
-All three fall by at most max_l w_l for a row added to a side, so that intervals of roots are swept as in
-all_thresholds. Of a root that is left all trees whose weighted cost is at most Λ (close_gap) are looked at: there are
-at most 2 T K^3 + T K^4 of T tests and K labels.
+All three fall by at most max_l w_l for a row added to a side, so intervals of roots are swept as in all_thresholds.
+For a remaining root all trees whose weighted cost is at most Λ (close_gap) are tried: there are at most 2 T K^3 + T
+K^4 for T splits and K labels.
 """
 
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
 
 
 class TwoTestSearch(StumpSearch):
-    """A search over roots with one more test; its parameters are those of StumpSearch, of a problem with `most_tests`
-    of 2."""
+    """Search over roots with one more split; the parameters are the same as for StumpSearch, for a problem with
+    `most_tests` of 2."""
 
     @property
     def closer(self) -> type[StumpCloser]:
-        """What lists the trees of one root."""
+        """The class that lists the trees of one root."""
         return TwoTestCloser
 
     def run(self) -> Found:
-        """Searches to the end, or until the clock says stop: trees over some tests first, then over all."""
+        """Search to the end, or until the time is over: trees over some splits first, then over all."""
         some = self._some(self.few)
         if len(some) < len(self.scale):
             part = TwoTestSearch(only(self.problem, some), self.scale[some], self.few)
@@ -66,7 +66,7 @@ class _Stumps:
 
 
 class _TwoTestSides(StumpSides):
-    """What two sides cost together, with one test below."""
+    """The cost of two sides together, with one split below."""
 
     def _made(self, j: int, f: int, answer: int) -> _Stumps:
         if len(self._known) * self.allowed.nbytes * 8 > MOST_HELD:
@@ -75,13 +75,13 @@ class _TwoTestSides(StumpSides):
         return _Stumps(alone, each, self._least(alone, each))
 
     def both(self, zero: _Stumps, one: _Stumps) -> np.ndarray:
-        """float64 (subsets,): the least weighted cost of two sides."""
+        """Return float64 (subsets,): the least weighted cost of two sides."""
         same = self.over(zero.each + one.each)
         return np.minimum.reduce([zero.full + one.alone, one.full + zero.alone, same])
 
 
 class TwoTestCloser(StumpCloser):
-    """Lists for one root: pairs of a leaf and a leaf or stump, and of two stumps of one test."""
+    """Lists for one root: pairs of a leaf and a leaf or stump, and of two stumps of one split."""
 
     def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
         alone = [
