@@ -1,1 +1,1 @@
-"""Trees of four levels over sets of columns that have few tests."""
+"""Trees of four levels over sets of columns that have few splits."""

@@ -1,20 +1,22 @@
-"""The least weighted cost of trees over few tests, as plain loops that numba compiles.
+"""The least weighted cost of trees over few splits, as plain loops that numba compiles.
 
-Rows that answer all of these tests alike are one pattern; under a limit on columns there are few of them, however many
-rows there are. The tests of a column part its patterns into cells: a test is told by the cells that it answers with 1,
-as what changes from the test before it. One table of sums over pairs of cells gives the leaves of all pairs of tests:
+Rows with the same outcomes for all of these splits are one pattern; under a limit on columns there are few of them,
+however many rows there are. The splits of a column divide its patterns into cells: a split is described by the cells
+with outcome 1, as changes from the split before it. One table of sums over pairs of cells gives the leaves of all
+pairs of splits:
 
-    best(S, 0) = leaf(S),    best(S, h) = min(leaf(S), price + min over tests g of best(S, g = 0) + best(S, g = 1))
+    best(S, 0) = leaf(S),    best(S, h) = min(leaf(S), price + min over splits g of best(S, g = 0) + best(S, g = 1))
 
-with h one less on both sides. A test is passed over if its cheapest labels, row by row, cost too much on the sides.
-Sums are whole numbers in float64.
+with h one less on both sides. A split is skipped if the cheapest labels of its sides, chosen row by row, cost too
+much. Sums are whole numbers in float64.
 """
 
 import numpy as np
 
 
 def leaf_of(sums, beside, least):
-    """The least that a leaf with these sums costs more than its rows with label 0; infinite if it may predict none."""
+    """Return the minimum cost of a leaf with these sums, compared with its rows with label 0; infinite if no label is
+    allowed."""
     best, K = np.inf, len(beside)
     for k in range(K):
         may = True
@@ -27,15 +29,15 @@ def leaf_of(sums, beside, least):
 
 
 def add_flips(sums, cells, begin, test, turn, flips):
-    """Adds to the sums of what the test before answers with 1 what this one changes; those of the cells of its column
-    stand from `begin` on."""
+    """Add the changes of this split to the sums of the cells with outcome 1 for the split before; the sums of the
+    cells of its column are at `begin` and after it."""
     for u in range(turn[test], turn[test + 1]):
         for v in range(len(sums)):
             sums[v] += flips[u, 1] * cells[begin + flips[u, 0], v]
 
 
 def part(answers, members, n, low, lists, sizes, lows):
-    """Writes the first n of some patterns into two lists by their answers, with the size and sum of `low` of each."""
+    """Write the first n of some patterns into two lists by their outcomes, with the size and sum of `low` of each."""
     sizes[:] = 0
     lows[:] = 0.0
     for j in range(n):
@@ -47,24 +49,25 @@ def part(answers, members, n, low, lists, sizes, lows):
 
 
 def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, price, table, run, ones, own, chosen):
-    """The least cost of a subtree of at most two levels on some patterns.
+    """Return the least cost of a subtree of at most two levels on some patterns.
 
     Parameters
     ----------
     cell : int64 (columns, patterns), the cell of each pattern, from 0 in each column
     value : float64 (patterns, labels - 1 + conditions)
-        What each label costs more than label 0, and what counts for each condition on leaves.
+        The additional cost of each label compared with label 0, and the measure of each condition on leaves.
     members, n : int64 (patterns,), int
-        The first n of `members` are meant.
-    at, first : int64 (columns + 1,), where the cells and the tests of each column begin
-    turn : int64 (tests + 1,), where the flips of each test begin
-    flips : int64 (flips, 2), a cell, and 1 or -1: with all before it in its column they tell what a test answers with 1
-    beside : float64 (labels,), what a leaf costs beside its rows
+        The patterns are the first n of `members`.
+    at, first : int64 (columns + 1,), where the cells and the splits of each column begin
+    turn : int64 (tests + 1,), where the flips of each split begin
+    flips : int64 (flips, 2), a cell, and 1 or -1: together with all before it in its column they give the cells with
+        outcome 1 of a split
+    beside : float64 (labels,), the cost of a leaf in addition to its rows
     least : float64 (conditions, labels)
-    price : float, of a branch node
+    price : float, penalty of a branch node
     table, run, ones, own : float64, written: (cells of a column, cells, sums), (cells, sums), (tests, sums + 2),
         (5, sums)
-    chosen : int64 (1,), written: the test at the root of the best subtree; -1 for a leaf
+    chosen : int64 (1,), written: the split at the root of the best subtree; -1 for a leaf
     """
     C, V, K = cell.shape[0], value.shape[1], len(beside)
     every, p, q, r, t = own[0], own[1], own[2], own[3], own[4]
@@ -80,7 +83,7 @@ def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, p
                 run[x, v] += value[i, v]
     best = leaf_of(every, beside, least)
     chosen[0] = -1
-    # Of each test the sums of the rows that answer 1, and the least on the sides 0 and 1: leaves at first.
+    # For each split the sums of the rows with outcome 1, and the least costs on the sides 0 and 1: leaves at first.
     for b in range(C):
         p[:] = 0.0
         for h in range(first[b], first[b + 1]):
@@ -92,7 +95,7 @@ def two_levels(cell, value, members, n, at, first, turn, flips, beside, least, p
     # Two labels and one number that every leaf counts, or none, are the common case.
     plain = K == 2 and (least.shape[0] == 0 or (least.shape[0] == 1 and least[0, 0] == least[0, 1]))
     limit = least[0, 0] if plain and least.shape[0] == 1 else -np.inf
-    c = 1 if V > 1 else 0  # without a condition the label's own sums stand in, above a limit of -inf
+    c = 1 if V > 1 else 0  # without a condition the label's own sums are used, above a limit of -inf
     x0, x1 = beside[0], beside[K - 1]
     for a in range(C):
         table[: at[a + 1] - at[a]] = 0.0
@@ -153,16 +156,17 @@ def three_levels(
     answer, low, rest, cell, value, members, n, at, first, turn, flips, beside, least, price, table, run, ones, own,
     lists, chosen, most,
 ):  # fmt: skip
-    """The least cost of a subtree of at most three levels on some patterns, or `most` if that is less.
+    """Return the least cost of a subtree of at most three levels on some patterns, or `most` if that is less.
 
     Parameters
     ----------
-    answer : bool (tests, patterns)
-    low : float64 (patterns,), the least of 0 and of what the labels cost more than label 0
-    rest : float64 (4,), what the leaves and branch nodes of a subtree of so many levels cost at least beside its rows
+    answer : bool (tests, patterns), the outcomes
+    low : float64 (patterns,), the minimum of 0 and of the additional costs of the labels compared with label 0
+    rest : float64 (4,), the minimum cost, in addition to its rows, of the leaves and branch nodes of a subtree by its
+        number of levels
     lists : int64 (2, patterns), written
     most : float
-    Others as of two_levels.
+    Others as for two_levels.
     """
     V, below, root = value.shape[1], 0.0, -1
     every = own[0]
@@ -195,7 +199,7 @@ def three_levels(
 def below_roots(
     answer, low, rest, cell, value, at, first, turn, flips, beside, least, price, levels, roots, most, out, chosen
 ):
-    """Writes the least cost of the two subtrees below each of some root tests, or at least `most` if that is less.
+    """Write the least cost of the two subtrees below each of some root splits, or at least `most` if that is less.
 
     Parameters
     ----------
@@ -203,8 +207,8 @@ def below_roots(
     roots : int64 (roots,)
     most : float
     out : float64 (roots,), written
-    chosen : int64 (roots, 2), written: the first test of each subtree; -1 for a leaf, or if it costs too much
-    Others as of three_levels.
+    chosen : int64 (roots, 2), written: the first split of each subtree; -1 for a leaf, or if it costs too much
+    Others as for three_levels.
     """
     C, V, m = cell.shape[0], value.shape[1], cell.shape[1]
     wide = 1

@@ -1,7 +1,7 @@
-"""The cheapest trees over each subset of columns, where these have few tests (four_levels).
+"""The cheapest trees over each subset of columns, if these have few splits (four_levels).
 
-A limit on columns leaves so few tests to one tree that all of its trees are looked at sooner than the tables of all
-tests are made (lagrangian_pass). Needs the compiled loops, and tests that may stand anywhere.
+A limit on columns leaves so few splits to one tree that trying all of its trees takes less time than building the
+tables of all splits (lagrangian_pass). Needs the compiled loops, and splits that are allowed at all positions.
 """
 
 import time
@@ -20,19 +20,19 @@ from odtc.base import compile_apart
 from odtc.base.compiled_loops import Repaid, compile_loops
 
 DEPTHS = (3, 4)  # of whole trees
-MANY = 200_000  # answers of rows to tests, from which on tables of all tests are no quicker at depth 3
+MANY = 200_000  # outcomes of rows for splits, from which on tables of all splits are not quicker at depth 3
 MOST_HELD = 2**28  # bytes of the patterns of all subsets
 MOST_TABLES = 16  # subsets whose tables are kept
 LOOPS = "leaf_of", "add_flips", "part", "two_levels", "three_levels", "below_roots"
-OF_COLUMN = 5.0  # tests of a column, about, if it is not told which tests are of one
-MOMENT = 3e7  # steps between two looks at the clock
+OF_COLUMN = 5.0  # splits of a column, about, if the columns of splits are not known
+MOMENT = 3e7  # steps between two checks of the time
 RATE = 3e8  # steps that compiled loops take in a CPU second, about
-PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of tests, in a CPU second
+PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of splits, in a CPU second
 
 
 @cache
 def compiled():
-    """The compiled function `below_roots`. Raises ImportError without numba."""
+    """Return the compiled function `below_roots`. Raises ImportError without numba."""
     return compile_loops(LOOPS, dict(vars(four_levels)))
 
 
@@ -41,7 +41,7 @@ COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     from odtc.algorithms.constrained.constrained_search import ConstrainedSearch  # which uses this module
 
     random = np.random.default_rng(0)
@@ -50,7 +50,8 @@ def compile_now() -> None:
 
 
 def steps(problem: ConstrainedProblem) -> float:
-    """About how many steps one pass over all subsets of columns takes; nothing is saved where a tree costs too much."""
+    """Return about how many steps one pass over all subsets of columns takes, without savings for trees that cost too
+    much."""
     each = np.bincount(problem.column, minlength=problem.subsets.shape[1]).astype(float)
     tests = problem.subsets @ each
     columns = np.maximum(problem.subsets.sum(axis=1), tests / OF_COLUMN)
@@ -59,13 +60,14 @@ def steps(problem: ConstrainedProblem) -> float:
 
 
 def without(problem: ConstrainedProblem) -> float:
-    """About how many CPU seconds a pass takes without these loops, with the pairs of tests that are counted for it."""
+    """Return about how many CPU seconds a pass takes without these loops, with the pairs of splits that are counted
+    for it."""
     n_tests, depth = len(problem.column), problem.depth
     return sums(n_tests, depth) / PLAIN + len(problem.X) * float(n_tests) ** depth / PAIRS
 
 
 def takes(problem: ConstrainedProblem) -> bool:
-    """Whether there are such loops for a problem, and they are the quicker ones."""
+    """Return whether these loops support a problem, and are quicker."""
     if problem.depth not in DEPTHS or problem.below is not None or not problem.allowed.all():
         return False
     slow = problem.depth > DEPTHS[0] or len(problem.X) * len(problem.column) > MANY
@@ -73,8 +75,8 @@ def takes(problem: ConstrainedProblem) -> bool:
 
 
 class Cells:
-    """The rows by their answers to some tests of a column, of which any two are nested or apart, or answer 1 for every
-    row together: so there are no more cells than tests and one.
+    """The rows by their outcomes for some splits of a column, of which any two are nested or disjoint, or have outcome
+    1 for every row together: so there is at most one cell more than splits.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ class Cells:
     tests : int (tests,)
     cell : int64 (rows,)
     size : int, how many cells there are
-    turns : int (tests,), flips of each test
+    turns : int (tests,), flips of each split
     flips : int64 (flips, 2), a cell, and 1 or -1
     """
 
@@ -101,7 +103,7 @@ class Cells:
 
     @staticmethod
     def of(X: np.ndarray, tests: np.ndarray) -> list["Cells"]:
-        """Those of all tests of a column, a test in the first group that it fits."""
+        """Return the cells of all splits of a column, with each split in the first group that it fits."""
         mine = np.ascontiguousarray(X[:, tests], np.float32)
         both, n = mine.T @ mine, len(mine)
         ones = both.diagonal()
@@ -117,7 +119,7 @@ class Cells:
 
 
 class Patterns:
-    """The rows by their answers to the tests of one subset of columns.
+    """The rows by their outcomes for the splits of one subset of columns.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ class Patterns:
         self.size = self.held.nbytes + self.cell.nbytes + self.answer.nbytes + self.flips.nbytes
 
     def tables(self) -> Pass:
-        """Those of these tests alone, over one row for each pattern; test g is that of place g."""
+        """Return the tables of only these splits, over one row for each pattern; split g is the one at position g."""
         counts, problem = self.counts, self.counts.problem
         accepts = problem.accepts
         merged = ConstrainedProblem(
@@ -172,21 +174,21 @@ class Patterns:
     def below(
         self, weights: Weights, roots: np.ndarray, levels: int, most: float = np.inf, some: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the subtrees below roots cost at least beside label 0 everywhere.
+        """Return the minimum costs of the subtrees below roots, in addition to label 0 everywhere.
 
         Parameters
         ----------
         weights : Weights
-        roots : int (roots,), places in `tests`
+        roots : int (roots,), positions in `tests`
         levels : int, of each subtree
         most : float
-            More than that need not be told exactly.
+            Costs above this need not be exact.
         some : int (patterns,), or None for all
 
         Returns
         -------
         cost : float64 (roots,), of both subtrees
-        test : int64 (roots, 2), the place in `tests` of the first test of each; -1 for a leaf
+        test : int64 (roots, 2), the position in `tests` of the first split of each; -1 for a leaf
         """
         held, cell, answer = self.held, self.cell, self.answer
         if some is not None:
@@ -203,13 +205,13 @@ class Patterns:
         return cost, test
 
     def _value(self, weights: Weights, held: np.ndarray) -> np.ndarray:
-        """float64 (patterns, labels - 1 + conditions)."""
+        """Return float64 (patterns, labels - 1 + conditions)."""
         return np.ascontiguousarray(
             np.concatenate([held @ weights.label[1:].T, held @ self.counts.measures.T], axis=1), float
         )
 
     def trace(self, weights: Weights, root: int, base: float) -> tuple[Structure | None, float]:
-        """(the cheapest tree with a root, a place in `tests`, its weighted cost) as trace_tree.trace finds it."""
+        """Return (the cheapest tree with a root, a position in `tests`, its weighted cost), like trace_tree.trace."""
         depth = self.counts.problem.depth
         cost = base + float(self.below(weights, np.array([root]), depth - 1)[0][0])
         if np.isinf(cost):
@@ -217,7 +219,7 @@ class Patterns:
         test, leaves = np.full(2 ** (depth + 1), -1, np.int32), {}
 
         def lay(node: int, some: np.ndarray, here: int, levels: int) -> None:
-            """A test at a node, above subtrees of so many levels."""
+            """Lay out a split at a node, above subtrees of this many levels."""
             if here < 0:
                 leaves[node] = self.held[some].sum(axis=0)
                 return
@@ -235,7 +237,7 @@ class Patterns:
         return Structure(test, places, np.array([leaves[place] for place in places])), cost
 
     def _stump(self, weights: Weights, some: np.ndarray) -> int:
-        """The test of the best subtree of one level on some patterns; -1 for a leaf."""
+        """Return the split of the best subtree of one level on some patterns; -1 for a leaf."""
         value = self._value(weights, self.held[some])
         total, ones = value.sum(axis=0), self.answer[:, some].astype(float) @ value
         both = self._leaves(weights, ones) + self._leaves(weights, total - ones) + weights.branch
@@ -243,7 +245,7 @@ class Patterns:
         return best if both[best] < self._leaves(weights, total[None])[0] else -1
 
     def _leaves(self, weights: Weights, sums: np.ndarray) -> np.ndarray:
-        """float64 (leaves,): what leaves with these sums, (leaves, labels - 1 + conditions), cost at least."""
+        """Return float64 (leaves,): the minimum costs of leaves with these sums, (leaves, labels - 1 + conditions)."""
         n_labels = len(weights.leaf)
         cost = np.concatenate([np.zeros((len(sums), 1)), sums[:, : n_labels - 1]], axis=1) + weights.leaf
         for line, least in zip(sums[:, n_labels - 1 :].T, self.counts.problem.least):
@@ -261,7 +263,7 @@ class SubsetTrees:
     Parameters
     ----------
     counts : Counts
-        Of a problem that this module `takes`, with its tests sorted by column.
+        Of a problem for which `takes` is true, with its splits sorted by column.
     scale : int
         Of the multipliers.
     """
@@ -277,23 +279,24 @@ class SubsetTrees:
         self.seconds = steps(problem) / RATE  # CPU seconds of a pass, at most
 
     def ready(self) -> bool:
-        """Whether the compiled loops are there, or pay: a search that has taken long takes as long again."""
+        """Return whether the compiled loops are available, or pay: a search that has taken long is expected to take as
+        long again."""
         return COMPILED.loops(self._without + time.process_time() - self._began) is not None
 
     def values(
         self, weights: Weights, cases: dict[int, np.ndarray], base: float, most: float, tick: Callable[[], None]
     ) -> dict[int, np.ndarray]:
-        """The least weighted cost of the trees of cases.
+        """Return the least weighted cost of the trees of cases.
 
         Parameters
         ----------
         weights : Weights
         cases : {root test: int (subsets,)}
         base : float
-            What every tree costs beside its subtrees below the root.
+            The cost of every tree in addition to its subtrees below the root.
         most : float
-            More than that need not be told exactly.
-        tick : called between subsets; raises to end it
+            Costs above this need not be exact.
+        tick : called between subsets; an exception that it raises ends the search
 
         Returns
         -------
@@ -318,12 +321,12 @@ class SubsetTrees:
         return found
 
     def trace(self, weights: Weights, root: int, subset: int, base: float) -> tuple[Structure | None, float]:
-        """(the cheapest tree of a case, its weighted cost)."""
+        """Return (the cheapest tree of a case, its weighted cost)."""
         mine = self.patterns(subset)
         return mine.trace(weights, mine.place[root], base)
 
     def patterns(self, subset: int) -> Patterns:
-        """Those of a subset of columns, kept as long as there is room."""
+        """Return the patterns of a subset of columns, which are kept as long as there is room."""
         if subset not in self._known:
             columns = np.intersect1d(np.flatnonzero(self.counts.problem.subsets[subset]), self.counts.problem.column)
             made = Patterns(
@@ -335,7 +338,7 @@ class SubsetTrees:
         return self._known[subset]
 
     def tables(self, subset: int) -> Pass:
-        """Those of the patterns of a subset, the last few of which are kept."""
+        """Return the tables of the patterns of a subset, the last few of which are kept."""
         if subset not in self._tables:
             if len(self._tables) >= MOST_TABLES:
                 self._tables.clear()

@@ -1,1 +1,1 @@
-"""Trees that ask the tests of one column alone: their leaves are intervals of its ranks."""
+"""Trees that split on only one column: their leaves are intervals of its ranks."""

@@ -1,16 +1,17 @@
-"""The best tree under constraints over the thresholds of one column, exactly: its leaves part the ranks into intervals.
+"""The best tree under constraints over the thresholds of one column, exactly: its leaves divide the ranks into
+intervals.
 
-The T tests of a column that are nested part the rows into cells 0 … T, by how many of the tests a row answers 1. A tree
-of depth D over them parts the cells into at most 2^D intervals with a label each, and any such parting is a tree of
-that depth. Two neighbours of one label are one leaf, which costs and uses no more. So all trees are the walks over the
-cells in which the leaf at hand goes on by a cell, or another one begins:
+The T splits of a column, which are nested, divide the rows into cells 0 … T, by the number of splits for which a row
+has outcome 1. A tree of depth D over them divides the cells into at most 2^D intervals with a label each, and every
+such division is a tree of that depth. Two neighbours with one label are one leaf, which costs and uses no more. So all
+trees are the walks over the cells in which the current leaf continues by a cell, or another one begins:
 
     (cost, uses) of a walk at a cell, with its number of leaves and the label of the last one.
 
 A walk is dropped if another with as many leaves and the same last label uses the same and costs no more (with one sum:
-uses no more), or if what is least to come, of its cost, of each sum or of both weighed by multipliers, is too much.
-The multipliers that bound the cost best (Kelley's cuts) tell where to begin: trees that cost little more than that
-bound are looked for first, so that few walks are left.
+uses no more), or if the minimum still to come, of its cost, of each sum or of both weighted by multipliers, is too
+much. The multipliers that bound the cost best (Kelley's cuts) determine where to begin: trees that cost little more
+than that bound are searched for first, so that few walks remain.
 """
 
 from collections.abc import Callable
@@ -29,33 +30,33 @@ Tree = tuple[np.ndarray, np.ndarray]
 
 
 def takes(problem: ConstrainedProblem) -> bool:
-    """Whether trees over one column of a problem are told by intervals: nothing speaks of single tests, what a leaf
-    must hold does not fall if it grows, and no branch node or leaf gives something back."""
+    """Return whether intervals describe the trees over one column of a problem: no constraint is on single splits, the
+    measures of a leaf do not fall if it grows, and no branch node or leaf has negative uses."""
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
     grows = (problem.measures >= 0).all()
     return bool(plain and grows and (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all())
 
 
 class IntervalTrees:
-    """The trees over some nested tests.
+    """The trees over some nested splits.
 
     Parameters
     ----------
     problem : ConstrainedProblem
-        One that this module `takes`.
+        One for which `takes` is true.
     tests : int (tests,)
-        From the one with the most ones on, as `nested_order` gives them.
+        From the one with the most ones on, as returned by `nested_order`.
     tick : Callable[[], None]
         Raises when the time is over.
 
     Attributes
     ----------
     lower : int
-        No feasible tree costs less, as far as was looked.
+        A lower bound on the cost of feasible trees, by the search so far.
     priced : int
-        What the multipliers alone tell of that.
+        The part of this bound that follows from multipliers only.
     multipliers : float64 (sets of them, constraints)
-        Those by which walks are dropped, in units of 1 / `scale`; the last bound the cost best.
+        The multipliers by which walks are dropped, in units of 1 / `scale`; the last set bounds the cost best.
     scale : int
 
     Raises
@@ -83,7 +84,7 @@ class IntervalTrees:
         self.lower, self.priced, self.multipliers = 0, 0, np.zeros((0, problem.n_constraints))
 
     def bound(self, below: int, first: np.ndarray | None = None) -> int:
-        """Raises `lower` by multipliers, until it is `below` or no others promise more, and returns it.
+        """Raise `lower` by multipliers, until it reaches `below` or no others promise more, and return it.
 
         Parameters
         ----------
@@ -97,7 +98,7 @@ class IntervalTrees:
             self.tick()
             m = np.clip(np.rint(m * scale), 0, largest).astype(float)
             value, vector = self._least(np.append(float(scale), m))
-            if np.isinf(value):  # no leaf may be
+            if np.isinf(value):  # no leaf is allowed
                 self.lower = self.priced = below
                 break
             reached = min(below, int(max(0.0, np.ceil((value - m @ bound) / scale))))
@@ -110,7 +111,7 @@ class IntervalTrees:
         return self.lower
 
     def best(self, below: int) -> tuple[Tree, int] | None:
-        """The cheapest feasible tree of those that cost less than `below`, and its cost; None if there is none.
+        """Return the cheapest feasible tree that costs less than `below`, and its cost; None if there is none.
 
         Raises
         ------
@@ -129,8 +130,8 @@ class IntervalTrees:
         return None
 
     def _least(self, weight: np.ndarray) -> tuple[float, np.ndarray]:
-        """(the least that a tree weighs, float64 (1 + constraints,) what such a tree costs and uses), by the weight of
-        cost and each sum; infinite if no leaf may be."""
+        """Return (the least weighted cost of a tree, float64 (1 + constraints,) the cost and the uses of such a tree),
+        by the weights of the cost and of each sum; infinite if no leaf is allowed."""
         to_come = self._to_come(weight[None])[..., 0]
         n_cells, left = len(self.own), self.most_leaves - 1
         labels, own, begun = np.arange(self.problem.n_labels), self.own @ weight, self.begun @ weight
@@ -152,10 +153,10 @@ class IntervalTrees:
         return least, vector
 
     def _walked(self, below: int) -> tuple[Tree, int] | None:
-        """The cheapest feasible tree of those that cost less than `below`. Multipliers drop no such tree, whatever they
-        are, and good ones most others."""
+        """Return the cheapest feasible tree that costs less than `below`, and its cost. Multipliers never drop such a
+        tree, and good ones drop most other trees."""
         problem, R, scale, m = self.problem, self.problem.n_constraints, self.scale, self.multipliers
-        # Lines by which walks are weighed: cost, each sum, and cost with sums at each of the multipliers.
+        # Lines by which walks are weighted: cost, each sum, and cost with sums at each of the multipliers.
         factor = np.concatenate([np.eye(1 + R), np.concatenate([np.full((len(m), 1), float(scale)), m], axis=1)])
         most = np.append(below - 1, problem.bound).astype(float)
         limit = np.concatenate([most, scale * (below - 1.0) + m @ problem.bound])
@@ -207,8 +208,9 @@ class IntervalTrees:
         return self._tree(int(last[best]), chain), int(vector[best, 0])
 
     def _to_come(self, factor: np.ndarray) -> np.ndarray:
-        """float64 (cells + 2, labels, leaves + 1, lines): the least that a walk at a cell, in a leaf of a label that
-        may end there, adds to each line with so many more leaves at most; infinite behind the last cell."""
+        """Return float64 (cells + 2, labels, leaves + 1, lines): the minimum that a walk at a cell, in a leaf of a
+        label that may end there, adds to each line with at most this many more leaves; infinite behind the last
+        cell."""
         n_cells, K = len(self.own), self.problem.n_labels
         labels = np.arange(K)
         own, another = self.own @ factor.T, (self.begun + self.branch) @ factor.T
@@ -231,7 +233,7 @@ class IntervalTrees:
         return found
 
     def _tree(self, last: int, chain: list[np.ndarray]) -> Tree:
-        """(test, label) on a heap of the leaves that end with one of a number."""
+        """Return (test, label) on a heap for the leaves up to the one with this number."""
         begins, labels = [], []
         while last >= 0:
             begins.append(int(chain[1][last]))
@@ -241,7 +243,7 @@ class IntervalTrees:
         test, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
 
         def lay(node: int, first: int, end: int) -> None:
-            """The leaves from `first` to before `end` below a node."""
+            """Lay out the leaves from `first` to before `end` below a node."""
             if end - first == 1:
                 label[node] = labels[first]
                 return
@@ -255,8 +257,8 @@ class IntervalTrees:
 
 
 def nested_subsets(problem: ConstrainedProblem) -> dict[int, np.ndarray]:
-    """The tests, as `nested_order` gives them, of each subset of columns whose tests are of one column and nested, by
-    its number; none of a problem that this module does not take."""
+    """Return the splits, as returned by `nested_order`, of each subset of columns whose splits are on one column and
+    nested, by its number; none for a problem that this module does not support."""
     found = {}
     for number, columns in enumerate(problem.subsets if takes(problem) else ()):
         tests = np.flatnonzero(columns[problem.column])
@@ -266,13 +268,13 @@ def nested_subsets(problem: ConstrainedProblem) -> dict[int, np.ndarray]:
 
 
 def nested_order(X: np.ndarray, tests: np.ndarray) -> np.ndarray | None:
-    """int (tests,): some tests without those that part the rows as another does, from the one with the most ones on;
-    None if they are not nested."""
+    """Return int (tests,): some splits without those that separate the rows in the same way as another, from the one
+    with the most ones on; None if they are not nested."""
     ones = ones_of(X)[tests]
     order = np.argsort(-ones, kind="stable")
     code = np.asarray(codes_of(X, tests))
-    # So many rows answer 1 to more than j tests; of all tables with these sums only the nested one has as many
-    # ones in its j-th largest column.
+    # The number of rows with outcome 1 for more than j splits; of all tables with these sums only a nested one has as
+    # many ones in its j-th largest column.
     more = len(code) - np.cumsum(np.bincount(code, minlength=len(tests) + 1))[:-1]
     if not np.array_equal(more, ones[order]):
         return None
@@ -281,14 +283,15 @@ def nested_order(X: np.ndarray, tests: np.ndarray) -> np.ndarray | None:
 
 
 def _ends(held: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """int (cells, labels): where a leaf that begins at a cell and predicts a label may end first, behind its last cell;
-    cells + 1 if nowhere. The measures of the cells are float64 (conditions, cells), none negative."""
+    """Return int (cells, labels): the first possible end of a leaf that begins at a cell and predicts a label, as the
+    cell behind its last one; cells + 1 if there is none. The measures of the cells are float64 (conditions, cells),
+    none negative."""
     n_cells, K = held.shape[1], least.shape[1]
     end = np.repeat(np.arange(1, n_cells + 1)[:, None], K, axis=1)
     for mine, line in zip(held, least):
         before = np.append(0.0, mine.cumsum())
         for k in range(K):
             if line[k] > -np.inf:
-                # The first end whose sum less that before the leaf is enough.
+                # The first end whose sum, less the sum before the leaf, is enough.
                 end[:, k] = np.maximum(end[:, k], np.searchsorted(before, before[:-1] + line[k], side="left"))
     return np.where(end > n_cells, n_cells + 1, end)

@@ -1,7 +1,7 @@
-"""The constrained search where a tree may ask the thresholds of one column alone, over any number of them.
+"""The constrained search for trees that may split on only one column, over any number of its thresholds.
 
-The trees over each column are partings of its ranks (interval_trees), which are all looked at, column by column, the
-one first that promises most.
+The trees over each column are divisions of its ranks into intervals (interval_trees). All of them are tried, column by
+column, the most promising column first.
 """
 
 import numpy as np
@@ -13,15 +13,15 @@ from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees,
 
 
 class OneColumnSearch(CoarseSearch):
-    """A search column by column.
+    """Search column by column.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     scale : int (tests,)
-        As of CoarseSearch.
+        As for CoarseSearch.
     orders : list of int (tests,)
-        What `orders_of` tells of the problem.
+        As returned by `orders_of` for the problem.
 
     Raises
     ------
@@ -34,8 +34,8 @@ class OneColumnSearch(CoarseSearch):
         self.orders = orders
 
     def run(self) -> Found:
-        """Looks at every column, or until the clock says stop: first what multipliers tell of each, then all trees of
-        the one that promises most, and so on."""
+        """Search every column, or until the time is over: first bounds of each by multipliers, then all trees of the
+        most promising column, and so on."""
         trees, first = [IntervalTrees(self.problem, order, self._look) for order in self.orders], None
         try:
             for each in trees:
@@ -61,8 +61,8 @@ class OneColumnSearch(CoarseSearch):
 
 
 def orders_of(problem: ConstrainedProblem) -> list[np.ndarray] | None:
-    """int (tests,) of each subset of columns: its tests, from the one with the most ones on. None if one of them is
-    more than a column whose tests are nested, or trees are too small for this search."""
+    """Return int (tests,) for each subset of columns: its splits, from the one with the most ones on. None if one of
+    them is not a single column whose splits are nested, or if trees are too small for this search."""
     if problem.depth < 2:
         return None
     orders = nested_subsets(problem)

@@ -1,13 +1,13 @@
-"""The roots of ordered tests at some multipliers, the cheapest first, by intervals of each scale.
+"""The roots of ordered splits at some multipliers, the cheapest first, by intervals of each scale.
 
-With x < y on one scale, left(f) the rows that f answers 0 and W(S, C) the least weighted cost of a subtree of rows S
-over the columns C, every root f between them has
+With x < y on one scale, left(f) the rows with outcome 0 for f and W(S, C) the least weighted cost of a subtree of rows
+S over the columns C, every root f between them has
 
     W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
 
-since a tree of left(f) is one of left(y) that pays at most max_l w_l for each row added. The interval of the least
-bound is halved by the root in its middle, which is evaluated; an interval whose bound is high enough needs none of its
-roots.
+because a tree of left(f) is a tree of left(y) that pays at most max_l w_l for each row added. The interval of the
+least bound is halved by the root in its middle, which is evaluated; an interval whose bound is high enough needs none
+of its roots.
 """
 
 import heapq
@@ -26,11 +26,11 @@ class RootSweep:
     sides : Sides
         At the multipliers.
     codes : int32 (scales, rows)
-        To how many tests of each scale a row answers 1.
+        For how many splits of each scale a row has outcome 1.
     dearest : float64 (rows,)
         The greatest weighted cost of a label of each row.
     places : list of int (roots of the scale,)
-        The roots of each scale that are asked for, by their place on it, in order.
+        The roots of each scale to sweep, by their position on it, in order.
     """
 
     def __init__(self, sides: Sides, codes: np.ndarray, dearest: np.ndarray, places: list[np.ndarray]):
@@ -46,11 +46,11 @@ class RootSweep:
 
     @property
     def least(self) -> float:
-        """No root that was not evaluated costs less; infinite if there is none left."""
+        """A lower bound on the cost of all roots that were not evaluated; infinite if there is none left."""
         return self._heap[0][0] if self._heap else np.inf
 
     def step(self) -> tuple[int, int, np.ndarray]:
-        """Evaluates the root in the middle of the interval with the least bound.
+        """Evaluate the root in the middle of the interval with the least bound.
 
         Returns
         -------
@@ -70,13 +70,13 @@ class RootSweep:
         return j, f, value
 
     def rest(self) -> Iterator[tuple[int, np.ndarray, float]]:
-        """The roots that were not evaluated: (scale, int (roots,) places, bound of all of them)."""
+        """Yield the roots that were not evaluated: (scale, int (roots,) positions, bound of all of them)."""
         for bound, j, a, b in self._heap:
             yield j, self.places[j][a + 1 : b], bound
 
     def _half(self, j: int, a: int, b: int) -> tuple[float, int, int, int] | None:
-        """The roots strictly between two of those asked for, with their bound; -1 and their number are before and
-        behind all. None if there are no such roots."""
+        """Return the roots strictly between two roots of `places`, with their bound; -1 and their number are before
+        and behind all. None if there are no such roots."""
         if b - a < 2:
             return None
         mine = self.places[j]

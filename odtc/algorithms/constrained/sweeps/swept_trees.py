@@ -1,8 +1,8 @@
 """The cheapest trees of depth 3 over the columns of one subset, for any root and multipliers, by sweeps over the rows.
 
-The counts of pairs of tests (count_tensors) tell the same, but take T^2 sums a side for T thresholds. A sweep
-(threshold_kernel) takes as many steps as rows times codes; the stumps below the two tests that it names are one scan of
-the codes each.
+The counts of pairs of splits (count_tensors) give the same, but take T^2 sums for each side with T thresholds. A sweep
+(threshold_kernel) takes as many steps as rows times codes; the stumps below the two splits that it returns are one
+scan of the codes each.
 """
 
 import numpy as np
@@ -15,16 +15,16 @@ from odtc.algorithms.constrained.trace_tree import Structure
 
 
 class SweptTrees:
-    """The trees of a search that holds one subset of columns.
+    """The trees of a search with one subset of columns.
 
     Parameters
     ----------
     search : ConstrainedSearch
-        Of a problem that all_thresholds `takes`, but for its roots, with one subset.
+        Of a problem that all_thresholds `takes`, except for its roots, with one subset.
     codes : int32 (scales, rows)
-        To how many tests of each scale a row answers 1.
+        For how many splits of each scale a row has outcome 1.
     tests : list of int (tests of the scale,)
-        The tests of each scale, in the terms of the search's sorted tests.
+        The splits of each scale, as numbers of the search's sorted splits.
     """
 
     def __init__(self, search: ConstrainedSearch, codes: np.ndarray, tests: list[np.ndarray]):
@@ -33,21 +33,21 @@ class SweptTrees:
         self._last: tuple[bytes, ThresholdSides, np.ndarray] | None = None
 
     def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
-        """What a tree with each root costs at least, weighted, in units of 1 / scale.
+        """Return the least weighted cost of a tree with each root, in units of 1 / scale, or a lower bound.
 
         Parameters
         ----------
         multipliers : int64 (constraints,)
         roots : list of int
         enough : float
-            No root is evaluated whose bound is known to be as high as this, unless it may be the cheapest.
+            A root is not evaluated if its bound is known to be as high as this, unless it may be the cheapest.
 
         Returns
         -------
         value : float64 (roots,)
-            The least weighted cost of a tree with this root, or a bound of it.
+            The least weighted cost of a tree with this root, or a bound on it.
         exact : bool (roots,)
-            Whether it is no bound alone; so it is for the cheapest root.
+            Whether it is exact and not only a bound; it is for the cheapest root.
         """
         sides, dearest = self._sides(multipliers)
         value, exact = np.full(len(roots), np.inf), np.zeros(len(roots), bool)
@@ -69,7 +69,7 @@ class SweptTrees:
         return value, exact
 
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
-        """What trace_tree.trace finds: (the cheapest tree with this root, its weighted cost), or (None, inf)."""
+        """Return (the cheapest tree with this root, its weighted cost), or (None, inf), like trace_tree.trace."""
         sides, _ = self._sides(weights.multipliers)
         value = float(sides.root(*self.cell[root])[0])
         if np.isinf(value):
@@ -100,7 +100,7 @@ class SweptTrees:
         return Structure(test, places, counts), value
 
     def _sides(self, multipliers: np.ndarray) -> tuple[ThresholdSides, np.ndarray]:
-        """(the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""
+        """Return (the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""
         key = multipliers.tobytes()
         if self._last is None or self._last[0] != key:
             problem = self.search.problem

@@ -1,22 +1,22 @@
-"""The best subtrees of depth 2 over ordered tests, for all subsets of columns: rows moved from bucket to bucket.
+"""The best subtrees of depth 2 over ordered splits, for all subsets of columns: rows moved from bucket to bucket.
 
-Tests of one scale are nested: a row answers 1 to as many of them as its code says. Below one root answer the tests g of
-a scale are swept in order; the rows that g sends to 0 are moved into buckets by every other scale, and one scan of the
-buckets gives all stumps below both answers of g: of the two leaves below a test h, by the sum s of the rows below that
-answer 0 to it, and T over all of them,
+Splits of one scale are nested: the code of a row is the number of splits for which it has outcome 1. Below one root
+outcome the splits g of a scale are swept in order; the rows that g sends to 0 are moved into buckets by every other
+scale, and one scan of the buckets gives all stumps below both outcomes of g: the two leaves below a split h, with the
+sum s of the rows below with outcome 0 for h, and T over all of them, cost
 
     min(l0, s + l1) + min(l0, T - s + l1) = min(2 l0, T + 2 l1, l0 + l1 + s, l0 + l1 + T - s),
 
-only the least and the greatest s matter. Codes that no row of the side has are left out, so a side of few rows takes
-little time. With W_n the best subtree whose leaves hold at least n rows, rows D that move from the right to the left of
-g change the two sides by no more than
+so only the least and the greatest s matter. Codes that no row of the side has are left out, so a side of few rows
+takes little time. With W_n the cost of the best subtree whose leaves have at least n rows, rows D that move from the
+right to the left of g change the two sides by no more than
 
     W_n(left + D) ≥ W_m(left) + Σ_D min(0, δ) if D are at most n - m rows, W_n(right - D) ≥ W_n(right) - Σ_D max(0, δ),
 
-since a tree of the greater set is one of the smaller whose leaves lose these rows, and one of the smaller set is one of
-the greater. So a scan leaves a slack above the best known, and until the rows that have moved since weigh more, no test
-is scanned. numba compiles these loops; numpy does the same at first, and where numba is not installed
-(threshold_numpy), a few times slower.
+because a tree of the greater set is a tree of the smaller set whose leaves lose these rows, and a tree of the smaller
+set is a tree of the greater. So a scan leaves a slack above the best known cost, and until the rows that have moved
+since weigh more, no split is scanned. numba compiles these loops; numpy does the same at first, and if numba is not
+installed (threshold_numpy), a few times slower.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ from odtc.base.compiled_loops import Repaid, compile_loops
 
 @cache
 def compiled():
-    """The compiled function `subtrees`. Raises ImportError without numba."""
+    """Return the compiled function `subtrees`. Raises ImportError without numba."""
     return compile_loops(("subtrees",), dict(globals()))
 
 
@@ -39,7 +39,7 @@ COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     random = np.random.default_rng(0)
     codes, rows, one = random.integers(0, 9, (2, 20)).astype(np.int32), np.arange(20), np.arange(1)
     numbers, written = np.ones(20), (np.empty(1), np.empty((1, 2), np.int64))
@@ -48,33 +48,34 @@ def compile_now() -> None:
 
 
 def best_subtrees(*given) -> None:
-    """`subtrees`, compiled once that pays; its arguments are those of `subtrees`."""
+    """Call `subtrees`, compiled once that pays, with the same arguments."""
     COMPILED.run(threshold_numpy.subtrees, *given)
 
 
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):
-    """The least weighted cost of a subtree of depth 2 over each subset of columns, relative to label 0; two labels.
+    """Compute the least weighted cost of a subtree of depth 2 over each subset of columns, relative to label 0; two
+    labels.
 
     Parameters
     ----------
     codes : int32 (scales, rows of the data)
     rows : int64 (rows of this side,)
     delta : float64 (rows of the data,)
-        What label 1 costs more than label 0.
+        The additional cost of label 1 compared with label 0.
     copies : int64 (rows of the data,)
     shape : float64 (2,)
-        (rows that a leaf must have, price of a branch node).
+        (rows that a leaf must have, penalty of a branch node).
     leaf : float64 (2,)
-        What a leaf of each label costs beside its rows.
+        The cost of a leaf of each label in addition to its rows.
     column : int64 (scales,)
     start, member : int64
-        The subsets that hold column c are member[start[c] : start[c + 1]].
+        The subsets that contain column c are member[start[c] : start[c + 1]].
     columns : int64 (subsets, k)
         The columns of each subset.
     out : float64 (subsets,)
         Written.
     where : int64 (subsets, 2)
-        Written: the first test of the best subtree, as its scale and its place there; -1 if it is a leaf.
+        Written: the first split of the best subtree, as its scale and its position there; -1 if it is a leaf.
     """
     least, price = shape[0], shape[1]
     S, n = codes.shape[0], len(rows)
@@ -116,14 +117,14 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
     order, begin = np.empty(n, np.int64), np.empty(widest + 1, np.int64)
     zero_sum, zero_count = np.empty(first[S]), np.empty(first[S])
     either, alike = leaf[0] + leaf[1], 2.0 * leaf[0]
-    # Best subtrees of either side by the column of their first test, and of the left side with leaves of half the rows.
+    # Best subtrees of both sides by the column of their first split, and of the left side with leaves of half the rows.
     half = np.floor(least / 2.0)
     spare = least - half if least > 0.0 else np.inf
     for a in range(S):
         buckets = first[a + 1] - first[a]
         if buckets < 2:
             continue
-        # The rows in the order of their codes; begin[k] becomes the place behind those of bucket k.
+        # The rows in the order of their codes; begin[k] becomes the position behind the rows of bucket k.
         begin[: buckets + 1] = 0
         for i in range(n):
             begin[code[i, a] - first[a] + 1] += 1
@@ -136,7 +137,7 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
         zero_sum[:] = 0.0
         zero_count[:] = 0.0
         left_sum, left_count, at, slack, room = 0.0, 0.0, 0, -1.0, 0.0
-        # Of a single test the side with fewer rows is added.
+        # For a single split the side with fewer rows is added.
         behind = 1 if buckets == 2 and begin[0] > n - begin[0] else 0
         if behind:
             at = begin[0]

@@ -1,21 +1,21 @@
-"""The best subtrees of depth 2 over ordered tests in plain numpy: what threshold_kernel compiles, for all cuts at once.
+"""The best subtrees of depth 2 over ordered splits in plain numpy: the same as threshold_kernel, for all cuts at once.
 
-Below the cuts k of one scale, a table holds the sums of the rows with codes up to v on each other scale. With s such a
-sum and T that over all rows of a stump, its leaves cost
+Below the cuts k of one scale, a table has the sums of the rows with codes up to v on each other scale. With s such a
+sum and T the sum over all rows of a stump, its leaves cost
 
     min(l0, s + l1) + min(l0, T - s + l1) = min(2 l0, T + 2 l1, l0 + l1 + s, l0 + l1 + T - s),
 
-so of all tests of a scale only the least and the greatest s matter. Sums are whole numbers below 2^52, which may be
-added in any order: the answers are those of the compiled loops, whichever is used.
+so of all splits of a scale only the least and the greatest s matter. Sums are whole numbers below 2^52, which may be
+added in any order, so the results are the same as with the compiled loops.
 """
 
 import numpy as np
 
-CELLS = 2**17  # sums that are held at once
+CELLS = 2**17  # sums that are stored at once
 
 
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):
-    """What odtc.algorithms.constrained.sweeps.threshold_kernel.subtrees writes, of the same arguments."""
+    """Write the same as odtc.algorithms.constrained.sweeps.threshold_kernel.subtrees, for the same arguments."""
     least, price = shape
     places = _Places(codes[:, rows])
     own, held = delta[rows], copies[rows].astype(float)
@@ -59,32 +59,32 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
 
 
 class _Places:
-    """The codes of rows, int (scales, rows), as places without gaps: one for each code that is there, scale behind
+    """The codes of rows, int (scales, rows), as positions without gaps: one for each code that occurs, scale after
     scale."""
 
     def __init__(self, codes):
         self.given = [np.flatnonzero(np.bincount(line)) for line in codes]  # the codes of each scale
-        self.first = np.append(0, np.cumsum([len(line) for line in self.given]))  # where those of each scale begin
+        self.first = np.append(0, np.cumsum([len(line) for line in self.given]))  # where the codes of each scale begin
         own = [np.searchsorted(there, line) for there, line in zip(self.given, codes)]
         self.code = np.array(own, np.int64).reshape(codes.shape)
         self.place = self.code + self.first[:-1, None]
         self.scale = np.repeat(np.arange(len(codes)), np.diff(self.first))
 
     def upto(self, term):
-        """float64 (places,): the rows with codes up to each of its scale, added up."""
+        """Return float64 (positions,): the sum over the rows with codes up to each code of its scale."""
         sums = np.bincount(self.place.ravel(), np.tile(term, len(self.place)), self.first[-1])
         for begin, end in zip(self.first, self.first[1:]):
             np.cumsum(sums[begin:end], out=sums[begin:end])
         return sums
 
     def table(self, a, cuts, term, carried):
-        """float64 (cuts, places): `upto` of the rows alone that have codes up to each of some cuts of scale a; of the
-        cut before these it is `carried`, which gets that of the last."""
+        """Return float64 (cuts, positions): `upto` of only the rows that have codes up to each of some cuts of scale
+        a. `carried` is the result for the cut before these, and is replaced by the result for the last."""
         among = np.flatnonzero((self.code[a] >= cuts.start) & (self.code[a] < cuts.stop))
         row, n = self.code[a, among] - cuts.start, cuts.stop - cuts.start
         cell = row * len(carried) + self.place[:, among]
         sums = np.bincount(cell.ravel(), np.tile(term[among], len(cell)), n * len(carried)).reshape(n, -1)
-        # Each scale begins anew: what the one before has come to is taken off.
+        # Each scale begins again at 0: the total of the scale before is subtracted.
         sums[:, self.first[1:-1]] -= np.bincount(row, term[among], n)[:, None]
         np.cumsum(sums, axis=1, out=sums)
         sums[0] += carried
@@ -94,8 +94,8 @@ class _Places:
         return sums
 
     def within(self, counts, held, least, below):
-        """int (cuts, 2 scales), places of a table row behind row: of each scale the first test that leaves rows enough
-        on either side, and the one behind the last."""
+        """Return int (cuts, 2 scales), positions in a table, row after row: for each scale the first split that leaves
+        enough rows on either side, and the one behind the last."""
         n, width = counts.shape
         step = held.max() + 1.0
         base = (np.arange(n)[:, None] * len(self.code) + below) * step
@@ -107,8 +107,8 @@ class _Places:
         return np.clip(found, (begin + self.first[below])[..., None], (begin + self.first[below + 1] - 1)[..., None])
 
     def ends(self, sums, may, below):
-        """(float64 (scales, cuts), the same): the least and the greatest sum that a test of each scale has; infinite if
-        none may be."""
+        """Return (float64 (scales, cuts), the same): the least and the greatest sum of a split of each scale; infinite
+        if none is allowed."""
         if may is None:
             pairs = np.stack([self.first[below], self.first[below + 1] - 1], axis=1).ravel()
             low, high = (of.reduceat(sums, pairs, axis=1)[:, ::2].T for of in (np.minimum, np.maximum))
@@ -119,7 +119,7 @@ class _Places:
 
 
 def _stumps(low, high, total, leaf):
-    """float64 (scales, cuts): what the two leaves of the best stump cost."""
+    """Return float64 (scales, cuts): the cost of the two leaves of the best stump."""
     apart = np.minimum(low, total - high) + (leaf[0] + leaf[1])
     alike = np.minimum(2.0 * leaf[0], total + 2.0 * leaf[1])
     return np.where(np.isfinite(low), np.minimum(apart, alike), np.inf)

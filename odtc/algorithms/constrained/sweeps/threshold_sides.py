@@ -1,6 +1,6 @@
-"""W of the two answers of roots: the least weighted cost of a subtree of their rows over each subset of columns.
+"""W of the two outcomes of roots: the least weighted cost of a subtree of their rows over each subset of columns.
 
-all_thresholds says what they bound; the sides of depth 2 are those of stump_pairs and two_tests.
+all_thresholds describes the bounds that follow from W; stump_pairs and two_tests have the sides of depth 2.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from odtc.algorithms.constrained.sweeps.threshold_kernel import best_subtrees
 
 @dataclass(frozen=True)
 class Side:
-    """W of one root answer: relative to label 0, and what label 0 costs there."""
+    """W of one root outcome: relative to label 0, and the cost of label 0 there."""
 
     value: np.ndarray  # float64 (subsets,)
     base: float
@@ -25,7 +25,7 @@ class Side:
 
 
 class Sides:
-    """W of the two answers of roots, made when asked for and kept.
+    """W of the two outcomes of roots, computed when needed and kept.
 
     Parameters
     ----------
@@ -39,24 +39,25 @@ class Sides:
         self._known: dict[tuple[int, int, int], Any] = {}
 
     def zero(self, j: int, f: int) -> Any:
-        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
+        """Return W of the rows with outcome 0 for split f of scale j; of all rows for the position behind the last
+        split."""
         return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
 
     def one(self, j: int, f: int) -> Any:
-        """Of the rows that it answers 1; all rows for the place before the first test."""
+        """Return W of the rows with outcome 1 for it; of all rows for the position before the first split."""
         return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
 
     def root(self, j: int, f: int) -> np.ndarray:
-        """float64 (subsets,): the least weighted cost of a tree with test f of scale j at its root."""
+        """Return float64 (subsets,): the least weighted cost of a tree with split f of scale j at its root."""
         return self.apart(j, f, f)
 
     def apart(self, j: int, zero: int, one: int) -> np.ndarray:
-        """float64 (subsets,): the least weighted cost of a branch node whose sides are the rows that test `zero` of
-        scale j answers 0 and those that test `one` of it answers 1."""
+        """Return float64 (subsets,): the least weighted cost of a branch node whose sides are the rows with outcome 0
+        for split `zero` of scale j and the rows with outcome 1 for split `one` of it."""
         return self.both(self.zero(j, zero), self.one(j, one)) + self.price
 
     def both(self, zero: Any, one: Any) -> np.ndarray:
-        """float64 (subsets,): the least weighted cost of two sides."""
+        """Return float64 (subsets,): the least weighted cost of two sides."""
         return zero.full + one.full
 
     def _side(self, j: int, f: int, answer: int) -> Any:
@@ -69,25 +70,26 @@ class Sides:
 
 
 def weighed(problem: ConstrainedProblem, scale: int, m: np.ndarray) -> tuple[np.ndarray, float]:
-    """(float64 (rows, labels), float): what a row with a label, and a branch node, costs at the multipliers m, int64
-    (constraints,), in units of 1 / scale."""
+    """Return (float64 (rows, labels), float): the weighted costs of a row with a label, and of a branch node, at the
+    multipliers m, int64 (constraints,), in units of 1 / scale."""
     weight = scale * problem.cost.astype(float) + np.tensordot(m.astype(float), problem.uses.astype(float), 1)
     return weight, float(scale * problem.branch_cost + m @ problem.branch_uses)
 
 
 class ThresholdSides(Sides):
-    """W of the two answers of roots by sweeps over the rows; two labels, depth 3.
+    """W of the two outcomes of roots by sweeps over the rows; two labels, depth 3.
 
     Parameters
     ----------
     problem : ConstrainedProblem
     codes : int32 (scales, rows)
-        To how many tests of each scale a row answers 1.
+        For how many splits of each scale a row has outcome 1.
     tests : list of int (tests of the scale,)
     weight : float64 (rows, 2)
     m : int64 (constraints,)
     price : float
-        What a row with a label, and a branch node, costs at the multipliers m (`weighed`).
+        `weight` and `price` are the weighted costs of a row with a label, and of a branch node, at the multipliers m
+        (`weighed`).
     """
 
     def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
@@ -129,13 +131,13 @@ class ThresholdSides(Sides):
         return Side(out, float(self.zero_label[rows].sum()))
 
     def best_test(self, j: int, f: int, answer: int) -> tuple[int, int]:
-        """(scale, place) of the first test of the best subtree of a side over the first subset; (-1, -1) if that is a
-        leaf."""
+        """Return (scale, position) of the first split of the best subtree of a side over the first subset; (-1, -1) if
+        it is a leaf."""
         self._side(j, f, answer)
         return self._best[j, f, answer]
 
     def best_stump(self, rows: np.ndarray) -> tuple[int, int]:
-        """The same of the best subtree of depth 1 of some rows, int (rows,), over all scales."""
+        """Return the same for the best subtree of depth 1 of some rows, int (rows,), over all scales."""
         delta, copies = self.delta[rows], self.copies[rows]
         every, held = delta.sum(), copies.sum()
         least, leaf = self.shape[0], self.leaf

@@ -1,21 +1,21 @@
 """One search for many targets: the best tree for each of some constraints that grow tighter, by passes that serve all.
 
-The weighted cost of a tree at multipliers m, scale · cost + m · uses, does not know the bounds b. So one pass
-(lagrangian_pass) gives of every case the value V(m) = min of that, and for every target b with the same uses a bound
-on its trees,
+The weighted cost of a tree at multipliers m, scale · cost + m · uses, does not depend on the bounds b. So one pass
+(lagrangian_pass) gives for every case the value V(m) = min of these costs, and for every target b with the same uses a
+bound on its trees,
 
     cost  ≥  max over all m tried of  (V(m) - m · b) / scale,
 
-the lower envelope of (uses, cost) seen from b. Every tree met is offered to every target that it keeps, and every tree
-met is a cut (multipliers) for every target. A bound of a target, or of one of its cases, holds for all tighter ones.
-What is left of a target is closed case by case, as one search alone does (close_gap). If the uses differ from target to
-target (a precision, an F1 score), counts of rows, trees, cuts and bounds are shared all the same; a pass then bounds
-the target that it was made for, and the tighter ones. So do lists of subtrees: a tree that keeps a tighter target t'
-keeps t, so that one of cost < UB' has
+the lower envelope of (uses, cost) seen from b. Every tree found is offered to every target that it satisfies, and is a
+cut (multipliers) for every target. A bound of a target, or of one of its cases, is valid for all tighter ones. The
+remaining cases of a target are closed one by one, as in a search for a single target (close_gap). If the uses differ
+from target to target (a precision, an F1 score), counts of rows, trees, cuts and bounds are still shared; a pass then
+bounds the target that it was made for, and the tighter ones. Lists of subtrees are shared, too: a tree that satisfies
+a tighter target t' satisfies t, so a tree of cost < UB' has
 
     scale · cost + m · uses_t  ≤  scale · (UB' - 1) + m · b_t,
 
-and what it uses of t' is a sum of what it uses of two targets (shared_sums).
+and its uses of t' are a sum of its uses of two targets (shared_sums).
 """
 
 from collections.abc import Callable
@@ -34,11 +34,11 @@ from odtc.algorithms.constrained.targets.shared_sums import SharedSums
 from odtc.algorithms.constrained.trace_tree import by_weight, cheapest, labelled, labellings, trace
 
 ANY = 2**50  # no sum is greater
-TRACED = 4  # cases whose trees are looked at after each pass: there are many passes
+TRACED = 4  # cases whose trees are traced after each pass: there are many passes
 FIRST = 3  # targets that have passes of their own at less depth: the ends and the middle
-FURTHER = 4.0  # lists are made so much longer if that serves other targets: of the gap that they close
-FAR = 40.0  # the same of short ones
-SEEKING = 3  # rounds of multipliers for a target without a tree, before it is asked whether there is one
+FURTHER = 4.0  # lists are made this much longer if that serves other targets: relative to the gap that they close
+FAR = 40.0  # the same for short lists
+SEEKING = 3  # rounds of multipliers for a target without a tree, before checking whether there is one
 SHORT = 200_000  # pairs of a list that is made before the case has multipliers of its own
 MOST_FITS = 4_000_000  # labellings times targets that are compared at once
 
@@ -51,13 +51,13 @@ class FrontierSearch:
     problem : ConstrainedProblem
         Without `accepts`; its own bound is not read, nor are its uses if others are given.
     bounds : int64 (targets, constraints)
-        The loosest first: a tree that keeps a target keeps all before it.
+        The loosest first: a tree that satisfies a target satisfies all before it.
     tick : Callable[[], bool]
-        Whether the search has to end; asked often.
+        Returns whether the search has to end; called often.
     counts : Counts
-        Of the same rows and tests, and all uses, if they were made already.
+        Of the same rows and splits, and all uses, if they were made already.
     uses : int64 (targets, constraints, rows, labels) or None
-        Of each target, if they are not those of the problem for all.
+        Of each target, if they are not the uses of the problem for all.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class FrontierSearch:
         self.bounds, self._tick = np.asarray(bounds, np.int64), tick
         n, R = self.bounds.shape
         self.shared = uses is None
-        # The sums of all targets are rows of one problem; `rows` says which are those of a target.
+        # The sums of all targets are rows of one problem; `rows` are the numbers of the sums of each target.
         self.rows = np.tile(np.arange(R), (n, 1)) if self.shared else np.arange(n * R).reshape(n, R)
         most = problem.uses if self.shared else np.abs(uses).max(axis=0)
         self.scale, self.largest = fixed_point(replace(problem, uses=most, bound=np.abs(self.bounds).max(axis=0)))
@@ -103,12 +103,12 @@ class FrontierSearch:
         self.tried: list[np.ndarray] = []
         self._of: list[int] = []  # the targets that these were tried for
         self._least: list[float] = []  # of each multipliers tried, the least value of a pass
-        self._points: dict = {}  # (cost, uses) of trees met
+        self._points: dict = {}  # (cost, uses) of trees found
         self._own: dict = {}  # of single cases
-        self._lists: dict = {}  # of single cases, the lists made last: (multipliers, their limit, the two sides)
+        self._lists: dict = {}  # of single cases, the last lists: (target, multipliers, their limit, the two sides)
         self._passed: set = set()  # multipliers of passes
         self._seen: set = set()
-        # All cases in one row, those of a root beside each other; `bound`, `number` (of the multipliers that gave it)
+        # All cases in one row, those of a root together; `lower`, `number` (of the multipliers that gave it)
         # and `listed` are (targets, cases).
         self.roots = list(self.base._cases)
         self.subset = np.concatenate([np.zeros(0, int), *(one.subsets for one in self.base._cases.values())])
@@ -118,7 +118,8 @@ class FrontierSearch:
         self.listed = np.zeros((n, len(self.subset)), bool)
 
     def _for(self, rows: np.ndarray, bound: np.ndarray | None) -> Pass:
-        """The tables with some of the sums, int (sums,), and their bound; None is that of the joint problem."""
+        """Return the tables with some of the sums, int (sums,), and their bound; None for the bound of the joint
+        problem."""
         tables, counts = copy(self.base.tables), copy(self.base.counts)
         problem = self.base.problem
         own = {"bound": problem.bound[rows] if bound is None else bound}
@@ -130,7 +131,7 @@ class FrontierSearch:
         return tables
 
     def run(self, exactly: bool = True) -> list[Found]:
-        """What is found for each target, until the end or until the clock says stop."""
+        """Return the results for each target, at the end or when the time is over."""
         try:
             self._leaves()
             if self.base.problem.depth > 2 and exactly:
@@ -148,21 +149,21 @@ class FrontierSearch:
             pass
         return self.found
 
-    # What is known.
+    # Results so far.
 
     @property
     def found(self) -> list[Found]:
-        """What is known of each target, at any moment."""
+        """The results so far for each target, at any moment."""
         self._raise_floors()
         return [self._found(target) for target in range(len(self.bounds))]
 
     def bound(self) -> np.ndarray:
-        """int64 (targets,): no tree that keeps a target costs less."""
+        """Return int64 (targets,): a lower bound on the cost of trees that satisfy each target."""
         least = np.where(self.listed, np.inf, self.lower).min(axis=1, initial=np.inf)
         return np.minimum(self.upper, np.maximum(np.maximum(self.floor, 0), least)).astype(np.int64)
 
     def _raise_floors(self) -> None:
-        """A bound holds for all tighter targets, too."""
+        """Use the bound of each target for all tighter targets, too."""
         self.floor = np.maximum.accumulate(self.bound())
 
     def _found(self, target: int) -> Found:
@@ -176,7 +177,8 @@ class FrontierSearch:
         return Found(test, label, cost, bound, none, int(self._alive(target).sum()), len(self.subset))
 
     def _alive(self, target: int | None = None, place: int | None = None) -> np.ndarray:
-        """bool (targets, cases): those that could hold a better tree; those of one target or of one case alone."""
+        """Return bool (targets, cases): whether a case could contain a better tree; only for one target or for one
+        case if it is given."""
         of = slice(None) if target is None else slice(target, target + 1)
         at = slice(None) if place is None else slice(place, place + 1)
         left = (self.upper[of] > self.floor[of]) & ~self.infeasible[of]
@@ -184,12 +186,12 @@ class FrontierSearch:
         return found if target is None else found[0]
 
     def tick(self) -> None:
-        """Raises Stopped if the time is over."""
+        """Raise Stopped if the time is over."""
         if self._tick():
             raise Stopped
 
     def _order(self) -> list[int]:
-        """The ends first, then the middles."""
+        """Return the targets, the ends first, then the middles."""
         order, spans = [len(self.bounds) - 1, 0], [(0, len(self.bounds) - 1)]
         while spans:
             low, high = spans.pop(0)
@@ -202,14 +204,14 @@ class FrontierSearch:
     # Trees.
 
     def _offer(self, test: np.ndarray, label: np.ndarray, cost: int, uses: np.ndarray) -> bool:
-        """A tree for all targets that it keeps; whether it is better for one of them."""
+        """Offer a tree to all targets that it satisfies; return whether it is better for one of them."""
         better = (cost < self.upper) & (uses[self.rows] <= self.bounds).all(axis=1)
         for target in np.flatnonzero(better).tolist():
             self.best[target], self.upper[target] = (test.copy(), label.copy()), cost
         return bool(better.any())
 
     def _measured(self, test: np.ndarray, label: np.ndarray) -> tuple[int, np.ndarray]:
-        """(cost, uses) of a tree."""
+        """Return (cost, uses) of a tree."""
         problem = self.base.problem
         node = leaves_of(problem, test)
         at, places, rows = label[node], np.unique(node), np.arange(len(node))
@@ -225,7 +227,7 @@ class FrontierSearch:
                 self._offer(test, label, *self._measured(test, label))
 
     def _shallower(self) -> None:
-        """Trees of less depth, as starts."""
+        """Search trees of less depth, as starts."""
         problem = self.base.problem
         less = replace(self.tables[0].problem, depth=problem.depth - 1, allowed=problem.allowed[:-1])
         uses = None if self.shared else problem.uses[self.rows]
@@ -236,7 +238,8 @@ class FrontierSearch:
         self.tick()
 
     def _look(self, root: int, subset: int, weights: Weights, own: dict | None) -> float:
-        """Traces the cheapest tree of a case, offers it with its best labels to all targets; returns its weight."""
+        """Trace the cheapest tree of a case, and offer it with its best labels to all targets; return its weighted
+        cost."""
         structure, value = trace(self.base.tables, root, weights, self.base._tests(subset))
         if structure is None:
             return value
@@ -268,7 +271,7 @@ class FrontierSearch:
     # The parts of the search.
 
     def _weights(self, target: int, multipliers: np.ndarray) -> Weights:
-        """The weights of multipliers, float64 (constraints,)."""
+        """Return the weights of multipliers, float64 (constraints,)."""
         m = np.clip(np.rint(multipliers * self.scale), 0, self.largest).astype(np.int64)
         return Weights.of(self.tables[target].counts, self.scale, m)
 
@@ -279,7 +282,7 @@ class FrontierSearch:
         return cuts
 
     def _globally(self, target: int, rounds: int = ROUNDS) -> None:
-        """Multipliers for all cases of a target at once; each pass is one for all targets."""
+        """Find multipliers for all cases of a target at once; each pass serves all targets."""
         R, multipliers = self.bounds.shape[1], np.zeros(self.bounds.shape[1])
         self._raise_floors()
         for _ in range(rounds if R else 1):
@@ -306,11 +309,11 @@ class FrontierSearch:
         return self._first(target, multipliers), multipliers.tobytes()
 
     def _first(self, target: int, multipliers: np.ndarray) -> int:
-        """The loosest target whose weighted costs are those of this one."""
+        """Return the loosest target with the same weighted costs as this one."""
         return 0 if self.shared or not multipliers.any() else target
 
     def _reached(self, target: int) -> float:
-        """The greatest bound on all trees of a target that passes gave."""
+        """Return the greatest bound on all trees of a target that passes gave."""
         found = -np.inf
         for of, m, least in zip(self._of, self.tried, self._least):
             if self.shared or of <= target:
@@ -318,7 +321,7 @@ class FrontierSearch:
         return found
 
     def _pass(self, target: int, weights: Weights) -> list[tuple[float, int]]:
-        """Bounds of all cases that are left of a target; the best of them as (weighted cost, place)."""
+        """Compute bounds of all remaining cases of a target; return the best of them as (weighted cost, position)."""
         best, target = [], self._first(target, weights.multipliers)
         number = self._numbered(target, weights)
         self._passed.add(self._key(target, weights.multipliers))
@@ -337,26 +340,26 @@ class FrontierSearch:
         return best
 
     def _numbered(self, target: int, weights: Weights) -> int:
-        """The number of multipliers that are tried for a target."""
+        """Store multipliers that are tried for a target, and return their number."""
         self.tried.append(weights.multipliers)
         self._of.append(target)
         self._least.append(-np.inf)
         return len(self.tried) - 1
 
     def _bounded(self, target: int, places: np.ndarray, value, number: int) -> None:
-        """The bounds that values of some cases, float64 (places,), give to the targets."""
+        """Update the bounds of the targets by the values of some cases, float64 (positions,)."""
         m = self.tried[number].astype(float)
         budget = self.bounds @ m
         bound = np.ceil((value[None, :] - budget[:, None]) / self.scale)
-        if not self.shared:  # those of the target, and of the tighter ones
+        if not self.shared:  # the bounds of the target, and of the tighter ones
             bound = np.where(np.arange(len(budget))[:, None] >= target, bound[target], -np.inf)
         better = bound > self.lower[:, places]
         self.lower[:, places] = np.where(better, bound, self.lower[:, places])
         self.number[:, places] = np.where(better, number, self.number[:, places])
 
     def _feasibility(self) -> None:
-        """For the targets without a tree: one, or the proof that there is none. Trees that use least come first, which
-        with one sum tells all; what is left is halved."""
+        """Find a tree, or prove that there is none, for the targets without a tree. Trees with the least uses come
+        first, which settles all if there is one sum; the remaining range is halved."""
         last = len(self.best) - 1
         if not self.bounds.shape[1] or self.best[last] is not None:
             return
@@ -367,7 +370,7 @@ class FrontierSearch:
             self._seek(low)
             low, before = self._loosest_without(), low
         while low <= last and not self.infeasible[low]:
-            # Of low .. last nothing is known.
+            # Nothing is known about low .. last.
             middle = last if low == 0 else (low + last) // 2
             tables = self.tables[middle]
             problem = replace(tables.problem, cost=np.zeros_like(self.base.problem.cost), branch_cost=0)
@@ -385,12 +388,12 @@ class FrontierSearch:
                 return
 
     def _loosest_without(self) -> int:
-        """The loosest target without a tree."""
+        """Return the loosest target without a tree."""
         return next((target for target, tree in enumerate(self.best) if tree is None), len(self.best))
 
     def _seek(self, target: int) -> None:
-        """Offers trees that use least of the sums of a target, weighed by the largest multipliers m, to all targets. A
-        tree that keeps the target has m · uses ≤ m · bound, so that there is none if the least m · uses is more."""
+        """Offer trees that use least of the sums of a target, weighted by the largest multipliers m, to all targets. A
+        tree that satisfies the target has m · uses ≤ m · bound, so there is none if the least m · uses is more."""
         weights, found = Weights.of(self.tables[target].counts, 0, self.largest), []
         for root in self.roots:
             self.tick()
@@ -406,7 +409,8 @@ class FrontierSearch:
                 self._look(root, subset, weights, None)
 
     def _locally(self, target: int) -> None:
-        """Each case that is left of a target, best first: its own multipliers, then all trees that could cost less."""
+        """Settle each remaining case of a target, best first: its own multipliers, then all trees that could cost
+        less."""
         left = np.flatnonzero(self._alive(target))
         for place in left[np.argsort(self.lower[target, left], kind="stable")].tolist():
             if not self._alive(target, place)[0]:
@@ -438,7 +442,7 @@ class FrontierSearch:
                 return
 
     def _close(self, target: int, place: int, most: int, further: float = FURTHER) -> bool:
-        """Lists the trees of a case that could cost less, for neighbouring targets, too, and joins them; False if
+        """List the trees of a case that could cost less, for neighbouring targets, too, and join them; return False if
         there are more than `most` pairs."""
         m = self.tried[self.number[target, place]]
         limits = self._limits(target, m)
@@ -458,18 +462,18 @@ class FrontierSearch:
         return self._join(target, place)
 
     def _served(self, target: int) -> np.ndarray:
-        """bool (targets,): those whose trees the lists of this one may hold."""
+        """Return bool (targets,): whether the lists of this target may contain the trees of each target."""
         every = np.arange(len(self.bounds))
         return (every >= 0) if self.shared else (every == target) if self.sums is None else (every >= target)
 
     def _limits(self, target: int, multipliers: np.ndarray) -> np.ndarray:
-        """float64 (targets,): what a tree of each target that costs less than its best weighs at most, with the uses of
-        `target`; of served ones alone."""
+        """Return float64 (targets,): the maximum weighted cost of a tree of each target that costs less than its best,
+        with the uses of `target`; valid only for served targets."""
         budget = self.bounds if self.shared else self.bounds[target]
         return self.scale * (self.upper - 1.0) + budget.astype(float) @ multipliers.astype(float)
 
     def _join(self, target: int, place: int) -> bool:
-        """Looks at all pairs of the lists of a case; False if the lists are too short for a target."""
+        """Try all pairs of the lists of a case; return False if the lists are too short for a target."""
         of, m, limit, lists = self._lists[place]
         if not self._served(of)[target] or self._limits(of, m)[target] > limit:
             return False

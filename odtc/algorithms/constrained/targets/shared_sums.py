@@ -1,12 +1,12 @@
-"""Sums that differ from target to target, told by two of them: those of the loosest and of the tightest target.
+"""Sums that differ from target to target, computed from two of them: the sums of the loosest and of the tightest
+target.
 
-The sums of a precision or an F1 score of at least ρ are ρ A - B with A and B the same for every ρ, so those of three
-numbers are dependent. With u the uses of a row, or of a whole tree, of one such sum,
+The sums of a precision or an F1 score of at least ρ are ρ A - B with A and B the same for every ρ, so the sums for
+three numbers are linearly dependent. With u the uses of a row, or of a whole tree, of one such sum,
 
     γ_t u_t  =  α_t u_first + β_t u_last,     all whole, γ_t > 0,
 
-so that u_t ≤ b_t is α_t u_first + β_t u_last ≤ γ_t b_t. A list of subtrees that holds u_first and u_last serves every
-target.
+so u_t ≤ b_t is α_t u_first + β_t u_last ≤ γ_t b_t. A list of subtrees with u_first and u_last serves every target.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class SharedSums:
     Attributes
     ----------
     listed : int (listed sums,)
-        Which sums of the joint problem a list holds.
+        The sums of the joint problem that a list contains.
     factors : float64 (targets, constraints, listed sums)
         α and β.
     times : int64 (targets, constraints)
@@ -42,7 +42,8 @@ class SharedSums:
 
     @classmethod
     def of(cls, counts: Counts, rows: np.ndarray, bounds: np.ndarray) -> "SharedSums | None":
-        """The sums of targets; None if two of each constraint do not tell the others, or numbers grow too large.
+        """Return the sums of targets; None if two of each constraint do not determine the others, or numbers grow too
+        large.
 
         Parameters
         ----------
@@ -85,16 +86,16 @@ class SharedSums:
         return cls(np.array(listed, int), factors, times, bounds * times)
 
     def seen_by(self, target: int, options: Options) -> Options:
-        """The subtrees of a list with the uses of one target, times γ."""
+        """Return the subtrees of a list with the uses of one target, times γ."""
         uses = options.vector[:, 1:] @ self.factors[target].T
         return Options(options.weight, np.column_stack([options.vector[:, 0], uses]), options.code)
 
     def problem_of(self, target: int, problem: ConstrainedProblem) -> ConstrainedProblem:
-        """The problem of a target with bounds times γ."""
+        """Return the problem of a target with bounds times γ."""
         return replace(problem, bound=self.bounds[target], branch_uses=problem.branch_uses * self.times[target])
 
 
 def _most(counts: Counts, uses: np.ndarray) -> int:
-    """What a tree uses of one of these sums at most, uses int64 (targets, kinds × labels)."""
+    """Return the maximum amount of one of these sums that a tree uses; uses is int64 (targets, kinds × labels)."""
     each = np.abs(uses).reshape(len(uses), counts.n_kinds, -1).max(axis=(0, 2))
     return int(np.abs(counts.factor).sum(axis=0) @ each) + 1
