@@ -17,7 +17,7 @@ import numpy as np
 
 TOLERANCE = 1e-9  # of a coordinate, in units of its range over the points
 BATCH = 512  # points that are tried at once
-CELLS = 20_000_000  # of a table of products held at once
+CELLS = 20_000_000  # of a table of products stored at once
 QHULL = 4  # dimensions up to which Qhull finds the extreme points quickly
 STEPS = 40  # times the dimension: of Wolfe's algorithm, before a linear program decides
 INSIDE, OUTSIDE, OPEN = 1, 2, 0
@@ -45,10 +45,10 @@ class Hull:
 
 
 def hull(points: np.ndarray, tolerance: float = TOLERANCE, seed: int = 0) -> Hull:
-    """The Hull of points, float64 (points, dimensions), at least one. Deterministic for a seed.
+    """Return the Hull of points, float64 (points, dimensions), at least one. Deterministic for a seed.
 
-    `tolerance` is in units of a coordinate's range; with a large one fewer points are kept, and all others
-    are still mixtures of the kept ones, each off by at most so much (papers/000 (6) with ε' > 0).
+    `tolerance` is in units of a coordinate's range; with a large one fewer points are kept, and all others are still
+    mixtures of the kept ones, each off by at most the tolerance (papers/000 (6) with ε' > 0).
     """
     scaled, first, kind = _distinct(points)
     n, d = scaled.shape
@@ -70,7 +70,7 @@ def hull(points: np.ndarray, tolerance: float = TOLERANCE, seed: int = 0) -> Hul
 
 
 def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(distinct points scaled to ranges of 1 without constant coordinates, the first index of each, the
+    """Return (distinct points scaled to ranges of 1 without constant coordinates, the first index of each, the
     distinct point of each point)."""
     points = np.asarray(points, float)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -86,9 +86,9 @@ def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _faces(points: np.ndarray):
-    """(places, columns): the groups of points that may be mixtures of each other, and the coordinates in which
-    these differ. If a coordinate has two values, as an indicator has, a mixture that has one of them is of
-    points that have it; so points that agree in all such coordinates are a matter of their own."""
+    """Yield (positions, columns): the groups of points that may be mixtures of each other, and the coordinates in
+    which these differ. If a coordinate has two values, as an indicator has, a mixture with one of them is a mixture
+    of points with this value; so points that agree in all such coordinates are treated separately."""
     two = ((points == 0.0) | (points == 1.0)).all(axis=0)
     number = np.unique(points[:, two], axis=0, return_inverse=True)[1].reshape(-1)
     order = np.argsort(number, kind="stable")
@@ -153,14 +153,14 @@ class _Search:
         self.open[new] = False
 
     def _farthest(self, directions: np.ndarray) -> None:
-        """The points that are farthest in these directions are extreme."""
+        """Keep the points that are farthest in these directions, because they are extreme."""
         at = np.flatnonzero(self.open)
         step = max(1, CELLS // max(1, len(at)))
         for begin in range(0, len(directions), step):
             self._keep(at[np.unique((self.points[at] @ directions[begin : begin + step].T).argmax(axis=0))])
 
     def _try(self, part: np.ndarray) -> None:
-        """Decides some of these points, or finds new extreme points."""
+        """Decide some of these points, or find new extreme points."""
         if not len(part):
             return
         known = np.flatnonzero(self.extreme)
@@ -175,9 +175,9 @@ class _Search:
         done = part[inside]
         self.of[done], self.weight[done], self.open[done] = known[slots[inside]], weight[inside], False
         if not inside.all():
-            # At least one of the points that are not known becomes an extreme point, so this ends. The farthest of
-            # all in direction w; a little noise if several are equally far, less than
-            # what parts p from the hull.
+            # At least one of the points that are not known becomes an extreme point, so this ends: the farthest of all
+            # in direction w. If several are equally far, a little noise decides, less than the gap between p and the
+            # hull.
             w = w[~inside]
             gap = (w * self.points[part[~inside]]).sum(axis=1) - (w @ self.points[known].T).max(axis=1)
             noise = self.random.standard_normal(w.shape)
@@ -186,10 +186,10 @@ class _Search:
 
 
 def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
-    """The hull of E (points, d) and each of P (targets, d): (state, slots, weight, w).
+    """Compare the hull of E (points, d) with each of P (targets, d), and return (state, slots, weight, w).
 
-    state (targets,): INSIDE, with Σ weight E[slots] as far from the target as the tolerance allows, OUTSIDE,
-    with w (targets, d) that parts it from the hull by more than that, or OPEN, if rounding let neither be shown.
+    state (targets,): INSIDE, with Σ weight E[slots] as far from the target as the tolerance allows, OUTSIDE, with w
+    (targets, d) that separates it from the hull by more than that, or OPEN, if rounding allowed neither to be shown.
     """
     n, d = P.shape
     k = d + 2
@@ -229,8 +229,9 @@ def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
 
 
 def _settle(V: np.ndarray, lam: np.ndarray, used: np.ndarray) -> None:
-    """The mixtures of the used V (targets, slots, d) that are nearest to 0, in place. If the nearest point
-    of their affine hull has weights below 0: as far towards it as they allow, without the slot that ends it."""
+    """Compute the mixtures of the used V (targets, slots, d) that are nearest to 0, in place. If the nearest point of
+    their affine hull has weights below 0, the mixture moves towards it as far as they allow, without the slot that
+    ends it."""
     k = V.shape[1]
     at = np.arange(len(V))
     for _ in range(2 * k):
@@ -269,7 +270,7 @@ def _settle(V: np.ndarray, lam: np.ndarray, used: np.ndarray) -> None:
 
 
 def _by_program(E: np.ndarray, p: np.ndarray, tolerance: float, k: int):
-    """(whether p is in the hull, slots, weight, w) by min t: |Σ_e λ_e e - p| ≤ t, Σ_e λ_e = 1, λ ≥ 0."""
+    """Return (whether p is in the hull, slots, weight, w) by min t: |Σ_e λ_e e - p| ≤ t, Σ_e λ_e = 1, λ ≥ 0."""
     from scipy.optimize import linprog
 
     m, d = E.shape
@@ -297,7 +298,7 @@ def _by_program(E: np.ndarray, p: np.ndarray, tolerance: float, k: int):
 
 
 def _mixed(points: np.ndarray, of: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Σ_s weight[:, s] points[of[:, s]]."""
+    """Return Σ_s weight[:, s] points[of[:, s]]."""
     out = np.zeros((len(of), points.shape[1]))
     for s in range(of.shape[1]):
         out += weight[:, s, None] * points[of[:, s]]

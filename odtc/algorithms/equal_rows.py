@@ -69,7 +69,7 @@ def equal_rows(parts: Iterable[tuple[np.ndarray | Looked, int]]) -> tuple[np.nda
 
 
 def _append(key: np.ndarray, code: np.ndarray | Looked, many: int) -> None:
-    """Makes the codes, below `many`, the last digit of the numbers of a key."""
+    """Make the codes, below `many`, the last digit of the numbers of a key."""
     for rows in _blocks(len(key)):
         numbers = key[rows]
         numbers *= many
@@ -90,7 +90,7 @@ def _all_differ(key: np.ndarray) -> bool:
 
 
 def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """As `equal_rows`, of int64 keys (rows,)."""
+    """Do the same as `equal_rows`, for int64 keys (rows,)."""
     n = len(keys[0])
     if not n:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -129,7 +129,7 @@ def _kinds(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _in_order(leader: np.ndarray, row: np.ndarray, begins: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(kind, first) of rows in the order of their kinds, each of which `begins` with its `leader`."""
+    """Return (kind, first) of rows in the order of their groups, each of which `begins` with its `leader`."""
     is_first = np.zeros(n, bool)
     is_first[leader] = True
     number = np.cumsum(is_first, dtype=row.dtype)[leader] - row.dtype.type(1)
@@ -142,7 +142,8 @@ def _in_order(leader: np.ndarray, row: np.ndarray, begins: np.ndarray, n: int) -
 
 
 def hashes(keys: list[np.ndarray]) -> np.ndarray:
-    """uint64 (rows,): equal numbers for rows of equal keys, int64 (rows,) each; else mostly different ones."""
+    """Return uint64 (rows,): equal numbers for rows of equal keys, int64 (rows,) each; otherwise mostly different
+    ones."""
     found = np.empty(len(keys[0]), np.uint64)
     for rows in _blocks(len(found)):
         mixed = np.multiply(keys[0][rows].view(np.uint64), ODD[0], out=found[rows])

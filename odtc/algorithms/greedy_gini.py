@@ -1,6 +1,6 @@
 """Greedy trees by Gini impurity on ordered columns (Breiman, Friedman, Olshen & Stone 1984, chapters 2 and 4).
 
-A column holds ranks: whole numbers 0 .. size, and cut c sends the rows of rank <= c left. For a node with rows S,
+A column contains ranks: whole numbers 0 .. size, and cut c sends the rows of rank <= c left. For a node with rows S,
 class weights n_k(S) and n(S) = Σ_k n_k(S), the Gini impurity is i(S) = 1 - Σ_k (n_k(S) / n(S))². A cut into L and R
 saves n(S) i(S) - n(L) i(L) - n(R) i(R), which is greatest if
 
@@ -153,7 +153,7 @@ def best_cut(
 
 
 def _score(left: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """The score of cuts with the class weights `left` (cuts, classes) on their left side."""
+    """Return the score of cuts with the class weights `left` (cuts, classes) on their left side."""
     both = np.zeros(len(left))
     with np.errstate(divide="ignore", invalid="ignore"):
         for side in (left, total - left):
@@ -163,7 +163,7 @@ def _score(left: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 def _single(table: Table, rows, weights, copies):
-    """(columns, cuts, class weights left, rows of the data left) of the columns with one cut, by one product."""
+    """Yield (columns, cuts, class weights left, rows of the data left) of the columns with one cut, by one product."""
     if not len(table.single):
         return
     left, n = np.zeros((len(table.single), weights.shape[1])), np.zeros(len(table.single))
@@ -176,7 +176,7 @@ def _single(table: Table, rows, weights, copies):
 
 
 def _many(table: Table, rows, y, n_classes: int, copies):
-    """Return the same for the columns with more cuts, one after the other, by counting per rank. A cut between two
+    """Yield the same for the columns with more cuts, one after the other, by counting per rank. A cut between two
     ranks that occur is midway between them, as a threshold is midway between two numbers."""
     for column in table.many:
         rank, size = table.rank[rows, column].astype(np.int64), int(table.size[column]) + 1

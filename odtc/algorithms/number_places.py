@@ -16,15 +16,17 @@ TRIES = 100
 
 
 class NumberPlaces:
-    """The places of cells among different numbers."""
+    """The positions of cells among different numbers."""
 
     def __init__(self, numbers: np.ndarray, multiplier: np.uint64, shift: np.uint64):
-        """`numbers` are results of `bits_of`, all different; multiplier and shift give each a slot of its own."""
+        """Set the table: `numbers` are results of `bits_of`, all different; multiplier and shift give each a slot of
+        its own."""
         self._bits, self._multiplier, self._shift = numbers, multiplier, shift
 
     @classmethod
     def of(cls, numbers: np.ndarray) -> "NumberPlaces | None":
-        """The table of different numbers, of `bits_of`; None of none, of too many, or if no multiplier was found."""
+        """Return the table of different numbers, results of `bits_of`; None for none, for too many, or if no
+        multiplier was found."""
         if not 0 < len(numbers) <= MOST:
             return None
         n = len(numbers)
@@ -36,11 +38,11 @@ class NumberPlaces:
         return None
 
     def codes(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """One more than the place of each cell, of `bits_of`.
+        """Return one more than the position of each cell, a result of `bits_of`.
 
         Returns
         -------
-        code : unsigned integers (cells,), as few bytes as hold the places; 0 for a cell that is none of the numbers
+        code : unsigned integers (cells,), of as few bytes as the positions need; 0 for a cell that is not among them
         absent : bool (cells,), which these are; None if there are none
         """
         table = np.zeros(2 ** int(64 - self._shift), np.min_scalar_type(len(self._bits)))
@@ -58,8 +60,8 @@ class NumberPlaces:
 
 
 def bits_of(cells: np.ndarray) -> np.ndarray:
-    """uint64 (cells,): integers and floating-point numbers, none of them NaN, as bits that differ if the numbers do; 0
-    and -0 are one."""
+    """Return uint64 (cells,): integers and floating-point numbers, none of them NaN, as bits that differ if the
+    numbers do; 0 and -0 are one."""
     if cells.dtype.kind == "f":
         return (cells.astype(np.float64, copy=False) + 0.0).view(np.uint64)
     return cells.astype(np.int64 if cells.dtype.kind == "i" else np.uint64).view(np.uint64)

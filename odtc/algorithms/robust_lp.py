@@ -22,7 +22,7 @@ def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
     taken[np.linspace(0, A.shape[0] - 1, FEW).astype(int) if A.shape[0] > 4 * FEW else slice(None)] = True
     while True:
         found = _ended(cost, A[taken], b[taken], bounds, end)
-        if found.status == 3 and not taken.all():  # nothing keeps it yet
+        if found.status == 3 and not taken.all():  # the rows so far do not bound it
             taken[:] = True
             continue
         if found.status:

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def walk_sets(ends: np.ndarray, size: int) -> np.ndarray:
-    """For each node its walk: the nodes from the root to it, bool (ends, size)."""
+    """Return the walk to each node: the nodes from the root to it, bool (ends, size)."""
     nodes, up = np.arange(size), np.arange(size.bit_length())
     return ((ends[:, None, None] >> up[:, None] == nodes) & (nodes > 0)).any(axis=1)
 
@@ -25,8 +25,8 @@ def walk_values(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> np.ndar
 
 
 def min_cuts(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(value, S) of each row's minimum cut with the root in S, by one pass up the tree: below t it costs
-    c(t) = sink(t) + Σ_children min(cap(child), c(child)). S is the smallest such set."""
+    """Return (value, S) of each row's minimum cut with the root in S, by one pass up the tree: below t it costs c(t) =
+    sink(t) + Σ_children min(cap(child), c(child)). S is the smallest such set."""
     c = sink.copy()
     for t in forks[::-1]:
         children = slice(2 * t, 2 * t + 2)
@@ -50,13 +50,13 @@ def walks(test: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def are_walks(S: np.ndarray) -> np.ndarray:
-    """bool (cuts,): which source sets are walks, with one node on each level at most."""
+    """Return bool (cuts,): whether each source set is a walk, with one node on each level at most."""
     levels = np.split(S, 2 ** np.arange(1, S.shape[1].bit_length() - 1), axis=1)
     return np.all([level.sum(axis=1) <= 1 for level in levels], axis=0)
 
 
 class CutPool:
-    """Cuts of rows, each once, in the order in which they came: row `rows[c]` has the source set `S[c]`."""
+    """Cuts of rows, each once, in the order in which they were added: row `rows[c]` has the source set `S[c]`."""
 
     def __init__(self, size: int):
         self.rows, self.S, self._known = np.zeros(0, int), np.zeros((0, size), bool), set()

@@ -1,4 +1,4 @@
-"""Quantiles of numbers with weights, always one of the numbers: the lower one of two.
+"""Quantiles of numbers with weights, always one of the numbers: the lower one of two,
 
 the least y_k of y_1 <= … <= y_n with Σ_{i <= k} w_i >= share · Σ_i w_i
 """
@@ -9,7 +9,7 @@ ROUNDING = 1e-12  # of all weight, that sums of weights may be off
 
 
 def places_of(weight: np.ndarray, shares: float | np.ndarray) -> np.ndarray:
-    """Where quantiles are.
+    """Return the positions of quantiles.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def places_of(weight: np.ndarray, shares: float | np.ndarray) -> np.ndarray:
 
 
 def weighted_median(y: np.ndarray, weight: np.ndarray) -> float:
-    """The lower median of numbers in any order.
+    """Return the lower median of numbers in any order.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ SLACK = 0.8  # of the remaining time: bounds that are expected to take more are 
 
 @cache
 def compiled():
-    """The compiled function `two_levels`. Raises ImportError without numba."""
+    """Return the compiled function `two_levels`. Raises ImportError without numba."""
     return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(two_levels)))
 
 
@@ -44,7 +44,7 @@ COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     random = np.random.default_rng(0)
     ranked = rank_rows(random.integers(0, 40, (200, 3)), np.eye(2)[random.integers(0, 2, 200)])
     BinBound(ranked, 3, lambda: None).raise_in(lambda: 0.1, 200)
@@ -61,8 +61,8 @@ class BinBound:
 
     Attributes
     ----------
-    lower : int, no tree of the height costs less
-    parts : tuple of int (height - 1,), into how many bins of about equal cost the columns were parted for it: for the
+    lower : int, a lower bound on the cost of all trees of the height
+    parts : tuple of int (height - 1,), the number of bins of about equal cost that it used for each column: for the
         root, each level below it, and the last two levels together
     """
 
@@ -78,12 +78,12 @@ class BinBound:
         self._turn, self._rate = 0, 0.0
 
     def raise_in(self, seconds: Callable[[], float], need: int) -> None:
-        """Raises the bound while the next one is expected within the seconds that are left.
+        """Raise the bound while the next one is expected to be ready within the remaining seconds.
 
         Parameters
         ----------
-        seconds : called for how many are left
-        need : int, the cost of a tree that is known: no more is sought
+        seconds : returns how many are left
+        need : int, the cost of a tree that is known: a higher bound is not needed
         """
         if not self.ranked.rank.size:
             return
@@ -123,7 +123,7 @@ class BinBound:
         return self._levels[parts]
 
     def _work(self, parts) -> float:
-        """About how many additions a bound takes."""
+        """Return about how many additions a bound takes."""
         trees = 1.0
         for one in parts[:-1]:
             trees *= 2 * self._bins(one).n_cuts.sum()
@@ -136,7 +136,7 @@ class BinBound:
         return int(self._most[members].sum() - saved.max())
 
     def _value(self, members: np.ndarray, parts: tuple[int, ...], enough: int) -> int:
-        """R of some entries with these bins from here on; `enough` if it is that or more."""
+        """Return R of some entries with these bins from here on; `enough` if R is at least that."""
         self.check()
         price, bins = self.ranked.price, self._bins(parts[0])
         if len(parts) == 1:
@@ -159,8 +159,8 @@ class BinBound:
         return best
 
     def _promising(self, bins: "Bins", members) -> list[tuple[int, int]]:
-        """The cuts of all columns as (column, cut), those first whose sides cost least as two leaves: of a small cost
-        that is known early the others need less."""
+        """Return the cuts of all columns as (column, cut), those first whose sides cost least as two leaves, because
+        with a small cost known early the other cuts take less time."""
         found, place = [], []
         for c in range(len(bins.code)):
             m = bins.n_cuts[c]
@@ -235,8 +235,8 @@ def bin_ends(mass: np.ndarray, parts: int) -> np.ndarray:
 
 
 def cuts_of(ends: np.ndarray) -> np.ndarray:
-    """int64 (2, cuts), lo and hi of all cuts: one within each bin of several ranks, one between two bins of one rank
-    each. (Any other cut between bins is one within its neighbour, which leaves out more.)"""
+    """Return int64 (2, cuts), lo and hi of all cuts: one within each bin of several ranks, one between two bins of one
+    rank each. (Any other cut between bins is one within its neighbour, which leaves out more.)"""
     one = np.diff(ends, prepend=-1) == 1
     lo = np.arange(len(ends))
     within, between = ~one, one & np.append([False], one[:-1])

@@ -59,7 +59,7 @@ class BinnedTree:
         self.ranked, self.depth, self.check = ranked, depth, check
         self.label = ranked.saving
         self.saved, self.labels = np.abs(ranked.gain).astype(float), max(2, ranked.stride)
-        self.whole = bool((ranked.most == self.saved).all())  # what leaves could cost is what all labels save
+        self.whole = bool((ranked.most == self.saved).all())  # the maximum cost of leaves is the saving of all labels
         self.kept, codes = [], []
         for ranks in ranked.rank.T:
             check()
@@ -73,7 +73,7 @@ class BinnedTree:
         self.cost = self._paid(self.place, 1, self.entries)
 
     def nested(self, node: int = 1):
-        """The best tree so far as nested (column, rank, left, right), with None for a leaf."""
+        """Return the best tree so far as nested (column, rank, left, right), with None for a leaf."""
         if node not in self.place:
             return None
         column, last = self.place[node]
@@ -204,7 +204,7 @@ class BinnedTree:
         return paid
 
     def _pair(self, entries) -> Pair:
-        """The best tree of depth 2, by some of the entries if they are many."""
+        """Return the best tree of depth 2, by some of the entries if they are many."""
         entries = entries[:: 1 + (len(entries) - 1) // self.looked]
         key = hash(entries.tobytes())
         if key not in self.pairs:
@@ -242,8 +242,8 @@ class BinnedTree:
         return np.sort(np.argsort(cost, kind="stable")[:most])
 
     def _sums(self, code, f, below, entries):
-        """(quantities, bins of f, columns below, their bins): what labels save, all that leaves could cost, and rows,
-        summed up to each bin of both columns."""
+        """Return (quantities, bins of f, columns below, their bins): the savings of labels, the maximum cost of
+        leaves, and rows, summed up to each bin of both columns."""
         B = self.bins
         shape = B, len(below), B
         at = code[below] + B * np.arange(len(below))[:, None] + len(below) * B * code[f]
@@ -296,7 +296,7 @@ class _Sides:
         self.test[column][less] = np.stack(np.broadcast_arrays(test, last), axis=-1)[less]
 
     def best(self, price, depth, leaf) -> Pair:
-        """The best tree of depth 2, or 1."""
+        """Return the best tree of depth 2, or 1."""
         sides = self.leaf if depth == 1 else np.minimum(self.cost, self.leaf)
         paid = np.where(self.none, NEVER, price + sides.sum(axis=2))
         column, last = divmod(int(paid.argmin()), paid.shape[1])
@@ -311,7 +311,7 @@ class _Sides:
 
 
 def _parts(sums, axis):
-    """(…, last bin, …, both sides): sums up to each bin, and of the rest."""
+    """Return (…, last bin, …, both sides): sums up to each bin, and of the rest."""
     ends = sums.take([-1], axis=axis)
     return np.stack([sums, ends - sums], axis=-1)
 
@@ -324,15 +324,15 @@ def _leaves(parts, least):
 
 
 def _stumps(sums, price, least):
-    """For each cut of the first column, each of its sides, and each column below: return the cost of the best split on
-    that column, and the last bin on the left of it."""
+    """Return the cost of the best split on each column below each side of each cut of the first column, and the last
+    bin on the left of that split."""
     parts = _parts(sums, 1)  # (quantities, cuts, columns, bins below, sides)
     paid = price + _leaves(_parts(parts, 3), least).sum(axis=-1)  # over both leaves
     return paid.min(axis=2).swapaxes(1, 2), paid.argmin(axis=2).swapaxes(1, 2)
 
 
 def _cuts(ranks, parts):
-    """The ranks of some cuts of a column, all if they are few; rows of each of these ranks and below go left."""
+    """Return the ranks of some cuts of a column, all if they are few; rows of each of these ranks and below go left."""
     distinct = np.unique(ranks)
     if len(distinct) > parts:
         at = np.arange(1, parts) * len(ranks) // parts

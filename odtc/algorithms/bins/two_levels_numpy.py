@@ -9,7 +9,7 @@ def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels,
     sums = [(gain * (label == k)) for k in range(n_labels)] + ([] if whole else [most])
 
     def table(bins, size):
-        """Sums over the first bins, (…, sums), with a line of zeros before."""
+        """Return sums over the first bins, (…, sums), with a line of zeros before."""
         found = np.stack([np.bincount(bins, one, int(np.prod(size))).reshape(size) for one in sums], axis=-1)
         for axis in range(len(size)):
             found = np.cumsum(found, axis=axis)

@@ -89,8 +89,8 @@ class CoarseSearch:
         self.inside, self.long = inside, len(scale) > LONG
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
-        self.floor, self.begun = 0, False  # as of ConstrainedSearch
-        self.whole: ConstrainedSearch | None = None  # the search over all tests, if there was one
+        self.floor, self.begun = 0, False  # as for ConstrainedSearch
+        self.whole: ConstrainedSearch | None = None  # the search over all splits, if there was one
         # The splits of each scale, the one with the most ones first; a row has outcome 1 for the first `code` of them.
         self.ones = ones = ones_of(problem.X)
         order = np.lexsort((-ones, scale))
@@ -144,7 +144,7 @@ class CoarseSearch:
         found = self._take_named(first.run(), tests)
         if self.long:
             self._columns_of_best()
-            # The tree over these tests has columns of its own, and the best one near it may be the best of all.
+            # The tree over these splits has columns of its own, and the best one near it may be the best of all.
             if few == self.few and found.test is not None and found.cost > self.upper:
                 self._refine((found.test, found.label), tests)
         self._refine(self.best, tests)

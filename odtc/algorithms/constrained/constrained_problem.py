@@ -25,12 +25,12 @@ from odtc.base.wording import option
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
 COARSEST = 0
-MOST_CELLS = 2**26  # of a part of the answers that is made a table
+MOST_CELLS = 2**26  # of a part of the outcomes that is made a table
 BOX = 60.0  # no multiplier is tried that prices the largest use of one row above so many of the largest costs
 
 
 class TooLarge(Exception):
-    """The numbers, or the lists, are larger than the search can hold; the message says which."""
+    """The numbers, or the lists, are too large for the search; the message states which."""
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ class ConstrainedSearch:
         self.counts = Counts(problem) if counts is None else _recounted(counts, problem)
         self.tables = Pass(self.counts, self.scale, self.tick)
         self.upper = problem.most_cost + 1
-        self.best = None  # (test, label) with tests sorted
+        self.best = None  # (test, label) with splits sorted
         self.infeasible = False
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before

@@ -14,8 +14,8 @@ from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.algorithms.constrained.two_tests import TwoTestSearch
 
 MOST_SUMS = 4e11  # of one pass over all roots: some minutes
-MOST_SECONDS = 600  # of one pass over all subsets of columns, each of few tests
-MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
+MOST_SECONDS = 600  # of one pass over all subsets of columns, each of few splits
+MOST_FIRST = 1e9  # the same for the splits that are searched first: less than a second
 MOST_TESTS = 3000  # pairs of them are counted
 DEEP = 3  # a deeper search starts with the best trees of this depth, and of each between
 SHALLOW = 2  # a search over more scales than DEEP takes starts with the best tree of this depth

@@ -13,8 +13,8 @@ from odtc.algorithms.constrained.all_thresholds import only, quantiles
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, with_tests
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
-EACH = 8  # tests of a scale
-MOST = 2e9  # rows times tests to the power of the depth
+EACH = 8  # splits of a scale
+MOST = 2e9  # rows times splits to the power of the depth
 
 
 @dataclass(frozen=True)

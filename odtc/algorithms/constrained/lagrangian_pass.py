@@ -67,7 +67,7 @@ def sums(n_tests: int, depth: int) -> float:
 
 
 class Segments:
-    """Subsets of columns, with the tests that each allows, laid out one after another.
+    """Subsets of columns, with the splits that each allows, laid out one after another.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Pass:
     Parameters
     ----------
     counts : Counts
-        Of a problem whose tests are sorted by column.
+        Of a problem whose splits are sorted by column.
     scale : int
         Of the multipliers (constrained_problem.fixed_point).
     tick : Callable[[], None]

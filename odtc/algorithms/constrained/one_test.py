@@ -49,7 +49,8 @@ class OneTestSearch(CoarseSearch):
         return self._found()
 
     def _ones(self, lines: np.ndarray) -> np.ndarray:
-        """float64 (lines, tests): the sums of lines, float64 (lines, rows), over the rows that answer 1, by ranks."""
+        """Return float64 (lines, tests): the sums of lines, float64 (lines, rows), over the rows with outcome 1, by
+        ranks."""
         codes = np.ascontiguousarray([codes_of(self.problem.X, mine) for mine in self.tests], np.int32)
         sums = RankSums(self.problem, codes, self.tests)
         found = np.empty((len(lines), len(self.scale)))
@@ -57,8 +58,8 @@ class OneTestSearch(CoarseSearch):
         return found
 
     def _leaves(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(cost (labels, leaves), inf if a leaf may not be, uses (constraints, labels, leaves)), float64, of the sums
-        (lines, leaves) of leaves."""
+        """Return (cost (labels, leaves), inf if a leaf is not allowed, uses (constraints, labels, leaves)), float64,
+        of the sums (lines, leaves) of leaves."""
         problem = self.problem
         K, R = problem.n_labels, problem.n_constraints
         cost, held = sums[:K].copy(), sums[(1 + R) * K :]
@@ -68,8 +69,8 @@ class OneTestSearch(CoarseSearch):
         return cost, uses
 
     def _all(self, tests: np.ndarray, zero, one) -> bool:
-        """Offers the trees of these tests that cost less than the best, the cheapest first; False if the clock said
-        stop."""
+        """Offer the trees of these splits that cost less than the best, the cheapest first; return False if the time
+        was over."""
         problem = self.problem
         found = []
         for a in range(problem.n_labels):

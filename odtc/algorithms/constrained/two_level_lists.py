@@ -76,7 +76,7 @@ def two_levels(
         tick()
         block = roots[first : first + step]
         both = pairs[:, block[:, None], inner].astype(float)
-        # (kinds, roots, answers, answers of inner, inner)
+        # (kinds, roots, outcomes, outcomes of inner, inner)
         counts = np.empty((*both.shape[:2], 2, 2, len(inner)))
         counts[:, :, 1, 1] = both
         counts[:, :, 1, 0] = own[:, block, None] - both
@@ -134,7 +134,7 @@ class _Lists:
     def add_stumps(self, counts: np.ndarray, distinct: bool) -> None:
         """Add stumps with two labels; counts (kinds, roots, outcomes, outcomes of inner, inner)."""
         weight, problem = self._weighted(counts), self.problem
-        zero, one = (weight[:, :, :, s].transpose(1, 2, 0, 3) for s in (0, 1))  # (roots, answers, labels, inner)
+        zero, one = (weight[:, :, :, s].transpose(1, 2, 0, 3) for s in (0, 1))  # (roots, outcomes, labels, inner)
         sums = zero[:, :, :, None] + one[:, :, None] + self.weights.branch
         if distinct:
             label = np.arange(problem.n_labels)

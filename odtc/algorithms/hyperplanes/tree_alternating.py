@@ -222,7 +222,7 @@ class _Tree:
         self.label = of_leaf.argmin(axis=1)
         self.loss = float(of_leaf.min(axis=1).sum())
         empty = np.bincount(self.leaf, minlength=len(of_leaf)) == 0
-        # A leaf without rows may predict what its sibling does not.
+        # A leaf without rows may predict another class than its sibling.
         for leaf in np.flatnonzero(empty):
             self.label[leaf] = self.rng.integers(self.of.shape[1])
 
@@ -263,7 +263,7 @@ def _linear(Z, right, weight, C: float, hinge: bool, rng):
 def _better(Z, right, weight, h, g, rng, over, lines):
     """Return (h, g, cost): the best hyperplane found for the rows that should go right, and the others left."""
     n, d = Z.shape
-    sign = np.where(right, -weight, weight)  # what going right costs more than going left
+    sign = np.where(right, -weight, weight)  # the additional cost of going right
     lines.rows(sign, float(weight[right].sum()))
     scale = max(1.0, np.abs(h).max())
     candidates = [(h / scale, g / scale)]

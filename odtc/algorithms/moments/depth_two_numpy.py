@@ -10,7 +10,7 @@ import numpy as np
 
 from odtc.algorithms.moments.laws import gain, gains
 
-CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
+CELLS = 1 << 16  # pairs of cuts that are processed together: their arrays stay in the cache
 CUT, PAIR = 2e-5, 4e-8  # CPU seconds of a cut, and of a pair of cuts, about
 
 

@@ -17,7 +17,7 @@ from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base.whole_numbers import whole_numbers
 from odtc.errors import DataError
 
-WHOLE = 2.0**53  # doubles hold whole numbers below exactly
+WHOLE = 2.0**53  # doubles represent whole numbers below it exactly
 ROUND = 2.0**-52  # relative rounding error of two operations on doubles
 MOST_BITS = 500, 500, 1000  # of Σ w, Σ w t and Σ w t² in a search by doubles, which squares the first two
 

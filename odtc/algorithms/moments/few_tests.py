@@ -76,7 +76,7 @@ def _gains(
     apart[:, cell, every] = moments
     whole = apart.sum(axis=2)
     ones = (apart.reshape(3 * n_cells, -1) @ answers[:, first:]).reshape(3, n_cells, -1)
-    sums = np.stack([whole[:, :, None] - ones, ones], axis=2)  # (3, cells, answer to the last test, last tests)
+    sums = np.stack([whole[:, :, None] - ones, ones], axis=2)  # (3, cells, outcome of the last split, last splits)
     sums = sums.reshape(3, *(2,) * (len(held) + 1), -1)
     for axis in range(1, len(held) + 2):  # the third entry of an axis is the free split
         sums = np.concatenate([sums, sums.sum(axis=axis, keepdims=True)], axis=axis)
@@ -85,7 +85,7 @@ def _gains(
     known = {0: leaf}
     for height in range(1, depth + 1):
         known[height] = leaf.copy()
-        # States of fewer free tests come first; a side has one level less.
+        # States of fewer free splits come first; a side has one level less.
         for state in sorted(product(range(3), repeat=len(held) + 1), key=lambda one: one.count(2)):
             for axis, answer in enumerate(state):
                 if answer == 2:

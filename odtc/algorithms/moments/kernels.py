@@ -287,7 +287,7 @@ COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     from odtc.algorithms.moments import search  # which uses this module
 
     random = np.random.default_rng(0)

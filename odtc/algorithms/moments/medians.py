@@ -23,7 +23,7 @@ EACH, ONCE = 4e-6, 8e-4  # CPU seconds of a row and a column in numpy, and of a 
 
 
 def add_at(tree, place, weight, value):
-    """Adds a weight and a weighted number at a place of a Fenwick tree, float64 (2, places + 1)."""
+    """Add a weight and a weighted number at a position of a Fenwick tree, float64 (2, positions + 1)."""
     at = place + 1
     while at < tree.shape[1]:
         tree[0, at] += weight
@@ -126,7 +126,7 @@ COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     random = np.random.default_rng(0)
     rank, numbers = random.integers(0, 40, (200, 3)), np.sort(random.random(200))
     MedianSearch(rank, np.stack([numbers, numbers**0, numbers**0])).solve(1)

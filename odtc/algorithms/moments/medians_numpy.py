@@ -9,7 +9,7 @@ import numpy as np
 
 from odtc.algorithms.weighted_quantiles import ROUNDING
 
-CELLS = 2**20  # ranks that are held at once
+CELLS = 2**20  # ranks that are stored at once
 
 
 def best_cut(code, size, w, y, count, rows, least, price):

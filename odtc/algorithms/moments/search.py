@@ -43,7 +43,7 @@ NO_LIMITS = TreeLimits()
 NO_TOTALS = np.zeros((0, 0))  # of a call of `depth_two` that lists no cuts
 HALF = 0.5  # of the room that exact costs need: the other half is for sums of bounds, which are rounded
 NEAR = 1e-13  # of the error of one leaf: trees nearer than that are equally good
-MOST_ROOM = 1e-6  # relative: the near-optimal cuts of a search are listed up to this, or else by another search
+MOST_ROOM = 1e-6  # relative: the near-optimal cuts of a search are listed up to this, otherwise by another search
 OFF = 16  # times `near`: how much more than the best tree the tree found may cost
 KEPT = 200_000  # subtrees that are stored
 WIDEST = 6e7  # pairs of cuts for which two levels are found at once, without checking the time
@@ -136,17 +136,17 @@ class MomentSearch:
         self.slack = self.relative = 0.0
         self.most_room: float | None = MOST_ROOM  # of costs, None without a limit
         self.is_exact = False  # whether costs in doubles are exact
-        self.worth: dict[tuple, Worth] = {}  # by depth, place and rows
-        self.families: list[Family] = []  # of limits on whole trees: those that may hold the best tree
+        self.worth: dict[tuple, Worth] = {}  # by depth, position and rows
+        self.families: list[Family] = []  # of limits on whole trees: those that may contain the best tree
         self.known: dict[tuple, Known] = {}
         self.narrow = self._pairs(len(rank)) <= WIDEST
         self.root: Known | None = None
         self.parts: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}  # by columns: their ranks and sizes
-        # By depth, place and rows of three levels or more: the cuts that were tried, and which of their sides were
+        # By depth, position and rows of three levels or more: the cuts that were tried, and which of their sides were
         # solved.
         self.tried: dict[tuple, list] = {}
         self.limits, self.free, self.at_once = limits, None, False
-        self.height = 0  # the trees of so many levels are proved
+        self.height = 0  # the trees of this many levels are proved
         if least > 1 or limits.rises or limits.together:
             self.free = self._of_any_rows(rank, moments, limits.of_any_rows())
 

@@ -14,7 +14,7 @@ import numpy as np
 from odtc.algorithms.near_optimal.tree_set import Part, TreeSet
 from odtc.base.whole_numbers.in_two_parts import ExactParts
 
-MIN_ROWS = 2e7  # rows of the tests that are compared, at least, before it gives up
+MIN_ROWS = 2e7  # rows of the splits that are compared, at least, before it gives up
 ROWS_OF_A_LOOK = 1000  # rows that take as long as the rest of a comparison
 ROWS_PER_EVALUATION = 2  # times the rows of all data, for each evaluation of the search before
 
@@ -56,7 +56,7 @@ class ExactBest:
 
         Raises
         ------
-        TooManyTies, and what `check` of the search raises
+        TooManyTies, and exceptions of `check` of the search
         """
         return self._best(self.trees.root, self.trees.depth)
 
