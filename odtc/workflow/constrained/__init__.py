@@ -1,1 +1,2 @@
-"""What a run tells of its constraints: what they ask and reach, what they cost, and what new rows satisfy."""
+"""Reports on the constraints of a run: requested and reached figures, their cost, and the constraints that new rows
+satisfy."""

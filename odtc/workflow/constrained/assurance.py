@@ -1,9 +1,10 @@
-"""Which constraints new rows satisfy, with a confidence: by exact tests on rows that had no part in the search.
+"""Constraints that new rows satisfy, with a confidence: exact tests on rows that had no part in the search.
 
-Every rate that a constraint compares is a share of rows. Of n independent rows, k of them counted, the share in the
+Every rate that a constraint compares is a share of rows. If k of n independent rows are counted, the share in the
 population is at least the number p at which k or more have a probability of α (Clopper and Pearson 1934), except with
-a probability of α or less; from above likewise. All bounds of all constraints share 1 - confidence evenly (Bonferroni),
-so that all that is called assured holds together. The tree may depend on the training rows in any way.
+a probability of α or less; the bound from above is found in the same way. All bounds of all constraints share 1 -
+confidence evenly (Bonferroni), so everything that is called assured is true at once with this confidence. The tree may
+depend on the training rows in any way.
 """
 
 from dataclasses import dataclass, replace
@@ -29,14 +30,14 @@ ASSUMPTION = (
 )
 
 INTERVAL_CONFIDENCE = 0.95  # of the interval of one share
-MOST_SCALE = 1e5  # more rows than so many times those of the test are not spoken of
-SOME = 0.5  # of the rows: from so many on it is told that they are known
-FINE = 1.01  # how finely the number of rows is told
+MOST_SCALE = 1e5  # larger multiples of the test rows are not reported as needed
+SOME = 0.5  # of the rows: if more are training rows, too, this is reported
+FINE = 1.01  # relative precision of the number of rows needed
 
 
 @dataclass(frozen=True)
 class Assured:
-    """What a test tells of one constraint.
+    """Result of the test of one constraint.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class Assured:
     test : float or None
         The figure of the test rows themselves.
     rows, rows_needed : int or None
-        Rows of the test, and how many of the same shares would assure it, about; None if no number would.
+        Rows of the test, and about how many with the same shares would assure it; None if no number would.
     """
 
     constraint: Constraint
@@ -82,7 +83,7 @@ def assurances(
     confidence: float,
     asked: tuple[Constraint, ...] | None = None,
 ) -> list[Assured]:
-    """One entry for each constraint that speaks of new rows.
+    """Return one entry for each constraint on new rows.
 
     Parameters
     ----------
@@ -92,14 +93,14 @@ def assurances(
     labelled : Dataset or None
         Rows that had no part in the choice of the tree.
     confidence : float
-        The probability, before the rows are drawn, that everything that is then called assured holds.
+        The probability, before the rows are drawn, that everything that is then called assured is true.
     asked : tuple of Constraint or None
-        What is to be assured; None is the constraints of the problem.
+        The constraints to assure; by default the constraints of the problem.
 
     Raises
     ------
     ChoiceError
-        If there are no such rows, or the confidence is none.
+        If there are no such rows, or the confidence is not a probability.
     """
     expect_share(confidence)
     if labelled is None:
@@ -114,13 +115,13 @@ def assurances(
 
 
 def speaks_of_new_rows(given: Constraint) -> bool:
-    """Whether a constraint is one on what is predicted, or on shares of rows: all others are of the tree itself, or
+    """Return whether a constraint is one on predictions or on shares of rows: all others are on the tree itself, or
     count training rows."""
     return given.module.can(OnPredictions) or given.module.can(OnLeafProportions)
 
 
 def assumption(problem: Problem, labelled: Dataset, asked: tuple[Constraint, ...] | None = None) -> str:
-    """What has to be true of new rows, in words, behind "if"."""
+    """Return the assumption on new rows, as words that follow "if"."""
     given = [one for one in asked or problem.constraints if speaks_of_new_rows(one)]
     unspoken = []
     if any(one.module.compared(one) for one in given):
@@ -131,9 +132,10 @@ def assumption(problem: Problem, labelled: Dataset, asked: tuple[Constraint, ...
 
 
 def seen_before(trained: Dataset, labelled: Dataset) -> str:
-    """What test rows that are training rows, too, say of a test, in words; "" if they are no more than chance brings.
+    """Return a remark on test rows that are training rows, too; "" if chance explains them.
 
-    Rows of few different cells coincide by chance: they are counted only if most training rows differ from each other.
+    Rows of few different cells coincide by chance, so they are counted only if most training rows differ from each
+    other.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def seen_before(trained: Dataset, labelled: Dataset) -> str:
     Raises
     ------
     ChoiceError
-        If all of them are.
+        If all test rows are training rows.
     """
     of_training, of_test = (_row_texts(some) for some in (trained, labelled))
     known = set(of_training)
@@ -167,14 +169,14 @@ def _row_texts(rows: Dataset) -> list[bytes]:
 
 
 def expect_share(confidence: float) -> None:
-    """Raises ChoiceError for a confidence that is no probability."""
+    """Raise ChoiceError for a confidence that is not a probability."""
     if not 0 < confidence < 1:
         raise ChoiceError(f"expected a {option('confidence')} between 0 and 1, such as 0.95, got {confidence:g}")
 
 
 def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict[Constraint, float]:
-    """By how much the bounds of a test on so many rows would fall short of the figure of each constraint, if the shares
-    of the tree are there what they are on its training rows; 0 if no test is known.
+    """Return by how much the bounds of a test on so many rows would be worse than the figure of each constraint, if
+    the shares of the tree are the same there as on its training rows; 0 if no test is known.
 
     Parameters
     ----------
@@ -199,11 +201,12 @@ def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict
 
 
 def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> list[str]:
-    """Of each constraint that no tree can be assured to satisfy by a test on these rows, however it predicts: which
-    rows are too few, and how many of them it would need.
+    """Find the constraints that a test on these rows cannot assure for any tree, whatever it predicts: which rows are
+    too few, and how many of them it would need.
 
-    Of n rows all counted, the bound from below is α^(1/n), and none is better. The gap of two shares has a bound either
-    way; the widths of both shares add up to at most twice the number asked, and none is less than 1 - α^(1/n).
+    If all of n rows are counted, the bound from below is α^(1/n), and no other count has a better one. The difference
+    of two shares has a bound in both directions; the widths of both shares add up to at most twice the required
+    number, and none is less than 1 - α^(1/n).
 
     Parameters
     ----------
@@ -231,10 +234,10 @@ def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> lis
 
 
 def _least(each: ShareSum, counts: list[int], alpha: float) -> float:
-    """What the bound of a sum is at least, whatever is counted of so many rows of each share."""
+    """Return the least bound that a sum can have with so many rows for each share, whichever of them are counted."""
     certain = [alpha ** (1 / n) for n in counts]
     coefs = [share.coef for share in each.shares]
-    if min(coefs) < 0 < max(coefs):  # a gap, which stands the other way round in another sum
+    if min(coefs) < 0 < max(coefs):  # a difference; another sum has it the other way round
         return sum(abs(coef) * (1 - sure) for coef, sure in zip(coefs, certain)) / 2
     return sum(coef * (1 - sure if coef > 0 else sure) for coef, sure in zip(coefs, certain))
 
@@ -268,7 +271,8 @@ def _sums_of_each(
 
 
 def _of_each_bound(found: "dict[Constraint, list[ShareSum] | str]", confidence: float) -> float:
-    """How often each of the bounds may fail, if all together fail with 1 - confidence at most."""
+    """Return the probability with which each bound may fail, if all together fail with a probability of at most 1 -
+    confidence."""
     told = [each for sums in found.values() if not isinstance(sums, str) for each in sums]
     return (1 - confidence) / max(1, len({id(share) for each in told for share in each.shares}))
 
@@ -329,7 +333,7 @@ def rate_interval(
 
 
 def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree | None = None) -> list[ShareSum] | str:
-    """The sums of shares of a constraint, or why there are none; those of leaves need the tree."""
+    """Return the sums of shares of a constraint, or why there are none; shares of leaves need the tree."""
     data = rows.dataset
     by_leaf = given.module.can(OnLeafProportions)
     if not by_leaf and not given.module.can(OnProportions):
@@ -357,8 +361,8 @@ def _sums(given: Constraint, problem: Problem, rows: RowPredictions, tree: Tree 
 
 
 def _groups_of_both(problem: Problem, data: Dataset, text: str) -> Groups:
-    """The groups of rows of this data set, and those that only the training rows, or the levels of the column, tell of:
-    no row shows their rates."""
+    """Return the groups of rows of this data set, and those that only the training rows or the levels of the column
+    have: no row shows the rates of the latter."""
     of, names = members(data, text)
     known = list(groups(problem.encoded, text).names)
     for feature in (*data.features, *data.auxiliary):

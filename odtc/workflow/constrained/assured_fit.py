@@ -1,11 +1,11 @@
-"""A fit whose constraints new rows shall satisfy: the search is asked for more than that, and rows that it never saw
+"""Fits whose constraints new rows must satisfy: the search gets stricter constraints, and rows that it never saw
 decide.
 
-A tree that satisfies a constraint on the training rows with nothing to spare satisfies it on half of all other tables,
-and no test can assure it. So the search is asked for the number and a part of the width of the test: with s the share
-of the tree on its training rows and b the bound that the test would give for s on its rows, by FACTORS · (s - b) more.
-The largest factor with a tree is taken. All that is chosen so is chosen by training rows alone, so the test stays exact
-(odtc.workflow.constrained.assurance). The idea of a candidate that expects its test is that of Thomas, Castro da Silva,
+A tree that only just satisfies a constraint on the training rows satisfies it on half of all other tables, and no test
+can assure it. So the search requires the number and in addition a part of the width of the test: with s the share of
+the tree on its training rows and b the bound that the test would give for s on its rows, FACTORS · (s - b) more. The
+largest factor with a tree is used. All this is chosen by training rows only, so the test stays exact
+(odtc.workflow.constrained.assurance). The idea of a candidate that expects its test is from Thomas, Castro da Silva,
 Barto, Giguere, Brun & Brunskill 2019 ("Preventing undesirable behavior of intelligent machines", Science 366).
 """
 
@@ -44,7 +44,7 @@ RATE = "recall[{}] >= 0.7"
 HELD_OUT = 0.3  # of the rows, if no others are named
 FACTORS = (1.5, 1.0, 0.5)
 DIGITS = 10_000  # a number is tightened to a whole multiple of a ten-thousandth
-FIRST_PART = 0.3  # of the time, for the tree of the constraints as asked
+FIRST_PART = 0.3  # of the time, for the tree of the requested constraints
 
 
 def fit_assured(
@@ -55,7 +55,8 @@ def fit_assured(
     new_sink: Callable[[], Sink] = Sink,
     reporter: Reporter | None = None,
 ) -> Fit:
-    """The best tree whose constraints the test is likely to assure; `Fit.assured(confidence)` tells which it does.
+    """Find the best tree whose constraints the test is likely to assure; `Fit.assured(confidence)` reports which ones
+    it does.
 
     Parameters
     ----------
@@ -67,13 +68,13 @@ def fit_assured(
     test : path or None
         Labelled rows that had no part in any choice.
     new_sink : callable
-        Makes what takes the files of one run; a run without a tree is followed by another.
+        Makes the sink for the files of one run; a run without a tree is followed by another.
     reporter : Reporter or None
 
     Raises
     ------
     NoSolutionError
-        If no tree satisfies the constraints as asked on the training rows.
+        If no tree satisfies the requested constraints on the training rows.
     ChoiceError
         If there is no constraint to assure, or no rows to test on.
     """
@@ -144,7 +145,7 @@ def fit_assured(
 
 
 class _BeforeSearch(Sink):
-    """Tells, before the first search, what no test on the rows that there are can assure."""
+    """Sink that reports, before the first search, the constraints that no test on the available rows can assure."""
 
     def __init__(self, test: str | Path | None, confidence: float, reporter: Reporter):
         self.test, self.confidence, self.reporter = test, confidence, reporter
@@ -178,12 +179,12 @@ def _tightened(given: Constraint, factor: float, width: float) -> Constraint:
 
 
 def _has_room(given: Constraint, width: float) -> bool:
-    """Whether a share of new rows can be harder than the number by all that the test is unsure of."""
+    """Return whether a share of new rows can be stricter than the number by the whole width of the test."""
     return 0 <= given.bound + (width if given.op == ">=" else -width) <= 1
 
 
 def _unasked_text(given: list[Constraint], width: dict[Constraint, float], labelled: Dataset) -> str:
-    """Why the search was asked for no more than what the user asks."""
+    """Return why the search required no more than the constraints of the user."""
     unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
     return (
         f"a test on {labelled.n_rows} rows can assure at most {unsure}, so the search cannot be given a stricter "
@@ -192,7 +193,7 @@ def _unasked_text(given: list[Constraint], width: dict[Constraint, float], label
 
 
 def _asked_text(asked: tuple[Constraint, ...], texts: tuple[str, ...], n_rows: int) -> str:
-    """What the search was asked for, in words; "" if that is no more than what the user asks."""
+    """Return the stricter constraints of the search, in words; "" if they are the constraints of the user."""
     harder = [text for given, text in zip(asked, texts) if str(given) != text]
     if not harder:
         return ""

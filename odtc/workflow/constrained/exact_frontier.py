@@ -15,22 +15,22 @@ from odtc.workflow.specification import ModelSpec
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """The best tree for one number of a constraint.
+    """Best tree for one number of a constraint.
 
     Attributes
     ----------
     constraint : str
     asked : float
     reached : float or None
-        What the tree has of it on the training rows.
+        The figure of the tree on the training rows.
     ended : str
         "optimal", "infeasible", or "open" if it is not proved.
     objective, bound : float or None
     price : float or None
-        How much more the best tree costs than that of the next looser number; None if one of the two is not proved.
+        How much more the best tree costs than the one of the next looser number; None if one of the two is not proved.
     tree : Tree or None
     searched : bool
-        Whether this number was searched, not told by its neighbours.
+        Whether this number was searched, not derived from its neighbours.
     """
 
     constraint: str
@@ -74,7 +74,7 @@ class Frontier(Sequence):
 
     @property
     def head(self) -> dict:
-        """Of which data and depth it is, as in JSON."""
+        """The data and the depth, as in JSON."""
         return {"data": self.problem.encoded.name, "depth": self.problem.topology.depth}
 
     def write(self, path: str | Path) -> Path:
@@ -103,7 +103,8 @@ def file_of(path: Path) -> Path:
 
 
 def table(facts: list[dict]) -> str:
-    """The points in lines: asked, reached, objective, price, how it ended."""
+    """Return the points as lines: the required and the reached number, the objective, the price, and how the search
+    ended."""
     lines = [f"{'asked':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended"]
     for one in facts:
         figures = [one[key] for key in ("asked", "reached", "objective", "price")]

@@ -1,9 +1,9 @@
-"""What a constraint costs: the best tree for each number of it, by one search for all numbers if there is one.
+"""Cost of a constraint: the best tree for each number of it, by one search for all numbers if there is one.
 
-Else by few searches: a tighter number can only cost more, so the loosest and the tightest number are searched, and
-numbers between two of the same cost, or between two without a tree, need no search of their own, nor does one that the
-best tree of a looser number keeps; the others are halved.
-The tree of a tighter number is a start for a looser one, whose cost is a bound for all tighter ones.
+Otherwise few searches are made. A tighter number can only cost more, so the loosest and the tightest number are
+searched. Numbers between two of the same cost, or between two without a tree, need no search of their own, nor does a
+number that the best tree of a looser one satisfies; the other intervals are halved. The tree of a tighter number is a
+start for a looser one, whose cost is a bound for all tighter ones.
 """
 
 import json
@@ -43,12 +43,12 @@ class Point:
     ----------
     constraint : Constraint
     heap : HeapTree or None
-        The best tree that keeps it; None if there is none, or none was met in time.
+        The best tree that satisfies it; None if there is none, or none was found in time.
     objective : float or None
     bound : float or None
-        None if it is proved that no tree keeps it.
+        None if it is proved that no tree satisfies it.
     searched : bool
-        Whether this number was searched, not told by its neighbours.
+        Whether this number was searched, not derived from its neighbours.
     """
 
     constraint: Constraint
@@ -66,13 +66,13 @@ class Point:
 
 
 def varied(text: str) -> list[str]:
-    """The constraints that "recall[2] >= 0.5:0.9:0.05" stands for: FIRST, FIRST + STEP, …, up to LAST; of whole numbers
-    STEP may be left out, and is 1.
+    """Return the constraints of a text such as "recall[2] >= 0.5:0.9:0.05": FIRST, FIRST + STEP, …, up to LAST; if the
+    numbers are whole, STEP may be left out, and is 1.
 
     Raises
     ------
     ChoiceError
-        If the text is no constraint with three numbers, or stands for too many.
+        If the text is not a constraint with three numbers, or has too many values.
     """
     found = RANGE.fullmatch(text)
     try:
@@ -98,8 +98,10 @@ def varied(text: str) -> list[str]:
 def frontier(
     problem: Problem, texts: list[str], time_limit: float | None = None, say: Callable[[str], None] = lambda text: None
 ) -> list[Point]:
-    """The points of a frontier, in the order of the texts; after Ctrl-C or SIGTERM, and at the time limit, what is then
-    known of each: no number is begun after the limit but the two at the ends, if no tree is known that keeps them.
+    """Return the points of a frontier, in the order of the texts.
+
+    After Ctrl-C or SIGTERM, and at the time limit, each point has the tree and the bound that are known then. No
+    number is begun after the limit except for the two at the ends, if no tree is known that satisfies them.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def frontier(
     time_limit : float or None
         Seconds for all points together.
     say : callable
-        Told if an interruption has ended the search.
+        Called with a sentence if an interruption has ended the search.
     """
     until = None if time_limit is None else time.monotonic() + time_limit
     sums_cost = bool(TASKS.get(problem.encoded.task).MOMENTS)  # a search for all numbers takes prices of rows
@@ -142,19 +144,19 @@ def _left(until: float | None) -> float | None:
 
 
 class _Halving:
-    """The searches of single numbers: the two at the ends, and between two that do not tell it the one in the middle.
+    """Searches of single numbers: the two at the ends, and the middle one between two that do not determine it.
 
     Parameters
     ----------
     problem : Problem
         Without the constraint that is varied.
     loose_first : list of Constraint
-        Places, here and below, are places of this list.
+        All numbers; `place`, here and below, is a position in this list.
     starts : list of HeapTree or None
-        A tree that keeps each number, if one is known.
+        A tree that satisfies each number, if one is known.
     free : _Without
     until : float or None
-        No number is begun after time.monotonic() has come to it, unless no tree is known that keeps it.
+        No number is begun after time.monotonic() has reached it, unless no tree is known that satisfies the number.
     """
 
     def __init__(
@@ -171,7 +173,8 @@ class _Halving:
         self.is_stopped = False  # by Ctrl-C or SIGTERM, all of it and not only the search of one number
 
     def points_of_all(self) -> list[Point]:
-        """The points of all numbers; of one that was not searched, what its neighbours tell."""
+        """Return the points of all numbers; the point of a number that was not searched is derived from its
+        neighbours."""
         last = len(self.loose_first) - 1
         if self.until is None and last:  # bounds of the cases of the loosest number serve all
             self._search(0, 0.0, None)
@@ -228,7 +231,7 @@ class _Halving:
         return one if paid[0] <= paid[1] else other
 
     def _tighten(self, place: int, loose: Point, start: HeapTree | None) -> None:
-        """A tighter number than that of a point, which may tell it."""
+        """Find the point of a tighter number than that of a known point, which may determine it without a search."""
         given = self.loose_first[place]
         kept = loose.ended == "optimal" and given.holds(given.module.value(self.problem.encoded, given, loose.heap))
         if kept or loose.ended == "infeasible":
@@ -254,8 +257,8 @@ class _Halving:
 
 
 class _Without:
-    """What is known of the trees that need not keep the constraint that is varied: of a number that the best of them
-    keeps it is the best.
+    """Knowledge about the trees without the varied constraint: the best of them is also the best for every number that
+    it satisfies.
 
     Parameters
     ----------
@@ -270,8 +273,8 @@ class _Without:
 
     @classmethod
     def of(cls, problem: Problem, until: float | None) -> "_Without":
-        """By a part of the time until time.monotonic() is `until`; without a limit nothing is asked, as each number is
-        then searched to its end."""
+        """Search without the constraint, in a part of the time until time.monotonic() is `until`; without a limit
+        there is no such search, because each number is then searched to its end."""
         if until is None or not problem.module.searches(problem):
             return cls(problem, None, 0.0)
         with deadline.within(FREE * max(0.0, until - time.monotonic())):
@@ -280,7 +283,7 @@ class _Without:
         return cls(problem, found.heap, 0.0 if found.infeasible else max(0.0, found.bound - off))
 
     def point(self, given: Constraint) -> Point | None:
-        """The point of a number that the tree keeps; None of another."""
+        """Return the point of a number that the tree satisfies; None for another number."""
         if self.heap is None or not given.holds(given.module.value(self.problem.encoded, given, self.heap)):
             return None
         return Point(given, self.heap, self.paid, settled_bound(self.problem, self.bound, self.paid), False)
@@ -306,8 +309,8 @@ def _with(problem: Problem, point: Point, heap: HeapTree | None) -> Point:
 
 
 def _by_trees_met(problem: Problem, points: list[Point]) -> list[Point]:
-    """The points, the loosest first, each with the best of all their trees that keeps its number: a tree may keep more
-    than it was asked for."""
+    """Return the points, the loosest first, each with the best of all their trees that satisfies its number: a tree
+    may satisfy a stricter number than the one that it was searched for."""
     met = [(point.heap, point.constraint) for point in points if point.heap is not None]
     # The numbers are of one constraint, so that a tree reaches the same of each.
     reached = [(heap, given.module.value(problem.encoded, given, heap)) for heap, given in met]
@@ -342,7 +345,8 @@ def _shared(points: list[Point]) -> list[Point]:
 
 
 def _known(loose_first: list[Constraint], points: dict[int, Point], place: int) -> Point:
-    """A point; of a number that was not searched, the tree of the next tighter one, and the bound of a looser one."""
+    """Return a point; if its number was not searched, it has the tree of the next tighter one and the bound of a
+    looser one."""
     if place in points:
         return points[place]
     looser = max((at for at in points if at < place), default=None)
@@ -354,7 +358,8 @@ def _known(loose_first: list[Constraint], points: dict[int, Point], place: int) 
 
 
 def _told(problem: Problem, given: list[Constraint], together: list) -> list[Point]:
-    """The points of one search; a number whose neighbours have trees of the same cost is told by them."""
+    """Return the points of one search; a number whose neighbours have trees of the same cost is marked as derived from
+    them."""
     points = []
     for one, found in zip(given, together):
         paid = None if found.heap is None else problem.module.objective(problem, found.heap)
@@ -367,8 +372,8 @@ def _told(problem: Problem, given: list[Constraint], together: list) -> list[Poi
 
 
 def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
-    """The points as JSON: the number asked and reached, how it ended, the objective, its bound, and the price of the
-    step from the next looser number (None if one of the two has no proved tree)."""
+    """Return the points as JSON: the number required and reached, how it ended, the objective, its bound, and the
+    price of the step from the next looser number (None if one of the two has no proved tree)."""
     facts, loose_first = [], loosest_first(points)
     for place, point in enumerate(loose_first):
         before = loose_first[place - 1] if place else None
@@ -395,14 +400,14 @@ def loosest_first(points: list[Point]) -> list[Point]:
 
 
 def tightening(rising: list, op: str) -> list:
-    """What stands for rising numbers of a constraint with this sign, in the order in which it gets tighter; what stands
-    in that order, by rising numbers."""
+    """Return a list that is in the order of rising numbers in the order in which a constraint with this sign gets
+    tighter; or, because this is its own inverse, such a list by rising numbers."""
     return rising if op == ">=" else rising[::-1]
 
 
 def write_frontier(problem: Problem, path: Path, head: dict, points: list[Point]) -> Path:
-    """Writes STEM.frontier.json: what was asked, and the points in the order of `frontier_facts`, each with its tree in
-    the form of STEM.tree.json (None if there is none)."""
+    """Write STEM.frontier.json: the request, and the points in the order of `frontier_facts`, each with its tree as in
+    STEM.tree.json (None if there is none)."""
     told = [
         facts | {"tree": None if point.heap is None else point.heap.to_tree(problem.encoded).to_json()}
         for facts, point in zip(frontier_facts(problem, points), loosest_first(points))

@@ -1,4 +1,4 @@
-"""What was asked of a tree and what it reaches, for each constraint, on training and on test rows."""
+"""Requested and reached figures of a tree, for each constraint, on training and on test rows."""
 
 import re
 from fractions import Fraction
@@ -24,15 +24,15 @@ def kept_facts(
     asked: tuple[Constraint, ...] | None = None,
     cart: HeapTree | None = None,
 ) -> list[dict]:
-    """One entry for each constraint that was asked; None is those of the problem.
+    """Return one entry for each requested constraint; None means the constraints of the problem.
 
     Returns
     -------
     list of dict
-        `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` that
-        on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the kind
-        does not speak of predictions, or if the rows lack a column; `cart` the figure of CART's tree on training rows,
-        and `kept_by_cart` whether it satisfies the constraint, if that tree is given.
+        `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` its
+        figure on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the
+        constraint is not on predictions, or if the rows lack a column; `cart` the figure of CART's tree on training
+        rows, and `kept_by_cart` whether it satisfies the constraint, if that tree is given.
     """
     unlabelled = labelled is None or (labelled.y < 0).any()
     rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
@@ -63,7 +63,7 @@ def _of_cart(given: Constraint, value: Fraction | float) -> dict:
 
 
 def broken_text(kept: list[dict]) -> str:
-    """Which of the constraints CART's tree breaks, with its figures (`kept_facts`); "" for none."""
+    """Return the constraints that CART's tree breaks, with its figures (`kept_facts`); "" for none."""
     told = [entry for entry in kept if not entry.get("kept_by_cart", True)]
     return ", ".join(f"{entry['constraint']} ({show_figure(entry['cart'])})" for entry in told)
 
@@ -93,7 +93,7 @@ def kept_text(entry: dict) -> str:
 
 
 def no_worse_than_cart(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
-    """The tree, or that of CART which stands beside it on the screen, if that keeps the constraints and costs less."""
+    """Return the tree, or CART's tree as printed next to it if that satisfies the constraints and costs less."""
     cart = _cart_of(problem)
     if broken(problem, cart):
         return heap
@@ -103,7 +103,7 @@ def no_worse_than_cart(problem: Problem, heap: HeapTree | None) -> HeapTree | No
 
 
 def open_text(paid: float, bound: float | None) -> str:
-    """That nothing better than a tree is known, and what is known of better ones, of a search without a proof."""
+    """Report that no better tree is known, and the known bound on better ones, after a search without a proof."""
     least = (
         "no bound excludes one" if bound is None or bound <= 0 else f"none can cost less than its bound, {bound:.10g}"
     )
@@ -111,7 +111,8 @@ def open_text(paid: float, bound: float | None) -> str:
 
 
 def unmet_text(problem: Problem, ended: str) -> str:
-    """That a search which has `ended` so met no tree that keeps the constraints, and what CART's tree comes to."""
+    """Report that a search which has `ended` in this way found no tree that satisfies the constraints, and the figures
+    of CART's tree."""
     cart = _cart_of(problem)
     reached = ", ".join(f"{given} ({show_figure(value)})" for given, value in broken(problem, cart))
     which = "the constraint" if len(problem.constraints) == 1 else "one of them"
@@ -123,6 +124,6 @@ def unmet_text(problem: Problem, ended: str) -> str:
 
 
 def _cart_of(problem: Problem) -> HeapTree:
-    """CART's tree as it stands beside every result, without any limit."""
+    """Return CART's tree as reported with every result, without any limit."""
     found: HeapTree = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     return found

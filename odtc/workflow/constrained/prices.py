@@ -1,7 +1,7 @@
-"""What one more percent of a constraint costs: the best tree for a number that is tighter by 0.01.
+"""Cost of one more percent of a constraint: the best tree for a number that is tighter by 0.01.
 
-Only shares have such a price: constraints with a number between 0 and 1 on predictions. The price is told if
-both searches ended.
+Only shares have such a price: constraints with a number between 0 and 1 on predictions. The price is known if both
+searches ended with a proof.
 """
 
 import time
@@ -21,14 +21,14 @@ STEP = Fraction(1, 100)
 
 @dataclass(frozen=True)
 class Price:
-    """What a tighter number costs.
+    """Cost of a tighter number.
 
     Attributes
     ----------
     constraint : Constraint
         With the tighter number.
     price : float or None
-        The objective that it costs more; None if no tree satisfies it, or that is not settled.
+        The increase of the objective; None if no tree satisfies the constraint, or this is not settled.
     ended : str
         optimal, infeasible, or open.
     """
@@ -43,7 +43,7 @@ class Price:
 
 
 def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float | None = None) -> list[Price]:
-    """The price of one more percent of each share that constraints bound.
+    """Return the price of one more percent of each share that constraints bound.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
     heap : HeapTree
         The best tree, proved.
     objective : float
-        What it costs.
+        The cost of this tree.
     time_limit : float or None
         Seconds for all together.
 
