@@ -49,7 +49,7 @@ OF_A_MODEL = (
     OF_A_START,
     *NEAR_BEST,
     ".html",
-)  # what a run of a model leaves beside it
+)  # files that a run of a model writes next to it
 
 
 def write_build(
@@ -63,21 +63,21 @@ def write_build(
 ) -> list[Path]:
     """Write STEM.mps (or .lp), the manifest STEM.odt.json, and the start.
 
-    Older starts beside a model file written anew are removed: they would be of another model. So is what belonged to
-    the model that this one replaces: its solution, record, tree and page.
+    Older starts next to a new model file are removed, because they belong to another model. The solution, record,
+    tree and page of the model that this one replaces are removed, too.
 
     Parameters
     ----------
     model : Model
         A model of `odtc.build`.
     stem : path
-        Where, without the suffixes.
+        The path of the files, without the suffixes.
     format : str or None
         A format of `odtc list formats`; None writes no model file.
     gzip : bool
         Whether the model file is compressed.
     point : float64 (columns,) or None
-        The start, as of `odtc.start`. It goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`).
+        The start, as returned by `odtc.start`. It goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`).
     dialect : str or None
         A solver, whose start file STEM.start.NAME.SUFFIX is written instead; "all" writes every solver's.
     keep : tuple of path
@@ -132,8 +132,8 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
 
 
 def outdated(model: Model, stem, keep=()) -> list[Path]:
-    """The solution, the record, the tree and the page of STEM that are of another model than this one; none if there
-    is no manifest, or it is of the same model."""
+    """Return the solution, the record, the tree and the page of STEM that belong to another model than this one; none
+    if there is no manifest, or it describes the same model."""
     manifest = Path(f"{stem}{SUFFIX}")
     try:
         facts = json.loads(read_file(manifest))
@@ -156,7 +156,8 @@ def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -
 
 
 def write_beside(problem, stem) -> list[Path]:
-    """What a formulation leaves beside its tree (odtc.problem.formulation), in STEM and its suffixes; the paths."""
+    """Write the additional files of a formulation next to its tree (odtc.problem.formulation), as STEM and their
+    suffixes; return the paths."""
     texts = problem.module.beside(problem)
     for suffix, text in texts.items():
         write_text(f"{stem}{suffix}", text)
@@ -199,10 +200,10 @@ def write_certificate(facts: dict, data, path) -> Path:
 
 
 def write_solution(model: Model, solution: Solution, options: Options, path, start=None) -> list[Path]:
-    """The solution file (in the form of HiGHS) and STEM.run.json beside it, in the sense of the model's
-    file; the paths. `start` is the name of the start that was asked for, if it is known.
+    """Write the solution file (in the format of HiGHS) and STEM.run.json next to it, in the sense of the model's file,
+    and return the paths. `start` is the name of the requested start, if it is known.
 
-    If there is no solution, an older file of this name is removed: it would pass for one.
+    If there is no solution, an older file of this name is removed, because it would pass for one.
     """
     if not solution.model:
         model = identified(model)
@@ -215,7 +216,7 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
             files.append(write_point(model, solution.x, path, "highs", solution.termination))
         elif path.is_file():
             remove(path)
-        if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
+        if path.suffix == ".sol":  # a pipe or a device has no record next to it
             files.append(write_run(solution, options, files[0] if files else None, path.with_suffix(""), start))
     return files
 
@@ -227,7 +228,7 @@ def forget_solution(stem) -> None:
 
 
 def forget_near_optimal(stem) -> None:
-    """Removes the near-optimal trees of an earlier run of this stem: they would pass for those of this run."""
+    """Remove the near-optimal trees of an earlier run of this stem, which would pass for trees of this run."""
     for suffix in NEAR_BEST:
         remove(f"{stem}{suffix}")
 
@@ -245,7 +246,7 @@ def move_run(paths, stem: str, to: str) -> list[Path]:
 
 
 def in_own_sense(model: Model, said: Solution | Progress):
-    """What was said of a model, with every objective and bound as its file has them: every Model
+    """Return a solution or the progress of a model with every objective and bound as in its file: every Model
     minimises, so if the file maximises they are negated back, and the bound is an upper one."""
     if not model.maximised:
         return said
@@ -266,7 +267,7 @@ def in_own_sense(model: Model, said: Solution | Progress):
 
 @dataclass(frozen=True)
 class Opened:
-    """A model file read back, with the start beside it, and the facts of its manifest, if any."""
+    """A model file read back, with the start next to it, and the facts of its manifest, if there is one."""
 
     model: Model
     start: np.ndarray | None
@@ -276,12 +277,11 @@ class Opened:
 
 
 def open_model(path, start_path=None, solvers=()) -> Opened:
-    """A model file read back, compared with its manifest if that lies beside.
+    """Read a model file, and compare it with its manifest if there is one next to it.
 
-    `start_path` is a start file, None for the one beside (`start_beside`), "none" for no start;
-    `solvers` are the names of those that are to solve it.
-    Raises ModelError for a file that cannot be read or that lost nonzeros on the way,
-    SolutionError for a start of another model.
+    `start_path` is a start file, None for the one next to the model (`start_beside`), "none" for no start; `solvers`
+    are the names of the solvers that will solve it. Raises ModelError for a file that cannot be read or that lost
+    nonzeros on the way, SolutionError for a start of another model.
     """
     model = read_model(path)
     stem = stem_of(path)
@@ -318,16 +318,16 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
 
 
 def start_beside(path, solvers) -> Path | None:
-    """The start file that `build` wrote beside a model file: that of the first of these solvers which has
-    one in its own form (`build --dialect`), else STEM.start.sol or STEM.mst; None if there is none."""
+    """Find the start file that `build` wrote next to a model file: the file of the first of these solvers which has
+    one in its own format (`build --dialect`), otherwise STEM.start.sol or STEM.mst; None if there is none."""
     stem = stem_of(path)
     own = [f".start.{_file_word(name)}{find_solver(name).DIALECT.start_suffix}" for name in solvers]
     return next((file for ending in (*own, ".start.sol", ".mst") if (file := Path(stem + ending)).exists()), None)
 
 
 def gzip_words(dialect: str | None) -> str:
-    """What is to be said of `--gzip` with a dialect; "" if all is well. Raises ChoiceError if the
-    solver of the dialect cannot read the file."""
+    """Return a remark on `--gzip` with a dialect; "" if there is none. Raises ChoiceError if the solver of the dialect
+    cannot read the file."""
     if dialect == "all":
         plain = [name for name in SOLVERS.names() if not SOLVERS.get(name).DIALECT.gzip]
         return f"{', '.join(plain)} read no .gz: unpack the model file for them" if plain else ""
@@ -337,7 +337,8 @@ def gzip_words(dialect: str | None) -> str:
 
 
 def cut_words(model: Model, dialect: str | None) -> str:
-    """What became of the rows that a solver may leave out at first, in one sentence; "" if there are none."""
+    """Report in one sentence how the constraints that a solver may leave out at first are written; "" if there are
+    none."""
     kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
     if not kinds:
         return ""
@@ -352,7 +353,8 @@ def cut_words(model: Model, dialect: str | None) -> str:
 
 
 def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """The data file that a manifest names, read anew as it was, or None and the reason in words.
+    """Read the data file that a manifest names again in the same way; None and the reason in words if this is not
+    possible.
 
     Raises ManifestError if the file is not the one that the model was built from.
     """
@@ -396,9 +398,9 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """`original_data` of a model of selected rows, whose tree is filled by all, and of a task whose figures need each
-    row, for a model holds equal rows together; of another None, unless it is asked for, and a word if the file has
-    changed."""
+    """Return `original_data` if a model needs it: a model of selected rows, whose tree is filled with all rows, or of
+    a task whose figures need each row, because a model merges equal rows. For another model return None, unless the
+    data is requested, and a sentence if the file has changed."""
     facts = manifest.facts["data"]
     selected, merged = "selection" in facts, not TASKS.get(facts.get("task", CLASSIFICATION)).CLASSES
     if data_path is None and not (selected or merged):
@@ -417,7 +419,8 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def _change(manifest: Manifest) -> str:
-    """A sentence if the data file that a manifest names is another now, or not there, or if none can tell; else ""."""
+    """Return a sentence if the data file that a manifest names has changed, is missing, or cannot be compared;
+    otherwise ""."""
     facts, counted = manifest.facts["data"], "the counts are of the rows in the manifest"
     same = same_file(manifest)
     if same:
@@ -434,8 +437,8 @@ def _change(manifest: Manifest) -> str:
 
 
 def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool | None:
-    """Whether the data file that a manifest names, or another one in its place, is the one that the model was built
-    from; None if it is not there, or if the manifest does not know its file."""
+    """Return whether the data file that a manifest names, or another one in its place, is the one that the model was
+    built from; None if it is not there, or if the manifest does not name a file."""
     facts = manifest.facts["data"]
     if facts.get("sha256") is None or not (data_path or isinstance(facts.get("path"), str)):
         return None
@@ -447,7 +450,7 @@ def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool |
 
 
 def selection_facts(manifest: Manifest) -> dict:
-    """{"selection": what the manifest says of how rows were selected}; {} if none were."""
+    """Return {"selection": the manifest's record of how rows were selected}; {} if none were."""
     facts = manifest.facts["data"].get("selection")
     return (
         {}
@@ -457,13 +460,13 @@ def selection_facts(manifest: Manifest) -> dict:
 
 
 def raw_point(path, template=None) -> RawPoint:
-    """A solution file as it stands.
+    """Read a solution file without interpreting it.
 
     Parameters
     ----------
     path : path
     template : path or None
-        The TOML file that describes the solver (examples/my-solver), if the file is in a form of its own.
+        The TOML file that describes the solver (examples/my-solver), if the file has a format of its own.
 
     Returns
     -------
@@ -472,7 +475,7 @@ def raw_point(path, template=None) -> RawPoint:
     Raises
     ------
     SolutionError
-        If the file cannot be read, is in no known form, or has no line of the template's `pattern`.
+        If the file cannot be read, has no known format, or has no line of the template's `pattern`.
     """
     module = find_solver(str(template)) if template is not None else None
     if module is None or module.PATTERN is None:
@@ -492,10 +495,12 @@ def raw_point(path, template=None) -> RawPoint:
 def open_solution(
     path, manifest_path=None, log_path=None, template=None, of: Model | None = None
 ) -> tuple[Model, Solution, Manifest]:
-    """A solution file and its manifest, back as the model rebuilt, or the model `of` that is at hand, and the solution;
-    `log_path` is the solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
-    called optimal within a gap is `unknown` if no bound is stated. `template` is the TOML file of a solver that odtc
-    does not know, if the file and the log are in its own words.
+    """Read a solution file and its manifest; return the model, built again from the manifest, or the available model
+    `of`, the solution and the manifest.
+
+    `log_path` is the solver's log, used for facts that are missing in the file itself: how the run ended, and the
+    bound. A solution that is called optimal within a gap is `unknown` if no bound is stated. `template` is the TOML
+    file of a solver that odtc does not know, if the file and the log are in its own format.
 
     Raises SolutionError, ManifestError.
     """
@@ -511,7 +516,7 @@ def open_solution(
         manifest = find_manifest(path, raw) if of is None else _manifest_of(of, path)
     record = read_run(path)
     if of is not None and of.as_built is not of and "own" not in manifest.facts:
-        x = raw.on(of.columns)  # a point of the edited model: nothing tells which file was solved
+        x = raw.on(of.columns)  # a point of the edited model: it is unknown which file was solved
         return of, Solution(x, Termination.UNKNOWN, solver=raw.format, claimed=raw.objective), manifest
     named, content = (record.model, record.content) if record is not None else (raw.model, raw.content)
     manifest.expect_model(named, f"the solution {str(path)!r}")
@@ -520,7 +525,7 @@ def open_solution(
     model = replace(model, identity=manifest.identity, content=manifest.content)
     x = point_of(manifest, model, raw, content, Path(path))
     objective = model.objective(x[: model.n_cols]) if x is not None else None
-    if x is not None and model.rowless:  # its costs are not known: what the tree costs is
+    if x is not None and model.rowless:  # its costs are not known, but the cost of the tree is
         objective = problem.module.objective(problem, tree_of(model, x))
     if record is not None:
         solution = replace(record, x=x, objective=objective)
@@ -540,8 +545,8 @@ def open_solution(
 
 
 def _manifest_of(model: Model, path) -> Manifest:
-    """The manifest of a model at hand: that of the same stem as a solution file if it is of this model, else a new one,
-    which has no file."""
+    """Return the manifest of a model in memory: the one of the same stem as a solution file if it describes this
+    model, otherwise a new one, which has no file."""
     built = identified(model.as_built)
     beside = Path(stem_of(path) + SUFFIX)
     if beside.is_file():
@@ -552,8 +557,8 @@ def _manifest_of(model: Model, path) -> Manifest:
 
 
 def known_trees(model: Model, solution_path, manifest: Manifest) -> list[tuple[str, HeapTree]]:
-    """The trees beside a solution and its manifest by the names of their files: the starts, and the tree of the last
-    run. What cannot be read, or is of another model, is left out."""
+    """Return the trees next to a solution and its manifest by the names of their files: the starts, and the tree of
+    the last run. Files that cannot be read, or belong to another model, are left out."""
     problem, found = model.problem, []
     stems = dict.fromkeys([stem_of(solution_path), str(manifest.path).removesuffix(SUFFIX)])
     for path in (Path(stem + ending) for stem in stems for ending in (".start.sol", ".mst", ".tree.json")):

@@ -70,7 +70,8 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
 
 
 def left_out_text(problem: Problem) -> str:
-    """What a search before the model left out of it, and by which bound; "" if there was none."""
+    """Report the part of a model that a search before it left out, and the bound that was used; "" if there was no
+    such search."""
     fixed = problem.module.notes(problem).get("fixed", {})
     of = next((name for name in LEFT_OUT if fixed.get(name)), None)
     if of is None:
@@ -99,7 +100,7 @@ def pricing(problem: Problem, text: str) -> Model:
 
 
 def separates(cuts: str | tuple[str, ...] | None) -> bool:
-    """Whether a choice of cut families asks for rounds of separation."""
+    """Return whether a choice of cut families needs rounds of separation."""
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     return isinstance(names, tuple) and any(cut.family(name)[1] for name in names)
 
@@ -186,8 +187,9 @@ def start_name(problem: Problem, name: str | Path | None) -> str | Path | None:
 
 
 def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree | None:
-    """The tree that a start begins from, which needs no model; the words are those of `start`. With `say` the tree of
-    a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence says so."""
+    """Return the tree that a start begins from, which needs no model; the parameters are those of `start`. With `say`
+    the tree of a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence reports
+    this."""
     if name in (None, "none"):
         return None
     if not is_tree_file(name):
@@ -229,15 +231,16 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
 
 
 def is_tree_file(name: str | Path | None) -> bool:
-    """Whether a start is the file of a tree, not the name of a heuristic."""
+    """Return whether a start is the file of a tree, not the name of a heuristic."""
     known = str(name).partition(":")[0] in (*HEURISTICS.names(), AUTO, "none", "None")
     return str(name).endswith(".json") or (not known and Path(str(name)).is_file())
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be solved, and until when; `model` is None if the time limit came before there was one,
-    or Ctrl-C (`interrupted`), and `known` then the best tree known, if any. `began` is a moment of time.monotonic()."""
+    """A problem ready to be solved, and its deadline; `model` is None if the time limit, or Ctrl-C (`interrupted`),
+    came before it was complete, and `known` is then the best tree known, if any. `began` is a moment of
+    time.monotonic()."""
 
     problem: Problem
     model: Model | None
@@ -246,16 +249,16 @@ class Prepared:
     began: float
     time_limit: float | None
     interrupted: bool = False
-    searched: Any = None  # what the formulation's own search found before the model was made; None without one
+    searched: Any = None  # result of the formulation's own search before the model was built; None without one
 
     @property
     def bound(self) -> float | None:
-        """What that search proved that no tree has less than; None without one."""
+        """The lower bound of that search on all trees; None without one."""
         return None if self.searched is None else self.searched.bound
 
     @property
     def proved(self) -> bool:
-        """Whether that search proved its tree, or that there is none."""
+        """Return whether that search proved its tree, or that there is none."""
         return self.searched is not None and self.searched.proved
 
     @property
@@ -264,7 +267,8 @@ class Prepared:
 
     @property
     def best_known(self) -> HeapTree | None:
-        """The tree that stands in for a solution; None if there is none, or none that satisfies the constraints."""
+        """The tree that is used if there is no solution; None if there is none, or none that satisfies the
+        constraints."""
         if self.model is None:
             return self.known
         return self.begun[0] if self.begun else None
@@ -285,9 +289,9 @@ def prepare(
     began: float | None = None,
     writes: bool = False,
 ) -> Prepared:
-    """The model and the start of a problem within a time limit, which holds for the solver, too: what the
-    compiler takes of it is no longer left. It `began` at this time.monotonic(), by default now. With `writes` the
-    model is needed even if a search before it has proved its tree."""
+    """Build the model and the start of a problem within a time limit, which includes the solver: the time that the
+    compiler takes is no longer left for it. The limit begins at `began` (time.monotonic()), by default now. With
+    `writes` the model is needed even if a search before it has proved its tree."""
     began, heap, known, before = time.monotonic() if began is None else began, None, False, None
     with deadline.within(deadline.limit_left(began, time_limit)):
         try:
@@ -327,15 +331,16 @@ def prepare(
 
 
 def _start_of_search(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
-    """The tree as one that keeps the constraints, for a search before the model; None if it cannot be mended."""
+    """Return the tree, repaired if it breaks constraints, for a search before the model; None if it cannot be
+    repaired."""
     if heap is None or not problem.constraints or not problem.module.can(SearchesItself):
         return None
     return heap if is_tree_file(name) else constraint.mended(problem, heap)
 
 
 def _grown_whole(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
-    """The tree of a start by name, or CART's grown to its end if that costs less: the limit may have cut it, and whole
-    it stands beside the tree on the screen."""
+    """Return the tree of a start by name, or CART's grown to its end if that costs less: the limit may have cut it,
+    and the report compares the result with the whole one."""
     if heap is None or is_tree_file(name):
         return heap
     with deadline.put_off():
@@ -345,15 +350,16 @@ def _grown_whole(problem: Problem, heap: HeapTree | None, name) -> HeapTree | No
 
 
 def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
-    """The same as `_kept` without what the formulation would have to compile for; None if constraints take longer."""
+    """Return the same as `_handed_in`, without steps for which the formulation would have to compile; None if
+    constraints take longer."""
     with contextlib.suppress(TimeLimitReached), deadline.within(0.0):
         return _handed_in(problem, heap, name, None)
     return None
 
 
 def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree | None:
-    """The tree that stands for a model which there was no time to make: as `_kept`; or the tree itself, or CART's, if
-    the formulation could only take a worse one, as each of its hyperplanes leaves a gap. Says so."""
+    """Return the tree that is used if there was no time to build the model: as `_kept`; or the tree itself, or CART's,
+    with a note, if the formulation can only represent a worse one because each of its hyperplanes leaves a gap."""
     kept = _kept(problem, heap, name)
     if kept is None or not problem.module.WEIGHS or problem.constraints or is_tree_file(name):
         return kept
@@ -373,7 +379,7 @@ def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree |
 
 
 def searches(problem: Problem) -> bool:
-    """Whether the formulation's own search takes a problem."""
+    """Return whether the formulation's own search supports a problem."""
     return problem.module.can(SearchesItself) and problem.module.searches(problem)
 
 
@@ -393,8 +399,8 @@ def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
 
 
 def own_tree(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
-    """A tree over the tests as one of the formulation's that keeps the constraints; None if there is none. Raises
-    TreeError if the formulation has no such tree."""
+    """Return a tree over the splits of the encoding as one of the formulation's that satisfies the constraints; None
+    if there is none. Raises TreeError if the formulation has no such tree."""
     return constraint.mended(problem, heap) if searches(problem) else _kept(problem, heap, "cart")
 
 
@@ -414,11 +420,11 @@ def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree
 
 
 def quick_floor(problem: Problem) -> float | None:
-    """The least objective that the best of all trees over the tests leaves to any tree of the formulation, by a search
-    of a moment; None if the search would be longer, or if the trees ask more than tests.
+    """Return a lower bound on the objective of all trees of the formulation, from the best of all trees over the
+    candidate splits, by a short search; None if the search would be longer, or if the trees use other splits.
 
-    As in odtc.verification.verify.objective_floor, an objective is a factor times the loss, and on top what branch
-    nodes and the like cost.
+    As in odtc.verification.verify.objective_floor, an objective is a factor times the loss, plus the costs of branch
+    nodes and the like.
     """
     encoded, module = problem.encoded, problem.module
     small = encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth <= MOMENT

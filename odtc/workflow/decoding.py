@@ -64,23 +64,23 @@ def decode(
     known: Sequence[tuple[str, HeapTree]] = (),
     simplify: bool = False,
 ) -> Decoded:
-    """The checked tree of a solution.
+    """Return the checked tree of a solution.
 
     Parameters
     ----------
     model : Model
         A model of `odtc.build`.
     solution : Solution, array (columns,), dict, OptimizeResult, highspy.Highs or gurobipy.Model
-        A solution of this model, of `odtc.solve`; or a point, as a vector or {name of a column: value}, or what
-        scipy.optimize.milp, highspy or gurobipy made of it. What is proved of the model needs the first or one of the
-        last two, which hold the model that they solved.
+        A solution of this model, of `odtc.solve`; or a point, as a vector or {name of a column: value}, or the
+        result of scipy.optimize.milp, highspy or gurobipy. Proofs about the model need the first or one of the last
+        two, which contain the model that they solved.
     dataset : Dataset or None
-        The data file read anew: the tree is then checked on it, too.
+        The data file read again: the tree is then checked on it, too.
     known : sequence of (str, HeapTree)
         Trees with their names. The bound of the solution is compared with their cost, and with that of CART's tree.
     simplify : bool
-        Whether the tree goes without its needless branch nodes (odtc.problem.simplifying); else it is that of the
-        point.
+        Whether needless branch nodes of the tree are removed (odtc.problem.simplifying); otherwise it is the tree of
+        the point.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def decode(
     SolutionError
         If the solution is of another model.
     ChoiceError
-        If the arguments are no model of `odtc.build` and its solution.
+        If the arguments are not a model of `odtc.build` and its solution.
     """
     if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
         raise ChoiceError(
@@ -130,7 +130,7 @@ def decode(
     smaller = simplified(problem, heap) if simplify and not selected else heap
     claims = solution.bound is not None or solution.overall is not None
     known = [*known, *greedy(problem)] if claims else []
-    if solution.bound is not None and not solution.scope:  # what is claimed by a solver's word alone
+    if solution.bound is not None and not solution.scope:  # only the solver claims this bound
         known += quickly_searched(problem, solution.bound)
     known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
     checks = verify_point(problem, model, solution, of_point, known)
@@ -145,10 +145,10 @@ def decode(
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
     elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
-        if all(check.passed for check in checks):  # of a point that is no solution the tree is none to be proved
+        if all(check.passed for check in checks):  # if the point is not a solution, its tree is not to be proved
             solution = _searched(problem, solution, paid)
     if solution.scope == EDITED and solution.scope_objective is None and None not in (solution.bound, paid):
-        solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # the costs are those of trees
+        solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # trees have these costs
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 
@@ -162,7 +162,8 @@ def _without_costs_of_point(checks: list[Check]) -> list[Check]:
 
 
 def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
-    """A solution that nothing is known of but its tree, which costs `paid`, with what a search of a moment proves."""
+    """Return a solution of which only the tree is known, which costs `paid`, with the bound that a short search
+    proves."""
     other = solution.model or solution.scope or solution.overall is not None  # something is known of it
     least = None if other else quick_floor(problem)
     if least is None:
@@ -177,8 +178,9 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
 
 
 def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:
-    """The solution with the point of a tree, if its own sends rows elsewhere than its splits do, and thus costs less
-    than the tree of these splits: soft margins let rows choose.
+    """Replace the point of a solution by the point of a tree if it sends rows elsewhere than its splits do.
+
+    Such a point costs less than the tree of these splits, because soft margins let rows choose.
 
     Parameters
     ----------
@@ -190,9 +192,9 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     Returns
     -------
     Solution
-        With the point of that tree, or of the start or CART's if that costs less; or the same if its point is that of
-        its tree, or none of these trees is one of the model. The bound stays; what it does not prove is not called
-        optimal.
+        With the point of that tree, or of the start or CART's if that costs less; or the same if its point agrees
+        with its tree, or none of these trees is one of the model. The bound stays; a solution that it does not prove
+        is not called optimal.
     """
     problem = model.problem
     if not solution.has_solution or model.recorded or model.edited is not None:
@@ -350,9 +352,9 @@ def _decoded(
     dataset: Dataset | None,
     simplify: bool,
 ) -> Decoded:
-    """The tree `heap`, made of that of the point, with its checks; with all rows in its leaves if it was trained on
-    selected ones. Of these, leaves are twins if all rows say so; constraints are of the selected rows, so with any the
-    twins stay."""
+    """Return the tree `heap`, made of the tree of the point, with its checks; with all rows in its leaves if it was
+    trained on selected ones. In that case, sibling leaves are merged if they predict the same for all rows; the
+    constraints are on the selected rows, so with any of them these leaves stay."""
     if heap is not point_heap:
         checks = [*checks, simplified_check(problem, point_heap, heap)]
     tree = heap.to_tree(problem.encoded)
@@ -410,7 +412,8 @@ def unfinished(
 
 
 def no_solution(outcome: Unsolved, in_hand: str = "") -> NoSolutionError:
-    """The error of a run without a tree; its `outcome` says what is known, `in_hand` where a start's tree is."""
+    """Return the error of a run without a tree; its `outcome` has the known facts, `in_hand` is the place of a start's
+    tree."""
     problem, dataset = outcome.problem, outcome.problem.encoded.dataset
     selected = dataset is not None and dataset.selected is not None
     constraints = tuple(map(str, problem.constraints))
@@ -426,7 +429,7 @@ def no_solution(outcome: Unsolved, in_hand: str = "") -> NoSolutionError:
 
 
 def out_of_time(ready: Prepared) -> Solution:
-    """How a run has ended that came to no model in time, or before Ctrl-C."""
+    """Return how a run has ended that had no model in time, or before Ctrl-C."""
     ended = Termination.INTERRUPTED if ready.interrupted else Termination.TIME_LIMIT
     return Solution(None, ended, seconds=time.monotonic() - ready.began, solver=COMPILER)
 
@@ -434,7 +437,8 @@ def out_of_time(ready: Prepared) -> Solution:
 def proved(
     problem: Problem, heap: HeapTree, bound: float, seconds: float, ended: Termination = Termination.UNKNOWN
 ) -> Fit:
-    """A tree that the compiler has found, with the bound that it has proved; `ended` says what came if that is less."""
+    """Return a tree that the compiler has found, with the bound that it has proved; `ended` is the end of the run if
+    the bound is less."""
     paid = problem.module.objective(problem, heap)
     bound = settled_bound(problem, bound, paid)
     solution = Solution(
@@ -452,7 +456,7 @@ def proved(
 def without_model(
     problem: Problem, point_heap: HeapTree, solution: Solution, labelled: Dataset | None, simplify: bool = False
 ) -> Fit:
-    """The Fit of a tree that came to be without a model; `solution` says what it costs and what is proved."""
+    """Return the Fit of a tree that was found without a model; `solution` has its cost and its proof."""
     phases.begin("checking the tree")
     heap = simplified(problem, point_heap) if simplify else point_heap
     if heap is not point_heap:
@@ -473,8 +477,8 @@ def finish(
     known: Sequence[tuple[str, HeapTree]] = (),
     simplify: bool = False,
 ) -> Fit:
-    """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
-    rows `labelled`; `dataset`, `known` and `simplify` as in `decode`."""
+    """Do the last part of `fit`: decode and verify a solution, with the figures of CART and of the rows `labelled`;
+    `dataset`, `known` and `simplify` as in `decode`."""
     phases.begin("checking the point and the tree")
     dataset = _read_anew(model.problem, dataset)
     model = with_rows_of(model, dataset)

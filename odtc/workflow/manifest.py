@@ -1,8 +1,8 @@
-"""STEM.odt.json beside a model: all that decoding needs, anywhere, later, with no other file.
+"""STEM.odt.json next to a model: all that decoding needs, anywhere, later, with no other file.
 
-It holds the encoded rows, the tests in original units, the formulation with its parameters and
-the blocks of columns; the data file itself is only named, with its fingerprint. No times and
-no machine names: the same input gives the same bytes.
+It contains the encoded rows, the candidate splits in original units, the formulation with its parameters and the
+blocks of columns; the data file itself is only named, with its fingerprint. It contains no times and no machine names,
+so the same input gives the same bytes.
 """
 
 import json
@@ -71,7 +71,7 @@ def _test_shape(value, place):
     return split_shape(value, place) | {"ones_left": FLAG, "same": [split_shape], "complement": [split_shape]}
 
 
-# The shape of a manifest (odtc.base.json_schema). "cost" and "constraints" are not in those of the first version.
+# The shape of a manifest (odtc.base.json_schema). The first version has no "cost" and no "constraints".
 SHAPE = {
     "identity?": TEXT,
     "content?": (TEXT, None),
@@ -121,9 +121,9 @@ SHAPE = {
     },
 }
 
-# Bytes that a character of packed text can stand for: base64 holds 3/4 of one, and zlib packs to a thousandth at best.
+# Bytes that a character of packed text can represent: 3/4 of one by base64, and zlib packs to a thousandth at best.
 PACKED_MOST = packing.HIGHEST
-ROW_BYTES = 40  # of a row besides its tests and cells: label, weight, copies, place and sums
+ROW_BYTES = 40  # of a row in addition to its splits and cells: label, weight, copies, place and sums
 PLACES = 2**31  # of a block of columns, which are numbered by 32 bits
 MOST_SUMS = 8  # that a task adds up of a row, and once more for each of its classes
 FIXED_NAME = re.compile(r"C\d{7}$")
@@ -238,8 +238,8 @@ def _members(problem: Problem, model) -> dict:
 
 
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
-    """The manifest of a model, as a JSON object; data paths are told relative to `folder`. Of a model with rows and
-    columns of its user it describes what odtc built, and names these."""
+    """Return the manifest of a model, as a JSON object; data paths are relative to `folder`. If a user added rows and
+    columns to the model, the manifest describes the part that odtc built, and names these."""
     if (built := model.as_built) is not model:
         own = {"rows": model.row_names[built.n_rows :], "columns": model.column_names[built.n_cols :]}
         return describe(problem, replace(built, content=""), folder) | {"own": own}
@@ -314,8 +314,8 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
 
 
 def describe_data(encoded: Encoded, folder: Path | None = None) -> dict:
-    """Which data file rows are of, with its SHA-256, and how it was read, as a JSON object; its path is told relative
-    to `folder`. ReadingSpec.from_manifest takes it."""
+    """Return the data file of the rows, with its SHA-256, and how it was read, as a JSON object; its path is relative
+    to `folder`. ReadingSpec.from_manifest reads it."""
     dataset = encoded.dataset
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is not None and folder is not None:
@@ -333,7 +333,7 @@ def describe_data(encoded: Encoded, folder: Path | None = None) -> dict:
 
 
 def _selection(dataset) -> dict:
-    """Which rows of the data file the model is of, if these are not all."""
+    """Return which rows of the data file the model uses, if these are not all."""
     if dataset is None or dataset.selected is None:
         return {}
     chosen = dataset.selected
@@ -344,7 +344,7 @@ def _selection(dataset) -> dict:
 
 
 def reselected(manifest: Manifest, dataset):
-    """The rows that a manifest selects, of the data set of the file read anew."""
+    """Return the rows that a manifest selects, from the data set of the file read again."""
     told = dict(manifest.facts["data"].get("selection") or {})
     if not told:
         return dataset
@@ -417,7 +417,8 @@ def read_manifest(path) -> Manifest:
 
 
 def _absent(facts: dict) -> str:
-    """Which members of other packages or files made a model, but are not here, as the end of a sentence; "" if none."""
+    """Return the plug-ins of other packages or files that a model needs and that are missing here, as the end of a
+    sentence; "" if none."""
     registries = {one.kind: one for one in (FORMULATIONS, ENCODINGS, CUTS, CONSTRAINTS)}
     absent = [
         f"the {one['kind']} {one['name']!r} is of {one['of']}"
@@ -428,10 +429,10 @@ def _absent(facts: dict) -> str:
 
 
 def find_manifest(solution_path, raw: RawPoint) -> Manifest:
-    """The manifest beside a solution file: of the same stem, or the only one with these columns; of builds of one model
-    under several names, which have one identity, the first.
+    """Find the manifest next to a solution file: of the same stem, or the only one with these columns; if one model
+    was built under several names, which have one identity, the first.
 
-    Raises ManifestError that says how to name it.
+    Raises ManifestError, whose message explains how to name it.
     """
     path = Path(solution_path)
     parts = path.name.split(".")
@@ -460,7 +461,7 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
 
 
 def _is_same_build(one: Manifest, other: Manifest) -> bool:
-    """Whether two manifests say the same of data and model: only the bytes of their model files may differ."""
+    """Return whether two manifests describe the same data and model: only the bytes of their model files may differ."""
     return bool(one.identity) and one.facts | {"content": ""} == other.facts | {"content": ""}
 
 

@@ -28,7 +28,7 @@ from odtc.workflow.specification import LEAF_ONLY, ModelSpec, RunSpec
 
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
-    """The Problem of data, a formulation and keywords: those of `odtc.build`, and `time_limit` as of `pose_run`."""
+    """Build the Problem of data, a formulation and the keywords of `odtc.build`, with `time_limit` as in `pose_run`."""
     time_limit = keywords.pop("time_limit", None)
     spec = replace(RunSpec.from_keywords(model, depth, keywords, fitting=False), fitting=fitting)
     return pose_run(spec.with_solving(time_limit=time_limit), data)
@@ -37,10 +37,10 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
 def pose_run(
     spec: RunSpec, data: Dataset | Encoded | str | Path, prepared: bool = True, later: Sequence[str] = ()
 ) -> Problem:
-    """The Problem that a specification poses.
+    """Build the Problem of a specification.
 
-    The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and
-    for a margin, end within a part of the time limit.
+    The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes and for
+    a margin end within a part of the time limit.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def pose_run(
     prepared : bool
         Whether searches that the formulation needs are made, too.
     later : sequence of str
-        Constraints that the problem will have beside its own.
+        Constraints that the problem will have in addition to its own.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def pose_run(
     Raises
     ------
     DataError, ChoiceError
-        For what is wrong with the data, or with the specification.
+        For errors in the data or in the specification.
     TimeLimitReached
         If the limit comes before a large file is read.
     """
@@ -145,8 +145,7 @@ def model_to_json(problem: Problem, model: ModelSpec) -> dict:
 
 
 def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] = ()) -> Encoded:
-    """The rows of data with the tests that a specification makes of them: its arguments, and what it raises, are those
-    of `pose_run`."""
+    """Encode rows with the candidate splits of a specification; the parameters and errors are those of `pose_run`."""
     began, wanted = time.monotonic(), spec.model
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     if wanted.select is not None:
@@ -167,7 +166,7 @@ def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:
 
 
 def _radius(dataset: Dataset, boxes: str | None) -> tuple[float, ...]:
-    """How far an adversary may move the numbers of each column; () for not at all."""
+    """Return how far an adversary may move the numbers of each column; () if it may not."""
     if not boxes or dataset.selected is not None:
         return ()
     return tuple(Boxes.parse(boxes, dataset.features, dataset.X).radius.tolist())
@@ -182,7 +181,8 @@ def _settings(spec: RunSpec, model: str):
 
 
 def default_params(model: str, fitting: bool) -> dict:
-    """The parameters that a formulation changes from its own defaults: those of `odtc fit`, none of `odtc build`."""
+    """Return the parameters with other defaults than the formulation's own: for `odtc fit` its FIT_DEFAULTS, for `odtc
+    build` none."""
     return FORMULATIONS.get(model).FIT_DEFAULTS if fitting else {}
 
 
