@@ -353,8 +353,8 @@ def _decoded(
     simplify: bool,
 ) -> Decoded:
     """Return the tree `heap`, made of the tree of the point, with its checks; with all rows in its leaves if it was
-    trained on selected ones. In that case, sibling leaves are merged if they predict the same for all rows; the
-    constraints are on the selected rows, so with any of them these leaves stay."""
+    trained on selected ones. With `simplify`, sibling leaves that then predict the same are merged, unless there
+    are constraints, which are on the selected rows."""
     if heap is not point_heap:
         checks = [*checks, simplified_check(problem, point_heap, heap)]
     tree = heap.to_tree(problem.encoded)

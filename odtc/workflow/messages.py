@@ -25,7 +25,7 @@ LEAST_LEVELS = 4  # of which two and two are a set that no split on one level ma
 LESS, NOTHING = 1e-9, 1e-300  # by which errors are fewer, relatively; a weight that divides
 COMPILER = "odtc"  # in the place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
-CART_CELLS = 2_000_000  # of a table that CART is grown on beside a selection
+CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
 START_INSTEAD = "the solver had no solution yet: the tree is the start"
 INTERRUPTED_FIRST = "interrupted before the solver ran: the tree is the start"
 SEARCH_PROVED = (
@@ -39,7 +39,7 @@ NO_SOLVER_RAN = "the time limit came before the solver ran: the tree is the star
 
 
 def dropped_text(dataset: Dataset) -> str:
-    """How many rows of the data file are not in the data set, and why; "" if none was left out."""
+    """Report how many rows of the data file are not in the data set, and why; "" if none was left out."""
     if not dataset.n_dropped:
         return ""
     rows = "row" if dataset.n_dropped == 1 else "rows"
@@ -49,7 +49,7 @@ def dropped_text(dataset: Dataset) -> str:
 
 
 def read_notes(dataset: Dataset) -> list[str]:
-    """What is to be known of rows that were read: how many are left out, and what looks odd.
+    """Return remarks on rows that were read: how many are left out, and what looks odd.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def read_notes(dataset: Dataset) -> list[str]:
 
 
 def held_out_text(dataset: Dataset) -> str:
-    """How many rows of the data file were set aside to test the tree on; "" if none were."""
+    """Report how many rows of the data file were set aside to test the tree on; "" if none were."""
     if dataset.held_out is None:
         return ""
     out = dataset.held_out.height
@@ -95,8 +95,9 @@ MAX_LEVELS = 40  # of a column whose order is written out
 
 
 def level_set_text(done: Fit) -> str:
-    """That one split of a column into two sets of levels errs on less weight than the tree, which splits on single
-    levels, with the option that lets splits use such sets; "" if there is none, or under costs and constraints."""
+    """Report that one split of a column into two sets of levels misclassifies less weight than the tree, which splits
+    on single levels, with the option that lets splits use such sets; "" if there is none, or under costs and
+    constraints."""
     rows, task = done.dataset, TASKS.get(done.problem.encoded.task)
     plain = not done.problem.constraints and done.size.cost is None and done.selection is None
     if rows is None or not task.CLASSES or not plain or done.problem.topology.depth < 1:
@@ -133,8 +134,8 @@ def _best_set(rows: Dataset, cells: np.ndarray, n_levels: int) -> tuple[float, n
 
 
 def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
-    """What is to be known of a problem before it is solved: which formulation "auto" chose, what its parameters are no
-    good for; and with `read_here` which rows of the data file are not in it."""
+    """Return remarks on a problem before it is solved: which formulation "auto" chose, and where its parameters do not
+    help; with `read_here` also which rows of the data file are not in it."""
     notes = []
     if problem.choice is not None and (problem.constraints or not spec.searching):  # a search is what fit does anyway
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
@@ -145,7 +146,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
 
 
 def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
-    """What is to be known of the rows of the data file, and which of them are not in a problem."""
+    """Return remarks on the rows of the data file, and which of them are not in a problem."""
     dataset = problem.encoded.dataset
     whole = dataset if dataset.selected is None else dataset.selected.whole
     notes = [dropped_text(whole), held_out_text(dataset)]
@@ -157,8 +158,8 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
 
 
 def cart_of_all_text(done: Fit) -> str:
-    """That CART of all rows loses less of them than a tree of selected ones; "" if it does not, may break a constraint,
-    or has too many cells to look at."""
+    """Report that CART on all rows has a lower loss on them than a tree of selected ones; "" if it does not, may break
+    a constraint, or the table has too many cells."""
     every = done.all_rows
     if every is None or done.problem.constraints or done.dataset.selected.whole.X.size > CART_CELLS:
         return ""
@@ -174,7 +175,7 @@ def cart_of_all_text(done: Fit) -> str:
 
 
 def simplified_text(done: Fit) -> str:
-    """Which branch nodes went as no row needed them; "" if none went."""
+    """Report which branch nodes were removed because no row needed them; "" if none were."""
     before = done.simplified
     if before is None:
         return ""
@@ -189,8 +190,8 @@ def simplified_text(done: Fit) -> str:
 
 
 def unmeasured_text(done: Fit) -> str:
-    """How many training rows went right at a threshold as they lack its number, by column; "" if none did. "x > 3"
-    alone does not tell that its rows may be such."""
+    """Report how many training rows went right at a threshold because they lack its number, by column; "" if none did.
+    A split such as "x > 3" does not show that its rows may be such."""
     dataset = done.problem.encoded.dataset or done.dataset
     if done.tree.missing != "separate" or dataset is None:
         return ""
@@ -213,7 +214,7 @@ def unmeasured_text(done: Fit) -> str:
 
 
 def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
-    """The remarks on a data set but for those `without` a kind, the first ones in full."""
+    """Return the remarks on a data set except for those `without` a kind, the first ones in full."""
     found = [f"note: {note.text}" for note in notes_on(dataset) if note.kind not in without]
     more = len(found) - REMARKS_SHOWN
     return (
@@ -222,7 +223,7 @@ def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
 
 
 def no_start_text(problem: Problem, name) -> str:
-    """Why a heuristic's tree is no start of the problem."""
+    """Report why a heuristic's tree cannot be a start of the problem."""
     constraints = "; ".join(map(str, problem.constraints))
     return f"no start is given: the tree of {name!r} breaks a constraint ({constraints})"
 
@@ -234,8 +235,9 @@ def no_solution_text(
     selected: bool = False,
     own_rows: Sequence[str] = (),
 ) -> str:
-    """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make, `constraints`
-    are those of the model, and whether they are of `selected` rows alone; `own_rows` names rows that its user added."""
+    """Report why there is no tree, and what to do; `ours` is False for a model file that odtc did not make,
+    `constraints` are those of the model, `selected` whether they are on selected rows only; `own_rows` names rows
+    that its user added."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
         which = "it" if len(constraints) == 1 else "one of them"
         return f"proved: {solution.message}; relax {which}, allow a greater {option('depth')}, or more splits"

@@ -27,7 +27,7 @@ LISTED = 1000  # trees within a bound, where they are listed since they cannot b
 @dataclass(frozen=True)
 class Pool:
     """Trees by ascending objective; `complete` if no further tree costs at most `limit` (None: if there is no further
-    tree). Else there are at least so many, and `stopped` says what came first."""
+    tree). Otherwise `at_least` so many trees exist, and `stopped` names what ended the search."""
 
     trees: tuple[Tree, ...]
     objectives: tuple[float, ...]
@@ -38,7 +38,7 @@ class Pool:
 
     @property
     def words(self) -> str:
-        """How many trees there are, in words."""
+        """The number of trees, in words."""
         if self.complete:
             return f"{len(self.trees)} trees"
         if not self.trees:
@@ -46,7 +46,7 @@ class Pool:
         return f"{len(self.trees)} of at least {self.at_least} trees: {self.stopped} came first"
 
     def feature_use(self) -> dict[str, int]:
-        """In how many of the trees each feature is asked, the most used first."""
+        """Return the number of trees that use each feature, the most used first."""
         used = Counter()
         for tree in self.trees:
             used.update(tested_features(tree))
@@ -65,7 +65,7 @@ class Pool:
 
 
 def expect_pool(problem: Problem, most: int, within: float | str | None = None) -> None:
-    """Raises ChoiceError if there is no such pool: of a model that cannot rank trees, or under constraints."""
+    """Raise ChoiceError if there is no such pool: for a model that cannot rank trees, or under constraints."""
     if not problem.module.can(NearOptimal):
         raise ChoiceError(
             f"{problem.formulation} cannot rank the near-optimal trees; use "
@@ -83,15 +83,15 @@ def expect_pool(problem: Problem, most: int, within: float | str | None = None) 
 
 
 def pool_size(problem: Problem, most: int | None, within: float | str | None) -> int | None:
-    """How many trees a pool holds; of trees within a bound that cannot be counted without a list LISTED, None if no
-    pool is asked for."""
+    """Return how many trees a pool contains: LISTED for trees within a bound that cannot be counted without a list,
+    None if no pool is requested."""
     counted = most is not None or within is None or not problem.module.can(CountsNearOptimal)
     return most if counted or not problem.module.lists_only(problem) else LISTED
 
 
 def expect_pool_options(problem: Problem, most: int | None, within: float | str | None) -> None:
-    """Raises ChoiceError if the options ask for a pool, or a count of the near-optimal trees, that there cannot be;
-    `most` is None if they ask for no pool."""
+    """Raise ChoiceError if the options request a pool, or a count of the near-optimal trees, that is not possible;
+    `most` is None if they request no pool."""
     if most is not None:
         expect_pool(problem, most, within)
     elif within is not None:
@@ -120,16 +120,16 @@ def near_optimal(
     seconds: float | None = None,
     until: Callable[[Tree], bool] | None = None,
 ) -> Pool:
-    """The best trees of a problem, as its formulation ranks them.
+    """Find the best trees of a problem, as its formulation ranks them.
 
     Parameters
     ----------
     problem : Problem
-        Of a formulation with the ability NearOptimal.
+        A problem of a formulation with the ability NearOptimal.
     most : int
         How many trees at most.
     within : float, str or None
-        Only trees whose objective is at most so much above the best; "5%" is that share of the best.
+        Only trees whose objective is at most this much above the best; "5%" is a share of the best.
     seconds : float or None
         How long the search may take; half of the free memory and Ctrl-C end it, too.
     until : callable or None
@@ -189,14 +189,14 @@ def is_beyond(problem: Problem, value: float, limit: float | None) -> bool:
 
 
 def tested_features(tree: Tree) -> list[str]:
-    """The features that a tree asks, by name, in order."""
+    """Return the features that a tree uses, by name, in order."""
     return sorted(
         {tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features}
     )
 
 
 def read_pool(path) -> Pool | None:
-    """The pool of a file, None if it is no pool; raises TreeError for one that is not whole."""
+    """Read the pool of a file, None if it is not a pool; raises TreeError for one that is not whole."""
     facts = read_if_of(path, SCHEMA, SUFFIX, "pool", "make it again with --pool", TreeError)
     if facts is None:
         return None

@@ -2,10 +2,10 @@
 
 Importance of a column is model reliance (Fisher, Rudin & Dominici 2019, "All Models are Wrong, but Many are Useful"):
 by how much the loss of a tree rises if the column's cells are exchanged among the rows, on average over all
-permutations, as a share of what all rows can cost. Over the trees of a sample its range is an interval inside of the
-model class reliance; it is that itself if the sample is the whole set. What the tests of a column save (`saved`) is
-least and greatest over the whole set, by its graph: the loss of the rows of each such test as one leaf, less that of
-both sides as leaves, summed over a tree's tests of the column.
+permutations, as a share of the largest possible loss of all rows. Over the trees of a sample its range is an interval
+inside of the model class reliance, and equal to it if the sample is the whole set. The savings of the splits on a
+column (`saved`) are given as the least and the greatest over the whole set, by its graph: the loss of the rows of each
+such split as one leaf, less the loss of both children as leaves, summed over a tree's splits on the column.
 """
 
 import json
@@ -33,23 +33,23 @@ SUFFIX = ".near-optimal.json"
 SAMPLED = 100  # trees of the sample in a file
 LISTED = 1000  # lines of a table in a file
 GRAPH = 0.5  # of the time that is left, for the graph
-ROUNDING = 1e-12  # of what all rows can cost: less is no reliance
-MOST_SAVED = 300_000  # arcs times columns, of which it is told what a column's tests save
-MOST_CELLS = 50_000_000  # of a table that a file may ask for
+ROUNDING = 1e-12  # of the largest possible loss of all rows: less is not reliance
+MOST_SAVED = 300_000  # arcs times columns, up to which the savings of a column's splits are counted
+MOST_CELLS = 50_000_000  # of a table that a file may require
 SHOWN = 12  # lines of a table in a text
-MOST_USING = 10  # columns that a tree shall test, as each doubles the work
+MOST_USING = 10  # required columns of a tree, because each doubles the work
 
 
 @dataclass(frozen=True)
 class Within:
-    """How far from the best: `value` in units of the objective, or as a part of the best objective."""
+    """Largest distance from the best: `value` in units of the objective, or as a part of the best objective."""
 
     value: float
     relative: bool = False
 
     @classmethod
     def of(cls, given: "float | str | Within") -> "Within":
-        """Of a number, or of a text such as "5%". Raises ChoiceError for another."""
+        """Return the distance for a number, or for a text such as "5%". Raises ChoiceError for another."""
         if isinstance(given, Within):
             return given
         text = str(given).strip()
@@ -72,10 +72,10 @@ class NearOptimalSet:
 
     Attributes
     ----------
-    facts : dict, what the file holds: `count`, exact if `complete`, else of the trees that were found; `best`, proved
-        if `proved`; `limit`, the greatest objective; `leaves` and `objectives` as lists of [value, trees]; `columns`
-        with trees, share, the best objectives with and without the column, what its tests save, in units of the
-        objective, and reliance; `fewest_columns`; `sample`
+    facts : dict, the content of the file: `count`, exact if `complete`, otherwise the number of trees that were
+        found; `best`, proved if `proved`; `limit`, the greatest objective; `leaves` and `objectives` as lists of
+        [value, trees]; `columns` with trees, share, the best objectives with and without the column, the savings of
+        its splits, in units of the objective, and reliance; `fewest_columns`; `sample`
     trees, objectives : of the sample
     """
 
@@ -91,12 +91,12 @@ class NearOptimalSet:
 
     @property
     def complete(self) -> bool:
-        """Whether these are all trees within the limit."""
+        """Return whether these are all trees within the limit."""
         return self.facts["complete"]
 
     @property
     def words(self) -> str:
-        """How many trees there are, in words."""
+        """The number of trees, in words."""
         facts = self.facts
         best = (
             f"the best objective {facts['best']:.10g}" if facts["proved"] else f"{facts['best']:.10g}, the best found"
@@ -123,7 +123,8 @@ class NearOptimalSet:
         return f"<NearOptimalSet: {self.words}>"
 
     def text(self, using=(), without=(), leaves: int | None = None) -> str:
-        """What `odtc show` prints: the whole set, or how many trees of some columns and leaves it has, see `cells`."""
+        """Return the text of `odtc show`: the whole set, or how many trees of some columns and leaves it has, see
+        `cells`."""
         if using or without or leaves is not None:
             return _constrained(self, using, without, leaves)
         return _text(self)
@@ -253,7 +254,8 @@ def near_optimal_set(
 
 
 def _of_each_column(problem: Problem, known: HeapTree | None) -> tuple[Problem, HeapTree | None]:
-    """The problem with the tests of each column by themselves, as trees are told apart, and the tree in these."""
+    """Return the problem with the splits of each column separately, because they distinguish trees, and the tree over
+    these."""
     each = of_each_column(problem.encoded)
     if each is None:
         raise ChoiceError(
@@ -274,7 +276,8 @@ def _summed(pairs) -> list:
 
 
 def _columns(problem, found, drawn, graph) -> list[dict]:
-    """What each column matters; `trees` and what follows of it are None if the time or the count ended before."""
+    """Return the importance of each column; `trees` and the figures derived from it are None if the time or the count
+    ended before."""
     every = frozenset(range(len(found.columns)))
     listed = []
     with_all, saved = found.cells(), _saved(found, graph)
@@ -428,8 +431,8 @@ def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> s
 def write_near_optimal_set(
     problem: Problem, within, left: float | None, stem: str, known: HeapTree | None = None
 ) -> tuple[list, str]:
-    """Counts the near-optimal trees in the seconds that are left, and writes STEM.near-optimal.json; its path in a
-    list, and what was found in a sentence."""
+    """Count the near-optimal trees in the seconds that are left, and write STEM.near-optimal.json; return its path in
+    a list, and the result in a sentence."""
     path = Path(f"{stem}{SUFFIX}")
     found = near_optimal_set(problem, within, left, known)
     write_text(path, json.dumps(found.facts, ensure_ascii=False) + "\n")

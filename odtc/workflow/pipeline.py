@@ -108,7 +108,7 @@ def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=Non
     cuts : str, tuple of str or None
         Cut families, as of `compile_model`.
     **keywords
-        Those of `odtc.read`, the other fields of odtc.workflow.specification.ModelSpec (`encoding`, `class_weight`,
+        Keywords of `odtc.read`, the other fields of odtc.workflow.specification.ModelSpec (`encoding`, `class_weight`,
         `cost`, `constraints` such as "leaf_rows >= 5", `select`), and parameters of the formulation, by name
         (`lambda_=0.1`) or as the dict `params`.
 
@@ -187,14 +187,14 @@ def fit(
     start_from : str, path or None
         The MIP start: a heuristic of `odtc list starts`, a TREE.json, or "none".
     test : path, data frame, (rows, labels) or None
-        Labelled rows to test the tree on, of a form that `data` may have.
+        Labelled rows to test the tree on, in one of the forms of `data`.
     progress : callable or None
         Takes Progress records.
     **keywords
         `confidence`: new rows must satisfy the constraints with this confidence, such as 0.95. The search then requires
         more, and `Fit.assured(confidence)` reports the constraints that a test on unseen rows assures; without `test`
         and without `hold_out`, three of ten rows are set aside.
-        `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of
+        `log`, a callable that takes pieces of the solver's log. Keywords of `build`, such as `cuts`, and the fields of
         odtc.workflow.specification.SolvingSpec (`solver`, `time_limit` in wall seconds for the compiler and the solver
         together, `threads`, `seed`, `gap`). With
         `simplify=False` the tree keeps branch nodes that no row needs.
@@ -257,10 +257,10 @@ def decode(
         or the result of scipy.optimize.milp, highspy or gurobipy.
     dataset, known : as of odtc.workflow.decoding.decode
     simplify : bool
-        Whether the tree goes without branch nodes that no row needs, as that of `odtc.fit`; the tree of a model with
-        rows of your own keeps them.
+        Whether branch nodes that no row needs are removed, as by `odtc.fit`; the tree of a model with rows of your own
+        keeps them.
     manifest, log : path or None
-        For a solution file: its manifest if that is not beside it, and the log of the solver.
+        For a solution file: its manifest if that is not next to it, and the log of the solver.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def decode(
     ManifestError
         If there is no manifest of the solution file.
     ChoiceError
-        If the arguments are no model of `odtc.build` and its solution.
+        If the arguments are not a model of `odtc.build` and its solution.
 
     Examples
     --------
@@ -303,8 +303,8 @@ def decode(
 
 
 def _notes(done: Fit, spec: RunSpec, of_rows: bool, said: list[str], began: float) -> tuple[str, ...]:
-    """What the command line says of a run that has begun at this moment; with `of_rows` what is to be known of its
-    rows, too, which a run says of files alone."""
+    """Return the remarks of the command line on a run that began at this moment; with `of_rows` also the remarks on
+    its rows, which a run makes only for files."""
     found = list(said)
     if of_rows and done.problem.encoded.dataset is not None:
         left = deadline.limit_left(began, spec.solving.time_limit)
@@ -340,12 +340,13 @@ def near_optimal(
     seed : int
         Of the sample.
     **keywords
-        Those of `build` but `model`: the formulation is one that counts such trees (dpflow).
+        Keywords of `build` except for `model`: the formulation is one that counts such trees (dpflow).
 
     Returns
     -------
     NearOptimalSet
-        `count`, `facts` (what STEM.near-optimal.json holds), `trees` of the sample, `cells(using, without, leaves)`.
+        `count`, `facts` (the content of STEM.near-optimal.json), `trees` of the sample, and
+        `cells(using, without, leaves)`.
 
     Raises
     ------
@@ -384,9 +385,9 @@ def frontier(
         contain their labels, it may be the second argument.
     depth : int
     time_limit : float or None
-        Wall seconds for all numbers together; what is open then has its tree and its bound.
+        Wall seconds for all numbers together; a number that is then open has its best tree and bound.
     **keywords
-        Those of `build` but `model`: `constraints` are kept at every number.
+        Keywords of `build` except for `model`: `constraints` are satisfied at every number.
 
     Returns
     -------
@@ -440,12 +441,12 @@ def certify(
         Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows,
         and may take as long.
     **keywords
-        Those of `build` but `model`, such as `constraints` and `encoding`.
+        Keywords of `build` except for `model`, such as `constraints` and `encoding`.
 
     Returns
     -------
     Certificate
-        `tree`, `objective`, `bound`, `optimal`, `infeasible`; `print` states what is proved, and `write("stem")` makes
+        `tree`, `objective`, `bound`, `optimal`, `infeasible`; `print` states the proof, and `write("stem")` makes
         stem.certificate.json, which `odtc verify --certificate` checks, with stem.tree.json.
 
     Raises

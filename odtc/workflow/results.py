@@ -1,4 +1,4 @@
-"""What a run hands back: the decoded tree with its checks, and the figures under the keys of `--json`."""
+"""Results of a run: the decoded tree with its checks, and the figures under the keys of `--json`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -75,7 +75,7 @@ class Decoded:
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """A finished run: the checked tree, what is proved of it, and its figures.
+    """A finished run: the checked tree, its proof, and its figures.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Fit:
     labelled : Dataset or None
         Rows to test on.
     fewest_leaves : bool or None
-        Whether it is proved that no other tree of this objective has fewer leaves; None if that was not asked.
+        Whether it is proved that no other tree of this objective has fewer leaves; None if this was not searched.
     fewest_columns : bool or None
-        Whether it is proved that no other such tree with as few leaves tests fewer distinct columns; None likewise.
+        Whether it is proved that no other such tree with as few leaves uses fewer distinct columns; None likewise.
     certified : bool or None
         Whether the certificate of the search was checked and accepted; None if there is none.
     certificate : dict or None
@@ -100,19 +100,19 @@ class Fit:
     unproved : callable or None
         Makes the certificate of the bound of a search that was ended before its proof; None if it can make none.
     asked : tuple of Constraint or None
-        The constraints that new rows shall satisfy, if the search satisfied harder ones; None if they are those of the
-        problem.
+        The constraints that new rows must satisfy, if the search satisfied stricter ones; None if they are the
+        constraints of the problem.
     bound_of_all : float or None
         If its rows were selected in rounds, the greatest bound on the loss of all rows that some round proved.
     rounds : tuple of RoundFacts
         If its rows were selected in rounds, those: accuracy per share of rows.
     interrupted : bool
-        Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: what follows has a moment.
+        Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: later steps have a moment.
     confidence : float or None
-        With which new rows shall satisfy the constraints; None if that was not asked.
+        The confidence with which new rows must satisfy the constraints; None if there is none.
     notes : tuple of str
-        Of `odtc.fit`: what is to be known of the run besides, as the command line says it on stderr: rows that were
-        left out, what looks odd in the data, why this formulation.
+        Of `odtc.fit`: further remarks on the run, which the command line prints on stderr: rows that were left out,
+        oddities of the data, why this formulation.
 
     The figures are computed when they are first read.
     """
@@ -140,13 +140,13 @@ class Fit:
         return self.decoded.tree
 
     def predict(self, data) -> np.ndarray:
-        """What the tree answers for other rows, as `odtc predict` does.
+        """Return the predictions of the tree for other rows, as `odtc predict` does.
 
         Parameters
         ----------
         data : path, data frame of pandas or polars, or array (rows, columns)
-            Columns are found by name; of an array they are those of the training rows. Those that no test asks need not
-            be there.
+            Columns are found by name; an array must have the columns of the training rows. Columns that the tree does
+            not use may be absent.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Fit:
         Raises
         ------
         DataError
-            For an absent column, a cell that is no number, and a missing number that the tree cannot compare.
+            For an absent column, a cell that is not a number, and a missing number that the tree cannot compare.
         """
         answers = self.tree.answers(rows_of(data, self.tree.features, sorted(self.tree.used)))
         numbers = TASKS.get(self.tree.task).NUMBERS
@@ -167,7 +167,7 @@ class Fit:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether Ctrl-C or SIGTERM ended the search, the solver or what followed."""
+        """Return whether Ctrl-C or SIGTERM ended the search, the solver or a later step."""
         return self.interrupted or Termination.INTERRUPTED in (self.solution.termination, self.proof.termination)
 
     @property
@@ -178,22 +178,22 @@ class Fit:
 
     @property
     def solution(self) -> Solution:
-        """As the solver gave it, with no bound below what is known without it."""
+        """The solution of the solver, whose bound is at least the one that is known without it."""
         return self.decoded.solution
 
     @property
     def verified(self) -> bool:
-        """Whether every check of the solution and of the tree passed."""
+        """Return whether every check of the solution and of the tree passed."""
         return self.decoded.verified
 
     @property
     def proved(self) -> bool:
-        """Whether no tree costs less, by the bound, and no check contradicts what is said."""
+        """Return whether no tree costs less, by the bound, and no check contradicts a claim."""
         return self.verified and is_proved(self.proof.objective, self.proof.bound)
 
     @cached_property
     def claimed(self) -> Claim:
-        """What is proved of the tree, of which trees it is the best, and by whom."""
+        """The claim: what is proved of the tree, of which trees it is the best, and by whom."""
         proof, problem, scope, over = self.proof, self.problem, "", None
         termination, objective, bound = proof.termination, proof.objective, proof.bound
         if proof.edited is not None:
@@ -264,7 +264,7 @@ class Fit:
 
     @property
     def smallest_words(self) -> str:
-        """What is proved of its size among the trees of this objective, in words; "" for nothing."""
+        """The proof that no tree of this objective is smaller, in words; "" for none."""
         if not (self.fewest_leaves and self.proved):
             return ""
         said = ", and none of as few leaves splits on fewer columns" if self.fewest_columns else ""
@@ -286,7 +286,7 @@ class Fit:
 
     @property
     def selection(self) -> dict | None:
-        """How the rows were selected; None if it was trained on all."""
+        """The facts of the selection of the rows; None if the tree was trained on all."""
         return self._selected.facts if self._selected is not None else None
 
     @cached_property
@@ -296,8 +296,8 @@ class Fit:
 
     @cached_property
     def simplified(self) -> dict | None:
-        """What the tree was before its needless branch nodes went: `n_branch_nodes` and `objective`; None if none
-        went."""
+        """The size and cost of the tree before needless branch nodes were removed: `n_branch_nodes` and `objective`;
+        None if none were."""
         before = self.decoded.point_heap
         nodes = self.decoded.heap.n_branch_nodes if before is None else before.n_branch_nodes
         if nodes == self.tree.n_branch_nodes:
@@ -356,8 +356,8 @@ class Fit:
 
     @cached_property
     def judged(self) -> dict | None:
-        """The figures of its task (odtc.data.task) of the tree and of CART's, on the training rows and on those to test
-        on; None if the task is classification, which the other figures tell of."""
+        """The figures of its task (odtc.data.task) for the tree and for CART's, on the training rows and on those to
+        test on; None if the task is classification, whose figures are the other ones."""
         encoded, labelled = self.problem.encoded, self.labelled
         task = TASKS.get(encoded.task)
         if task.CLASSES:
@@ -366,7 +366,7 @@ class Fit:
         def of_rows(heap: HeapTree, tree: Tree) -> dict:
             if encoded.dataset is not None:
                 return task.figures(encoded.dataset.sums, heap.answers(encoded)[encoded.row_of], encoded.classes)
-            if self.dataset is not None:  # of a recorded model, whose rows are held together: the file read anew
+            if self.dataset is not None:  # of a recorded model, whose equal rows are merged: the file read again
                 return task.figures(self.dataset.sums, tree.answers(self.dataset.X), encoded.classes)
             return task.figures(encoded.sums, heap.answers(encoded), encoded.classes)
 
@@ -383,8 +383,8 @@ class Fit:
 
     @cached_property
     def robust(self) -> dict | None:
-        """What an adversary makes of the tree, of CART's, and of both on the rows to test on (odtc.trees.attack), with
-        the `boxes` in words; None if no rows may be moved."""
+        """The accuracy under an adversary of the tree, of CART's, and of both on the rows to test on
+        (odtc.trees.attack), with the `boxes` in words; None if no rows may be moved."""
         boxes, rows = self.problem.module.boxes(self.problem), self.problem.encoded.dataset
         if boxes is None or rows is None:
             return None
@@ -403,7 +403,7 @@ class Fit:
 
     @property
     def robust_lines(self) -> list[tuple[str, str]]:
-        """(rows, the figures of the adversary in words), those of the rows to test on last."""
+        """(rows, the figures of the adversary in words), with the rows to test on last."""
         told, found = [], self.robust or {}
         for name, cart in (("training", "cart"), ("test", "cart_test")):
             if name in found and found[name]["robust_accuracy"] is not None:
@@ -415,13 +415,13 @@ class Fit:
 
     @cached_property
     def kept(self) -> list[dict]:
-        """What each constraint asks, and what the tree reaches on training and on test rows."""
+        """The requirement of each constraint, and the figures of the tree on training and on test rows."""
         cart = self.greedy if self._selected is None else None
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked, cart)
 
     def assured(self, confidence: float | None = None) -> list[Assured]:
-        """Which constraints on predictions new rows satisfy with this confidence, or with that of the fit, by the rows
-        to test on (odtc.workflow.constrained.assurance)."""
+        """Return which constraints on predictions new rows satisfy with this confidence, or with the confidence of the
+        fit, by the rows to test on (odtc.workflow.constrained.assurance)."""
         confidence = self.confidence if confidence is None else confidence
         if confidence is None:
             raise ChoiceError("expected a confidence such as 0.95, because the fit has no confidence")
@@ -465,7 +465,7 @@ class Fit:
         return self.to_json()
 
 
-NOISE = 1e-12  # of what a tree costs: a positive bound below it is the rounding of a linear program
+NOISE = 1e-12  # of the cost of a tree: a positive bound below it is the rounding of a linear program
 OF_CLASSES = frozenset(  # the figures that count rows which are right
     f"{tree}train_{figure}"
     for tree in ("", "cart_")
@@ -492,8 +492,8 @@ class Unsolved:
 
 
 def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
-    """What a tree costs, to the nearest float if it is known exactly; None for one that is none of the model's, which a
-    check says."""
+    """Return the cost of a tree, to the nearest float if it is known exactly; None for a tree that is not one of the
+    model's, which a check reports."""
     try:
         paid = problem.module.objective(problem, heap)
     except TreeError:
@@ -503,9 +503,9 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
 
 
 def settled(model: Model, decoded: Decoded) -> Solution:
-    """The solution without a solver's rounding: the objective is the exact cost of the tree if that is what the point
-    costs, and the bound is settled next to it (odtc.problem.exact_objective). A tree that costs less
-    without needless branch nodes has its own cost, which the bound holds for, too."""
+    """Return the solution without a solver's rounding: the objective is the exact cost of the tree if the point has
+    that cost, and the bound is settled next to it (odtc.problem.exact_objective). A tree that costs less without
+    needless branch nodes has its own cost, for which the bound is valid, too."""
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return solution
@@ -518,7 +518,7 @@ def settled(model: Model, decoded: Decoded) -> Solution:
         return solution
     bound = solution.bound
     if bound is not None and not solution.scope and (bound <= paid or is_close(bound, paid)):
-        # The bound of an edited model is not one of this; that of a search of the compiler is settled.
+        # The bound of an edited model is not one of this; the bound of a search of the compiler is settled.
         if solution.proved_by and bound >= paid:
             bound = paid
         elif UNSUPPORTED in solution.message:

@@ -1,8 +1,8 @@
 """Rounds: masters that a loop gives to any solver, one after another, as a person can follow them.
 
-A loop (odtc.problem.formulation) solves a master, adds the rows that its point breaks, and solves it again.
-What a solver says of one master is shown as what it means for the loop: its bound is a bound of the
-loop, but its incumbent is no tree's cost, so the best tree of the rounds before stands beside it.
+A loop (odtc.problem.formulation) solves a master, adds the constraints that its point breaks, and solves it again. The
+progress of the solver on one master is shown as progress of the loop: its bound is a bound of the loop, but its
+incumbent is not the cost of a tree, so the best tree of the rounds before is shown instead.
 """
 
 import time
@@ -80,8 +80,8 @@ class Keeper:
                 old.unlink()
 
     def model(self, model: Model, start) -> Path | None:
-        """Writes the model of the next round, and its start; its path for a solver that is a program,
-        None if its format names the columns anew."""
+        """Write the model of the next round, and its start; return its path for a solver that is a program, None if
+        its format renames the columns."""
         self._number += 1
         renamed = FORMATS.get(self.format).renamed(model)
         path = write_model(model, self._path(self.suffix), self.format)

@@ -49,41 +49,41 @@ def run(
     reporter: Reporter | None = None,
     met: Sequence[Tree] = (),
 ) -> Fit:
-    """Runs a specification.
+    """Run a specification.
 
-    The time limit holds for the compiler and the solver together: what reading and posing take of it is no longer left.
-    If it comes before a solver has a point, the best tree known is the result, and says so.
+    The time limit includes the compiler and the solver: the time for reading and building the problem is no longer left
+    for them. If it comes before a solver has a point, the best tree known is the result, and a message reports this.
 
     Parameters
     ----------
     spec : RunSpec
     data : Dataset, path or Encoded
-        A path is read as `spec.reading` says; encoded rows are taken as `pose_run` does, but with rounds or parts of a
-        selection, which encode rows of their own.
+        A path is read as `spec.reading` says; encoded rows are taken as by `pose_run`, except with rounds or parts of
+        a selection, which encode rows of their own.
     test : path or None
         A file of labelled rows to test the tree on.
     sink : Sink or None
-        Takes the files; none are written without one.
+        Receives the files; none are written without one.
     reporter : Reporter or None
-        Hears of the progress.
+        Receives the progress.
     met : sequence of Tree
-        Trees that runs before this one have met: the search of a formulation begins with the best of them that keeps
+        Trees that earlier runs found: the search of a formulation begins with the best of them that satisfies
         the constraints, if that costs less than `spec.model.start`.
 
     Returns
     -------
     Fit
-        Whether its checks passed is for the caller to look at (`Fit.verified`).
+        The caller must look at `Fit.verified`: whether its checks passed.
 
     Raises
     ------
     NoSolutionError
-        If there is no tree; its `outcome` says what is known.
+        If there is no tree; its `outcome` has the known facts.
     DataError, ChoiceError, SolverError, ...
-        Whatever its parts raise.
+        All errors of its parts.
     """
     sink, reporter = sink or Sink(), reporter or Reporter()
-    choose_cuts(spec.model.cuts)  # what is not known is said before the data is read
+    choose_cuts(spec.model.cuts)  # an unknown name is reported before the data is read
     solver = choose_solver(spec.solving)
     for note in solver.notes:
         reporter.say(note)
@@ -239,7 +239,7 @@ def _run_once(
                 last, solution = solve_or_loop(
                     ready.model, solving, ready.point, path=path, hearing=hearing, keep=sink.keeper, loop=spec.fitting
                 )
-            except KeyboardInterrupt:  # before the solver could be told, or after it
+            except KeyboardInterrupt:  # before the solver could be stopped, or after it
                 if ready.best_known is None:
                     raise
                 last, solution = ready.model, Solution(None, Termination.INTERRUPTED, solver=solver.label)

@@ -47,7 +47,8 @@ class ProblemFacts(Facts):
 
     @classmethod
     def of(cls, problem: Problem, size: tuple = (None, None, None), n_dropped: int = 0, **more):
-        """Of a problem; `size` is (columns, rows, nonzeros) of its model, `n_dropped` the rows left out of its data."""
+        """Return the facts of a problem; `size` is (columns, rows, nonzeros) of its model, `n_dropped` the rows left
+        out of its data."""
         encoded = problem.encoded
         n_cols, n_rows, nnz = size
         return cls(
@@ -81,7 +82,7 @@ class ModelFacts(ProblemFacts):
 
     @classmethod
     def of_model(cls, problem: Problem, model: Model | None = None) -> "ModelFacts":
-        """Of a problem, and of its model if there is one."""
+        """Return the facts of a problem, and of its model if there is one."""
         dataset = problem.encoded.dataset
         chosen = dataset.selected if dataset is not None else None
         n_dropped, selection = dataset.n_dropped if dataset else 0, chosen.facts if chosen is not None else None
@@ -102,7 +103,7 @@ class ModelFacts(ProblemFacts):
 
 @dataclass(frozen=True)
 class SolveFacts(Facts):
-    """How a run ended, and what is proved."""
+    """End of a run, and its proof."""
 
     solver: str
     termination: str
@@ -114,9 +115,9 @@ class SolveFacts(Facts):
     seconds: float | None
     start: str
     race: list[dict] | None = field(default=None, metadata=ONLY_IF_KNOWN)
-    # What is proved of an edited model, and of nothing else: termination, bound and gap.
+    # The proof for an edited model, and for nothing else: termination, bound and gap.
     edited: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
-    # What is proved of some trees only: which (scope), termination, bound and gap; those above are of all trees.
+    # The proof for some trees only: which (scope), termination, bound and gap; the fields above are for all trees.
     restricted: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
@@ -149,8 +150,8 @@ class SolveFacts(Facts):
 
 @dataclass(frozen=True)
 class TreeFacts(Facts):
-    """A tree on its training rows, from the counts in its leaves: rows right, their share, and what the errors cost by
-    weight (`Encoded.cost`). The share by weight is None if it is that of the rows."""
+    """A tree on its training rows, from the counts in its leaves: rows that are correct, their share, and the cost of
+    the errors by weight (`Encoded.cost`). The share by weight is None if it equals the share of the rows."""
 
     train_correct: int
     train_accuracy: float
@@ -163,7 +164,7 @@ class TreeFacts(Facts):
 
     @classmethod
     def of(cls, tree: Tree, cost: np.ndarray) -> "TreeFacts":
-        """Of a tree with counts in its leaves; `cost` is float64 (true class, predicted class)."""
+        """Return the facts of a tree with counts in its leaves; `cost` is float64 (true class, predicted class)."""
         right = sum(leaf.rows[leaf.label] for leaf in tree.leaves())
         rows = sum(sum(leaf.rows) for leaf in tree.leaves())
         weight = sum(sum(leaf.counts) for leaf in tree.leaves())
@@ -230,7 +231,7 @@ class AllRowsFacts(Facts):
 
     @classmethod
     def of(cls, tree: Tree, cost: np.ndarray, **more) -> "AllRowsFacts":
-        """Of a tree with all rows in its leaves."""
+        """Return the facts of a tree with all rows in its leaves."""
         told = TreeFacts.of(tree, cost)
         return cls(
             sum(sum(leaf.rows) for leaf in tree.leaves()),
@@ -245,10 +246,9 @@ class AllRowsFacts(Facts):
 
 @dataclass(frozen=True)
 class RoundFacts(Facts):
-    """A round of a selection: the rows that it selected, their share of all, and what its tree is right on: of all
-    rows, and of the rows to test on. `loss` is that of all rows; no tree loses less of them than `bound`, if that is
-    known. The rows of the round that is `kept` are those of the tree that is handed in. `model` is the formulation, if
-    several were tried."""
+    """A round of a selection: the rows that it selected, their share of all, and the accuracy of its tree on all rows
+    and on the rows to test on. `loss` is the loss on all rows; no tree has less than `bound`, if that is known. The
+    round that is `kept` has the rows of the returned tree. `model` is the formulation, if several were tried."""
 
     round: int
     n_selected: int

@@ -1,4 +1,4 @@
-"""What is told of the run that a tree is of by the files beside it, without what decoding it loads."""
+"""Facts about the run of a tree from the files next to it, without the modules that decoding loads."""
 
 import hashlib
 import json
@@ -15,19 +15,19 @@ TREE, MANIFEST, RECORD = ".tree.json", ".odt.json", ".run.json"
 
 
 def run_parameter(tree: str | Path, key: str) -> str | None:
-    """What the formulation of a run was given for a parameter.
+    """Return the value of a parameter of the formulation in a run.
 
     Parameters
     ----------
     tree : path
         STEM.tree.json, or STEM.
     key : str
-        As of `-p key=…`.
+        As in `-p key=…`.
 
     Returns
     -------
     str or None
-        None of a tree by itself, and if the parameter is empty or not there.
+        None for a tree without a manifest, and if the parameter is empty or not there.
     """
     try:
         manifest = read_file(str(tree).removesuffix(TREE) + MANIFEST)
@@ -35,12 +35,12 @@ def run_parameter(tree: str | Path, key: str) -> str | None:
             return None
         return str(json.loads(manifest)["model"]["params"].get(key) or "") or None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # a tree by itself, or beside a file that is no manifest
+        return None  # a tree by itself, or next to a file that is not a manifest
 
 
 def about_run(tree: str | Path) -> list[str]:
-    """Lines for a comment of an export: the data, the date and the claim of the run that left a tree, and the digest of
-    the tree; none if no record beside it is of it.
+    """Return lines for a comment of an export: the data, the date and the claim of the run that left a tree, and the
+    digest of the tree; none if no record next to it belongs to it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def about_run(tree: str | Path) -> list[str]:
 
 
 def _day_of(record: Path) -> str:
-    """The day of a record: that of SOURCE_DATE_EPOCH if it is set, so that builds can be repeated."""
+    """Return the day of a record: the day of SOURCE_DATE_EPOCH if it is set, so that builds can be repeated."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     seconds = int(epoch) if epoch.isdecimal() else record.stat().st_mtime
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -1,4 +1,4 @@
-"""STEM.run.json beside STEM.sol: what the solver did that a solution file has no place for.
+"""STEM.run.json next to STEM.sol: facts about the run of the solver that a solution file cannot contain.
 
 It names the solution file by its SHA-256, so it is never taken for the record of another one.
 """
@@ -75,10 +75,10 @@ SHAPE = {
 
 
 def write_run(solution: Solution, options: Options, solution_path, stem, start=None, more: dict | None = None) -> Path:
-    """Writes STEM.run.json for this solution file (None if there is no point).
+    """Write STEM.run.json for this solution file (None if there is no point).
 
-    `options` is a SolvingSpec if the solver's name is known; `start` is the name of the start that was asked for;
-    `more` are keys of the record beside those of the solution.
+    `options` is a SolvingSpec if the solver's name is known; `start` is the name of the requested start; `more` are
+    keys of the record in addition to those of the solution.
     """
     path = Path(f"{stem}.run.json")
     facts = {
@@ -175,13 +175,13 @@ def _records(solution_path) -> Iterator[tuple[dict, Solution]]:
                 overall=facts.get("overall"),
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):
-            continue  # a record that cannot be read is no record
+            continue  # a record that cannot be read is ignored
         yield facts, run
 
 
 def read_solving(stem) -> tuple[SolvingSpec, str]:
-    """How the run of STEM.run.json was solved, and the name of its start; the defaults if there is no such record, or
-    one that cannot be read."""
+    """Return the options of the run of STEM.run.json, and the name of its start; the defaults if there is no such
+    record, or one that cannot be read."""
     expect_settled(f"{stem}.run.json")
     try:
         facts = json.loads(read_file(f"{stem}.run.json"))

@@ -28,21 +28,21 @@ from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results import Fit, Unsolved
 
-ROUGHLY = 1e-6  # of what a tree costs: a search that is off by more proves nothing
+ROUGHLY = 1e-6  # of the cost of a tree: a search that is off by more proves nothing
 ROUNDED = "the numbers differ so much in size that the search, by rounded sums, may miss a tree that costs {:.3g} less"
 UNDECIDED = (
     "several trees cost the same to within the rounding of the search, and too many to compare their exact costs; "
     "the bound is below all of them"
 )
 WEAK = "exact costs prove the tree, the certificate only that no tree costs less than {:.10g}"
-PATIENCE = 3  # times what a search under constraints took, for its certificate to be made and checked
+PATIENCE = 3  # times the seconds of a search under constraints, to make and check its certificate
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = 16, 8, 4  # bins of a column that are advised, the first that are fewer than those there are
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a search begins with: the tree of a heuristic or of a file by its name, and trees that were met before."""
+    """Start of a search: the tree of a heuristic or of a file by its name, and trees that were found before."""
 
     name: str | Path | None = "cart"
     met: tuple[Tree, ...] = ()
@@ -86,7 +86,7 @@ def searched(
         heap = found.heap if found.heap is not None else known
         late = time_limit is not None and time.monotonic() >= began + time_limit
         with deadline.put_off():
-            # By then CART may have been cut, which stands whole beside the tree on the screen.
+            # By then CART may have been cut, but the report compares the tree with the whole one.
             if not found.proved and (problem.constraints or late):
                 heap = no_worse_than_cart(problem, heap)
             paid = None if heap is None else problem.module.objective(problem, heap)
@@ -143,7 +143,7 @@ def searched(
 class _History:
     """The incumbents and bounds of a search over time: each better tree, and the bounds now and then."""
 
-    OFTEN = 0.05  # seconds between two bounds beside one tree
+    OFTEN = 0.05  # seconds between two bounds with one tree
 
     def __init__(self):
         self.changes: list[tuple[float, float | None, float | None]] = []
@@ -156,7 +156,7 @@ class _History:
 
 
 def _easier(problem: Problem, timed: bool) -> str:
-    """What would let a search end, in words; with `timed` more time is one of it."""
+    """Return the changes with which a search could end, in words; with `timed` more time is one of them."""
     given = ENCODINGS.parse(problem.encoded.scheme)[1].get("bins", np.inf)
     bins = next((few for few in FEWER if few < given), None)
     ways = [f"more time ({option('time_limit')})"] if timed else []
@@ -167,7 +167,7 @@ def _easier(problem: Problem, timed: bool) -> str:
 
 
 def _ended(problem: Problem, found, paid: float | None, limit_came: bool) -> tuple[Termination, float | None]:
-    """How a search has ended, and its bound next to the objective of the tree."""
+    """Return how a search has ended, and its bound next to the objective of the tree."""
     if found.infeasible:
         return Termination.INFEASIBLE, None
     bound = found.bound
@@ -204,8 +204,8 @@ def explained(problem: Problem, solution: Solution, time_limit: float | None) ->
 def without_point(
     ready: Prepared, model: Model, solution: Solution, labelled: Dataset | None = None, simplify: bool = False
 ) -> Fit:
-    """The run of a solver that ended without a point and knows not why, as it may of large and small numbers together:
-    with the tree that a search of a moment finds, and what it proves.
+    """Complete the run of a solver that ended without a point and an explanation, such as with large and small numbers
+    together: with the tree that a short search finds, and its bound.
 
     Raises
     ------
@@ -223,8 +223,8 @@ def without_point(
 
 
 def best_met(problem: Problem, met: Sequence[Tree], known: HeapTree | None) -> HeapTree | None:
-    """The cheapest of some trees over the columns of the data that keeps the constraints; `known` if none costs less.
-    A tree that asks what the encoding has not is passed over."""
+    """Return the cheapest of some trees over the columns of the data that satisfies the constraints; `known` if none
+    costs less. A tree that uses splits outside of the encoding is skipped."""
     for tree in met:
         try:
             heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND)
@@ -257,7 +257,8 @@ def raised(ready: Prepared, solution: Solution) -> Solution:
 
 
 def start_of(problem: Problem, name, say=None) -> HeapTree | None:
-    """A tree that keeps the constraints, of the heuristic or the file of this name; None if it cannot be mended."""
+    """Return a tree that satisfies the constraints, of the heuristic or the file of this name; None if it cannot be
+    repaired."""
     if name in (None, "none"):
         return None
     heap = known_tree(problem, name, say)

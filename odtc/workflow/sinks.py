@@ -1,4 +1,4 @@
-"""Where the files of a run go: nowhere, or beside a stem."""
+"""Destinations of the files of a run: nowhere, or files of one stem."""
 
 import glob
 from contextlib import ExitStack, contextmanager
@@ -36,7 +36,7 @@ class Sink:
     wants_model = False  # whether a model has to be solved, even if the formulation could search without one
 
     def for_round(self, number: int) -> "Sink":
-        """The sink of one round of a selection that selects anew."""
+        """Return the sink of one round of a selection that selects again."""
         return self
 
     def posed(self, problem: Problem, spec: RunSpec) -> None:
@@ -51,51 +51,51 @@ class Sink:
         """The model that is solved; the path of its file, if one was written."""
 
     def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
-        """How the solver ended: the model of the first round and of the last, the same without a loop."""
+        """Take the result of the solver: the model of the first round and of the last, the same without a loop."""
 
     def unsolved(self, problem: Problem, start: HeapTree) -> str:
         """The solver failed, and this tree was its start; where that is, in words, or ""."""
         return ""
 
     def no_model(self) -> None:
-        """There is no model: the formulation learns, or the time limit came first."""
+        """Take note that there is no model: the formulation learns, or the time limit came first."""
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
-        """There is a tree, `known`, and so many seconds are left of the time limit (None: there is no limit); a
+        """Take the tree `known` with so many seconds left of the time limit (None: there is no limit); return a
         sentence for the reader, or ""."""
         return ""
 
     def chosen(self, sink: "Sink", others: "list[Sink]") -> None:
-        """Of the rounds of a selection this one is the result."""
+        """Take note that this round of a selection is the result."""
 
     def write_tree(self, done: Fit, spec: RunSpec) -> None:
         """The result."""
 
 
 class FileSink(Sink):
-    """Files of one stem, beside each other.
+    """Files of one stem, in one folder.
 
     Parameters
     ----------
     stem_of : callable
-        The stem of a Problem, as text; asked once.
+        Returns the stem of a Problem, as text; called once.
     format : str or None
-        Of the model file; None for none.
+        Format of the model file; None for none.
     gzip : bool
         Whether the model file is compressed.
     keep : bool
         Whether the model and the solution of every round of a loop are kept, and the files of every round of a
         selection.
     pool, within : int or None, float, str or None
-        How many near-optimal trees STEM.pool.json shall hold, and how far from it; without `pool`,
-        STEM.near-optimal.json counts those within, or if constraints forbid that, STEM.pool.json lists them.
+        How many near-optimal trees STEM.pool.json contains, and their distance from the best; without `pool`,
+        STEM.near-optimal.json counts the trees within it, or if constraints forbid that, STEM.pool.json lists them.
     log : bool
         Whether the solver's log is kept.
     certificate : bool
-        Whether STEM.certificate.json shall hold the certificate of the search.
+        Whether to write the certificate of the search to STEM.certificate.json.
 
-    After the run `files` are the paths, `tree` is that of the tree (None if a check failed), and `uncertified` says why
-    the certificate that was asked for is none of the tree.
+    After the run `files` are the paths, `tree` is the path of the tree (None if a check failed), and `uncertified` is
+    the reason why the requested certificate does not prove the tree.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class FileSink(Sink):
         self.stem, self._sums = self._stem_of(problem) + self._mark, TASKS.get(problem.encoded.task).MOMENTS
         self._start = spec.model.start
         if self.pool is not None or self.within is not None:
-            from odtc.workflow import near_optimal  # imported when it is asked for, as the command starts sooner
+            from odtc.workflow import near_optimal  # imported only if needed, so that the command starts sooner
 
             self.pool = near_optimal.pool_size(problem, self.pool, self.within)
             near_optimal.expect_pool_options(problem, self.pool, self.within)
@@ -249,15 +249,15 @@ class FileSink(Sink):
         self.stem = sink.stem.removesuffix(sink._mark)
         moved = artifacts.move_run(sink.files, sink.stem, self.stem)
         lost = [path for other in others for path in other.files]
-        if not self.keep:  # nobody asks for the rounds that lost
+        if not self.keep:  # the rounds that lost are not needed
             for other in (sink, *others):
                 for path in Path(other.stem).parent.glob(f"{glob.escape(Path(other.stem).name)}.*"):
                     path.unlink(missing_ok=True)
         self.files = [*moved, *lost] if self.keep else moved
 
     def write_tree(self, done: Fit, spec: RunSpec) -> None:
-        """Writes STEM.tree.json, unless a check failed: such a tree replaces no file. A run without a model leaves
-        its record beside it, STEM.run.json."""
+        """Write STEM.tree.json, unless a check failed: such a tree replaces no file. A run without a model writes its
+        record next to it, STEM.run.json."""
         if done.verified:
             self.tree = f"{self.stem}.tree.json"
             with together(self.stem):

@@ -25,7 +25,7 @@ from odtc.workflow.messages import START_INSTEAD
 from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
 
-STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start stands in for a point
+STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start replaces a point
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ PLAIN, NOBODY = SolvingSpec(), Hearing()
 
 
 def choose_solver(spec: SolvingSpec) -> ChosenSolver:
-    """Who a specification names. Raises ChoiceError for a solver that is unknown, or is no program and has one named,
-    SolverError for a program that is not there."""
+    """Return the solver that a specification names. Raises ChoiceError for an unknown solver, or a program for a
+    solver that is not a program, SolverError for a program that is not there."""
     solver, program = spec.named_solver, spec.program
     if not portfolio_members.is_race(solver):
         module = find_solver(solver)
@@ -157,10 +157,10 @@ def solve_or_loop(
     keep: Keeper | None = None,
     loop: bool = True,
 ) -> tuple[Model, Solution]:
-    """What `fit` solves: the model once, or with `loop` the formulation's loop on it, which hands back its last model.
+    """Solve a model once, or with `loop` the formulation's loop on it, which returns its last model.
 
-    The time limit holds for the loop as a whole; `keep` is that of odtc.workflow.rounds.Rounds. The start is the
-    solution if a solver was stopped before it had a point.
+    The time limit is for the whole loop; `keep` is as in odtc.workflow.rounds.Rounds. The start is the solution if a
+    solver was stopped before it had a point.
     """
     rounds_of = loop_of(model.problem) if loop else None
     if rounds_of is None:
@@ -210,10 +210,10 @@ def loop_of(problem: Problem):
 
 
 def learns(problem: Problem) -> bool:
-    """Whether the formulation learns its tree without a model."""
+    """Return whether the formulation learns its tree without a model."""
     return problem.module.can(Learner)
 
 
 def grows(problem: Problem) -> bool:
-    """Whether the last model of the formulation's loop has other columns than the first."""
+    """Return whether the last model of the formulation's loop has other columns than the first."""
     return problem.module.GROWS

@@ -17,7 +17,7 @@ from odtc.errors import ChoiceError
 from odtc.model.options import Options
 
 DEFAULT_SOLVER = "highs"  # if one is needed and none is named
-# Short options for constraints that many ask for: field of the option -> (the constraint's words, help).
+# Short options for frequent constraints: field of the option -> (the constraint's words, help).
 SHORT_CONSTRAINTS = {
     "min_leaf_rows": ("leaf_rows >=", "Same as --constraint 'leaf_rows >= N'; 2% or 0.02 is a share of the rows."),
     "max_branch_nodes": ("branch_nodes <=", "Same as --constraint 'branch_nodes <= N'."),
@@ -27,7 +27,7 @@ SHARES = ("min_leaf_rows",)  # those whose number may be a share
 
 
 def short_constraint(name: str, number: int | str) -> str:
-    """The constraint that a short option asks for: ("min_leaf_rows", 5) is "leaf_rows >= 5"."""
+    """Return the constraint of a short option: ("min_leaf_rows", 5) is "leaf_rows >= 5"."""
     return f"{SHORT_CONSTRAINTS[name][0]} {number}"
 
 
@@ -36,7 +36,7 @@ LEAF_ONLY = "branch_nodes <= 0"  # the constraint by which a problem of depth 1 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """What is compiled."""
+    """Specification of the model to compile."""
 
     model: str = spec_field(
         "flowoct",
@@ -114,7 +114,7 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class SolvingSpec(Options):
-    """How the model is solved: by whom, and within which limits."""
+    """Specification of the solution: the solvers and the limits."""
 
     solver: str | None = spec_field(
         None,
@@ -143,8 +143,8 @@ class SolvingSpec(Options):
 
     @property
     def named_solver(self) -> str:
-        """The solver, or solvers between commas, with the one that the template describes: instead of one, beside those
-        of a race; HiGHS if none is named. Raises ChoiceError for a template of another kind."""
+        """The solver, or solvers between commas; the one that the template describes replaces a single solver, and is
+        added to those of a race; HiGHS if none is named. Raises ChoiceError for a template of another kind."""
         if self.template is None:
             return self.solver or DEFAULT_SOLVER
         if Path(self.template).suffix != ".toml":
@@ -156,20 +156,21 @@ class SolvingSpec(Options):
 
     @property
     def names_solver(self) -> bool:
-        """Whether a solver was asked for."""
+        """Return whether a solver was named."""
         return bool(self.solver or self.template or self.program)
 
     @property
     def options(self) -> Options:
-        """What every solver is told."""
+        """The options that every solver receives."""
         return Options(self.time_limit, self.threads, self.seed, self.gap)
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A whole run. With `fitting` the loop of a formulation that has one is run, and its parameters have the defaults
-    of `odtc fit`; else its one model is made, as `odtc build` writes it. With `simplify` the tree goes without its
-    needless branch nodes (odtc.problem.simplifying). `confidence` is that of `odtc fit --confidence`."""
+    """Specification of a whole run. With `fitting` the loop of a formulation that has one is run, and its parameters
+    have the defaults of `odtc fit`; otherwise its one model is made, as `odtc build` writes it. With `simplify`
+    needless branch nodes of the tree are removed (odtc.problem.simplifying). `confidence` is the one of `odtc fit
+    --confidence`."""
 
     reading: ReadingSpec = ReadingSpec()
     model: ModelSpec = ModelSpec()
@@ -185,10 +186,11 @@ class RunSpec:
 
     @classmethod
     def from_keywords(cls, model: str, depth: int, keywords: dict, fitting: bool = True) -> "RunSpec":
-        """The specification of keywords as of `odtc.fit` (with `fitting`) and `odtc.build`.
+        """Return the specification of the keywords of `odtc.fit` (with `fitting`) or `odtc.build`.
 
-        Fields of the records stand by their names, those of `odtc.read` may stand in the dict `reading`, and all that
-        is left are parameters of the formulation. `odtc.build` knows no solver, so `seed` is a parameter there.
+        Fields of the records are keywords by their names, the keywords of `odtc.read` may also be in the dict
+        `reading`, and all others are parameters of the formulation. `odtc.build` has no solver, so `seed` is a
+        parameter there.
         """
         keywords = dict(keywords)
         reading = ReadingSpec(**take_reading(keywords))
@@ -202,7 +204,8 @@ class RunSpec:
 
     @property
     def searching(self) -> bool:
-        """Whether the own search of a formulation may prove the tree: no solver is asked for, nor rows of a model."""
+        """Return whether the own search of a formulation may prove the tree: no solver is named, and no cuts of a
+        model are requested."""
         return self.fitting and not self.solving.names_solver and self.model.cuts in (None, "none", ())
 
     def with_model(self, **fields) -> "RunSpec":
@@ -218,7 +221,7 @@ class RunSpec:
         data = f"./{data}" if str(data).startswith("-") else str(data)
         data = "-" if Path(data).name == "standard input" else data
         parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
-        if "--model" not in parts:  # the default of `odtc fit` is another than that of a specification
+        if "--model" not in parts:  # the default of `odtc fit` differs from the default of a specification
             parts = ["--model", self.model.model, *parts]
         parts += [] if self.simplify else ["--no-simplify"]
         parts += [] if self.confidence is None else ["--confidence", plain(self.confidence)]
@@ -229,12 +232,12 @@ PARTS = {"reading": ReadingSpec, "model": ModelSpec, "solving": SolvingSpec}
 
 
 def take_reading(keywords: dict) -> dict:
-    """Takes the keywords of `odtc.read` out of `keywords`: those of the dict `reading`, and those beside it."""
+    """Take the keywords of `odtc.read` out of `keywords`: from the dict `reading`, and from `keywords` itself."""
     return (keywords.pop("reading", None) or {}) | _pick(ReadingSpec, keywords)
 
 
 def _expect_no_misspelt(model: str, keywords: dict, fitting: bool) -> None:
-    """Raises ChoiceError for a keyword that is no parameter of any formulation and nearly a field of a record."""
+    """Raise ChoiceError for a keyword that is not a parameter of any formulation and is almost a field of a record."""
     if not keywords:
         return
     from odtc.problem.parameters import (

@@ -1,1 +1,1 @@
-"""Which model a file is of, and what may be claimed of it."""
+"""Links between files and models, and the claims that they allow."""

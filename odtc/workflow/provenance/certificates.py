@@ -1,8 +1,8 @@
-"""The certificate of what a search has found, made and held against the data before a tree is called proved.
+"""Certificates of searches, made and checked against the data before a tree is called proved.
 
-The check is that of `odtc verify --certificate` (odtc.verification.certificate), which uses nothing of the search. It
-has as much time as the search had, and LEAST at least, or TIMED of what is left of a limit: if it does not end by then,
-the proof is that of the search alone, and the run says so. A certificate that is refused is no proof.
+The check is the same as `odtc verify --certificate` (odtc.verification.certificate), which uses nothing of the search.
+It may take as long as the search, and LEAST at least, or TIMED of the time that is left of a limit. If it does not end
+by then, the proof is only the search's own, and the run reports this. A certificate that is refused is not a proof.
 """
 
 import time
@@ -25,13 +25,13 @@ AT_LIMIT = 2.0  # seconds for it after a limit
 # Seconds that the check has however soon the search had ended: nobody waits for it unasked, and who has set a limit
 # waits, but hardly an hour for a proof of a second.
 LEAST, TIMED = 6.0, 60.0
-TOLD = 1.0  # seconds, after which the states that were checked tell how long the others take
-TRIED = 0.3  # of the time, which is spent before that: the first states are those of the most rows
+TOLD = 1.0  # seconds, after which the checked states show how long the others take
+TRIED = 0.3  # of the time, which is spent before that, because the first states have the most rows
 
 
 @dataclass(frozen=True)
 class Certified:
-    """What became of a certificate.
+    """Result of making and checking a certificate.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class Certified:
         Whether the check accepts it as the proof of the tree; None if there can be no certificate, or if its check did
         not end in time.
     ended : Termination
-        How the run has ended by that.
+        How the run has ended, given the check.
     why : str
         Why it was not accepted, or why there is none.
     bound : float or None
-        What the certificate proves that no tree costs less than, if that is less than what the tree costs.
+        The lower bound on all trees that the certificate proves, if that is less than the cost of the tree.
     facts : dict or None
         The certificate that was accepted, as `odtc verify --certificate` reads it.
     exact : bool
@@ -63,9 +63,9 @@ def _by_hand() -> str:
 
 
 def _pace(facts: dict) -> Callable[[], None]:
-    """What the checker calls between states: it ends the check at the deadline, and sooner if the latter half of the
-    states that were checked tells that the others will take longer than that: the first ones have the most rows. The
-    longest one does not count: it loads kernels."""
+    """Return a function that the checker calls between states. It ends the check at the deadline, and sooner if the
+    times of the latter half of the checked states show that the others will take too long: the first ones have the
+    most rows. The longest one does not count, because it loads kernels."""
     listed = facts.get("states", ()) or facts.get("targets", ())
     total = sum(text.count(";") + 1 for text in listed if isinstance(text, str))
     began, longest, place = time.monotonic(), 0.0, 0
@@ -103,7 +103,7 @@ def _checked(facts: dict, dataset: Dataset) -> tuple[Any, bool]:
 
 
 def certify_bound(done: Fit) -> tuple[dict | None, str]:
-    """The certificate of the bound of a search that was ended before its proof, made and checked in a moment.
+    """Make and check, in a moment, the certificate of the bound of a search that was ended before its proof.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     Returns
     -------
     tuple of (dict or None, str)
-        The certificate, and what it proves; or None and why there is none.
+        The certificate, and a statement of what it proves; or None and why there is none.
     """
     if done.unproved is None:
         return None, done.uncertified or "the tree is not proved"
@@ -156,7 +156,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(None, why=str(reason))
     except CertificateError as reason:
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
-    except (TimeLimitReached, NotProvedError):  # the latter of a search that the certificate of no tree asks for
+    except (TimeLimitReached, NotProvedError):  # the latter from a search that the certificate of no tree needs
         ended = left is not None and left < own
         cut = "no time was left to check" if ended else "it would take longer than the search did to check"
         return Certified(None, why=f"the search has proved {shown}; {cut} the proof by its certificate: {_by_hand()}")
@@ -165,7 +165,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(
             None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {_by_hand()}"
         )
-    # Sums that are no whole numbers of a unit may have trees that differ by less than any proof tells apart.
+    # With sums that are not whole numbers of a unit, trees may differ by less than any proof can distinguish.
     near = sums and is_proved(proof.objective, settled_bound(problem, proof.bound, proof.objective))
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)
     # A tree that costs less than the least that is proved contradicts the proof.

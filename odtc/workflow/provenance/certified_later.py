@@ -1,7 +1,7 @@
-"""The certificate of a run that was proved, made later from its files: what `odtc certify STEM` does.
+"""The certificate of a run that was proved, made later from its files, as by `odtc certify STEM`.
 
-The settings come from the record beside the tree, the rows from the data file that it names. The certificate is of the
-tree of the run; it is made by a search of the bound, which takes about as long as that of the run took.
+The settings are read from the record next to the tree, the rows from the data file that it names. The certificate is
+for the tree of the run; it is made by a search of the bound, which takes about as long as the search of the run took.
 """
 
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ LAMBDA = "lambda"  # the parameter that other formulations share with the one wh
 
 @dataclass(frozen=True)
 class ProvedRun:
-    """A run that was proved: its problem for a certificate, its tree, its data file, what the tree costs, and the
-    seconds that its search took (None if they are not known)."""
+    """A run that was proved: its problem for a certificate, its tree, its data file, the cost of the tree, and the
+    seconds of its search (None if they are not known)."""
 
     stem: str
     problem: Problem
@@ -59,7 +59,7 @@ def stem_of_run(given: str | Path) -> str | None:
 
 
 def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
-    """A run that was proved, to be certified.
+    """Read a run that was proved, to certify it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     TreeError
         If the tree, its record or its data is not there.
     ChoiceError
-        If the run was not proved, or no certificate can be of it.
+        If the run was not proved, or there is no certificate for such a run.
     """
     path = Path(stem + TREE)
     tree, spec = read_tree(path), settings_of(path)
@@ -106,7 +106,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
 
 
 def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> certifying.Certificate:
-    """Makes and checks the certificate of a run, and writes it with the word in the record that there is one.
+    """Make and check the certificate of a run, and write it; the record then states that there is one.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Whether a certificate is over all tests of a run: over fewer it proves nothing of trees that ask the others.
+"""Coverage of the splits of a run by a certificate: with fewer splits it proves nothing about trees that use the
+others.
 
-A split of the rows in two is told by the sum (exclusive or) of random keys of the rows on one side, of 126 bits each:
-those of all cuts of a column are found in one pass over its rows.
+A partition of the rows in two is identified by the sum (exclusive or) of random keys of the rows on one side, of 126
+bits each: the sums for all cuts of a column are found in one pass over its rows.
 """
 
 import numpy as np
@@ -14,12 +15,12 @@ from odtc.verification.threshold_columns import rank_columns
 
 
 def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict) -> int:
-    """How many tests of a run part the rows as no test of a certificate does.
+    """Count the splits of a run that partition the rows as no split of a certificate does.
 
     Parameters
     ----------
     problem : Problem
-        That of the run.
+        The problem of the run.
     rows : Dataset
         The rows that the certificate was checked on.
     facts : dict
@@ -48,13 +49,14 @@ def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict
 
 
 def _is_covered(test, rows: Dataset, left_out: dict) -> bool:
-    """Whether the check of the certificate has found it by what it is: a midpoint, a level, or a missing cell."""
+    """Return whether the check of the certificate has covered a split by its type: a midpoint, a level, or a missing
+    cell."""
     single = isinstance(test, (Threshold, Missing)) or (isinstance(test, Subset) and len(test.values) == 1)
     return single and not any(rows.features[at].name in left_out for at in test.features)
 
 
 def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
-    """(feature, int64 (tests, 2)): what the keys of the left sides of its tests add up to, of each column of tests."""
+    """Yield (feature, int64 (splits, 2)) for each column of splits: the sums of the keys of their left sides."""
     for test in facts.get("tests", ()):
         yield test["feature"], np.bitwise_xor.reduce(keys[left_of(test, rows)], axis=0, initial=0)[None]
     for column in facts.get("columns", ()):

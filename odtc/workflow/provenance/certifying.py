@@ -38,21 +38,21 @@ def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
 
 
 def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:
-    """(the data file of a certificate, its rows read as the certificate says).
+    """Return (the data file of a certificate, its rows read as the certificate says).
 
     Parameters
     ----------
     path : Path
         The certificate.
     facts : dict
-        What it holds.
+        Its content.
     data : Path or None
         The data file, if it is no longer where the certificate says.
 
     Raises
     ------
     CertificateError
-        If the certificate names no file, or the file is none of its data.
+        If the certificate names no file, or the file does not contain its data.
     """
     source = facts["data"]
     if data is None and "path" not in source:
@@ -78,12 +78,12 @@ class Certificate:
     Attributes
     ----------
     facts : dict
-        What the file holds, and `odtc verify --certificate` checks.
+        The content of the file, which `odtc verify --certificate` checks.
     proof : record
-        What the check of it came to: `objective`, `bound`, `optimal`, `depth`, `n_candidate_splits`, `n_rows`.
+        The result of its check: `objective`, `bound`, `optimal`, `depth`, `n_candidate_splits`, `n_rows`.
     checked : bool
-        Whether it was checked; False only if an interruption came before, or after a limit the check took longer than
-        all before.
+        Whether it was checked; False only after an interruption, or if after a limit the check took longer than all
+        before.
     fit : Fit or None
         The tree with its checks and figures; None if it is proved that no tree satisfies the constraints.
     """
@@ -96,7 +96,7 @@ class Certificate:
 
     @property
     def infeasible(self) -> bool:
-        """Whether it is proved that no tree satisfies the constraints."""
+        """Return whether it is proved that no tree satisfies the constraints."""
         return self.facts["tree"] is None
 
     @property
@@ -106,7 +106,7 @@ class Certificate:
 
     @property
     def objective(self) -> float | None:
-        """What the tree costs."""
+        """The cost of the tree."""
         return None if self.infeasible else self.proof.objective
 
     @property
@@ -116,12 +116,13 @@ class Certificate:
 
     @property
     def optimal(self) -> bool:
-        """Whether no tree is better than this one."""
+        """Return whether it is proved that no tree is better than this one."""
         return not self.infeasible and self.checked and bool(self.proof.optimal)
 
     def write(self, path: str | Path) -> Path:
-        """Writes STEM.certificate.json and, if there is a tree, STEM.tree.json beside it; `path` is the STEM or the
-        file of the certificate.
+        """Write STEM.certificate.json and, if there is a tree, STEM.tree.json next to it.
+
+        `path` is the STEM or the file of the certificate.
 
         Raises
         ------
@@ -136,7 +137,7 @@ class Certificate:
         return path
 
     def write_to(self, path: Path) -> None:
-        """Writes the certificate to this file, and the tree beside it."""
+        """Write the certificate to this file, and the tree next to it."""
         with together(stem_of(path)):
             if self.tree is not None:
                 artifacts.write_tree(self.tree, tree_beside(path))
@@ -160,23 +161,22 @@ class Certificate:
 
 
 def tree_beside(path: Path) -> Path:
-    """The file of the tree beside that of a certificate."""
+    """Return the file of the tree next to the file of a certificate."""
     return path.with_name(path.name.removesuffix(certificate.SUFFIX).removesuffix(".json") + ".tree.json")
 
 
 def none_satisfies(proof) -> str:
-    """What the certificate of constraints that conflict proves, in words."""
+    """Return the statement that the certificate of conflicting constraints proves, in words."""
     return f"no tree of depth {proof.depth} over these {proof.n_candidate_splits} splits satisfies the constraints"
 
 
 def certify(problem: Problem, time_limit: float | None, source: Path | None = None) -> Certificate:
-    """Searches, and checks the certificate of what is found; at the limit, or after Ctrl-C or SIGTERM, that of the
-    bound reached.
+    """Search, and check the certificate of the result; at the limit, or after Ctrl-C or SIGTERM, of the bound reached.
 
     Parameters
     ----------
     problem : Problem
-        Of a formulation that `Certifies`.
+        One of a formulation that `Certifies`.
     time_limit : float or None
         Wall seconds for the search; the check may take as long as that took, and some seconds at least.
     source : Path or None
@@ -199,8 +199,8 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
 
 
 def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, bool]:
-    """(what a certificate proves, True): what its check would refuse is not written. If the check takes longer than
-    this, or an interruption ends it, (what it states, False)."""
+    """Return (the proof of a certificate, True), so that a certificate that its check would refuse is not written. If
+    the check takes longer than this, or an interruption ends it, return (its statement, False)."""
     if facts["schema"] in certificate.SCHEMAS:
         check, stated = partial(certificate.check, pause=deadline.check), certificate.stated
     elif facts["schema"] in leaf_sums.MEASURES:

@@ -1,8 +1,8 @@
-"""Whether what a solution file claims is claimed of the model that was built.
+"""Check that the claims of a solution file are about the model that was built.
 
 A solution names the model and the content of the model file that was solved. If it names none, another program wrote
-it, and nothing tells which file that program read; if it names another content, the file was edited, or written anew by
-another program.
+it, and it is unknown which file that program read; if it names another content, the file was edited, or written again
+by another program.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 
 
 def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Path) -> tuple[Model, Solution]:
-    """The model, with the edited one if that was solved, and the solution with the claim that it can make.
+    """Return the model, with the edited one if that was solved, and the solution with the claim that it can make.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
     model : Model
         The model that the manifest describes, built again.
     solution : Solution
-        As its file states it; `model` and `content` are what the file names, "" if it names none.
+        As its file states it; `model` and `content` are the names in the file, "" if it has none.
     path : Path
-        The solution file, beside which the model file is looked for.
+        The solution file; the model file is expected next to it.
     """
     if not solution.has_solution:
         return model, solution
@@ -70,13 +70,13 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         return model, unproved(
             solution, "the objective in the model file was edited since it was built, so nothing is proved"
         )
-    absent = np.zeros(solved.n_cols - len(solution.x))  # of columns behind those of the model, which are 0
+    absent = np.zeros(solved.n_cols - len(solution.x))  # values of the columns behind those of the model: 0
     return replace(model, edited=solved), of_edited(model, solved, replace(solution, x=np.append(solution.x, absent)))
 
 
 def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path: Path) -> np.ndarray | None:
-    """The point of a solution file; of a model file with columns of its user behind those of the model, if that is at
-    hand.
+    """Return the point of a solution file; with the additional columns of its user if a model file with them is
+    available.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path
     model : Model
         The model that the manifest describes, built again.
     raw : RawPoint
-        What the file says.
+        The content of the file.
     content : str
         The content of the model file that was solved, "" if it is not known.
     path : Path
@@ -93,7 +93,7 @@ def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path
     Raises
     ------
     SolutionError
-        If the file speaks of other columns.
+        If the file has other columns.
     """
     try:
         return manifest.point(raw)
@@ -109,14 +109,14 @@ def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path
 
 
 def _claimed(solution: Solution) -> str:
-    """What a solution claims, in brackets; "" if it claims nothing."""
+    """Return the claims of a solution, in brackets; "" if it claims nothing."""
     claims = ["optimal"] if solution.termination == Termination.OPTIMAL else []
     claims += [f"bound {solution.bound:.10g}"] if solution.bound is not None else []
     return f" ({', '.join(claims)})" if claims else ""
 
 
 def file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
-    """The model file of this content beside the solution or the manifest; None if there is none."""
+    """Return the model file of this content next to the solution or the manifest; None if there is none."""
     stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
     for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
         try:
@@ -137,7 +137,7 @@ def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | Non
         known = {name: at for at, name in enumerate(names)}
         wanted = names_in_file(model, known.__contains__)
         if any(name not in known for name in wanted):
-            # Of the names by which a file may call them, those that tell the most.
+            # Of the possible names of columns in a file, those that fit most columns.
             lacking = min(
                 ([name for name in of if name not in known] for of in (name_list(model.columns), wanted)), key=len
             )

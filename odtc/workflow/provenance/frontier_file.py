@@ -1,8 +1,9 @@
-"""`odtc verify STEM.frontier.json`: the points of a frontier held against the data file that it names.
+"""`odtc verify STEM.frontier.json`: the points of a frontier compared with the data file that it names.
 
-The problem is posed again from what the file says of it, and each tree is counted on the rows again. What a point says
-follows from its tree and its bound; no tree in hand may contradict the bound, or that there is none. A search of some
-seconds derives bounds again; those that it does not reach are the word of the run, and a sentence says so.
+The problem is built again from its description in the file, and each tree is counted on the rows again. The claims of
+a point follow from its tree and its bound; no known tree may contradict the bound, or the claim that there is none. A
+search of some seconds derives bounds again; bounds that it does not reach are only claimed by the run, and a sentence
+reports this.
 """
 
 from collections.abc import Sequence
@@ -64,19 +65,19 @@ SHAPE = {
     ],
 }
 MET = "a tree of a search again"
-OF_DATA = ("path", "name")  # what a copy of the data file may have otherwise
+OF_DATA = ("path", "name")  # fields in which a copy of the data file may differ
 
 
 @dataclass(frozen=True)
 class RecheckedFrontier:
-    """What verifying a frontier has come to.
+    """Result of verifying a frontier.
 
     Attributes
     ----------
     vary : str
     checks : tuple of Check
     word_of_run : tuple of str
-        The numbers, each as its constraint, whose bound nothing derived again.
+        The numbers, each as its constraint, whose bound was not derived again.
     note : str
         The same in a sentence; "" for nothing.
     """
@@ -103,7 +104,7 @@ def read_frontier(path: str | Path) -> dict:
 def recheck_frontier(
     path: Path, data: Path | None = None, seconds: float | None = None, beside: Dataset | None = None
 ) -> RecheckedFrontier:
-    """Whether a STEM.frontier.json is of its data file, and true.
+    """Check that a STEM.frontier.json belongs to its data file, and is true.
 
     Parameters
     ----------
@@ -111,9 +112,9 @@ def recheck_frontier(
     data : Path or None
         The data file, if it is no longer where the frontier says.
     seconds : float or None
-        For a search that derives the bounds again; None for those of a search again, and none at all if it is 0.
+        Limit of the search that derives the bounds again; None for the default of such a search, 0 for no search.
     beside : Dataset or None
-        The data of the run of its stem, of which it is to be, too.
+        The data of the run of its stem, to which it must belong, too.
 
     Returns
     -------
@@ -210,7 +211,7 @@ def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Proble
 
 
 def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
-    """What a frontier says of its data or its trees that is not so, in words; "" for nothing."""
+    """Return the first false statement of a frontier about its data or its trees, in words; "" for none."""
     encoded = problem.encoded
     there = describe_data(encoded, path.resolve().parent)
     if other := [key for key in {**there, **facts["source"]} if there.get(key) != facts["source"].get(key)]:
@@ -227,7 +228,8 @@ def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
 
 
 def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tuple[list[Point], str]:
-    """(the points, the loosest first, with their trees counted again; what is false in them, in words)."""
+    """Return (the points, the loosest first, with their trees counted again; the first false statement in them, in
+    words)."""
     encoded, points = problem.encoded, []
     for one, told in zip(given, stated):
         heap, paid = None, None
@@ -288,7 +290,7 @@ def _trees(points: list[Point], name: str) -> list[tuple[str, HeapTree]]:
 
 
 def _contradicted(problem: Problem, points: list[Point], trees: list[tuple[str, HeapTree]]) -> str:
-    """The first bound, or claim that there is no tree, that a tree contradicts, in words; "" for none."""
+    """Return the first bound, or claim that there is no tree, that a tree contradicts, in words; "" for none."""
     least = problem.module.least_rows(problem)
     for name, heap in trees:
         if broken(problem, heap) or heap.fewest_rows(problem.encoded) < least:

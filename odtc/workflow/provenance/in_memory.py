@@ -1,8 +1,8 @@
-"""What is handed in from memory instead of a solution file: a point, or the object of a solver that has one.
+"""Solutions from memory instead of a solution file: a point, or the object of a solver that has one.
 
-A bare point, as a vector, {name of a column: value} or the result of scipy.optimize.milp, names no model: nothing is
-proved by it. An object of highspy or gurobipy holds the model that it solved, which is compared with ours: its claim is
-of ours, or of the edited model.
+A bare point, as a vector, {name of a column: value} or the result of scipy.optimize.milp, names no model, so it proves
+nothing. An object of highspy or gurobipy contains the model that it solved, which is compared with ours: its claim is
+about ours, or about the edited model.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ GUROBI = {2: Termination.OPTIMAL, 3: Termination.INFEASIBLE, 9: Termination.TIME
 
 @dataclass(frozen=True)
 class Solved:
-    """What a solver's object holds: the model as arrays, how it ended, its point and its bound."""
+    """Content of a solver's object: the model as arrays, how it ended, its point and its bound."""
 
     solver: str
     model: Model
@@ -40,11 +40,11 @@ class Solved:
     termination: Termination
     bound: float | None
     objective: float | None = None
-    beyond: str = ""  # what it holds that is no row and no column, so that no model of ours is it
+    beyond: str = ""  # parts that are neither rows nor columns, so that it cannot be one of our models
 
 
 def in_memory(model: Model, given: Any) -> tuple[Model, Solution]:
-    """A model and the Solution of what is handed in.
+    """Return a model and the Solution of a point or a solver's object.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def in_memory(model: Model, given: Any) -> tuple[Model, Solution]:
 
 
 def _expect(model: Model, x: np.ndarray) -> None:
-    """Raises SolutionError for what is no point of the model."""
+    """Raise SolutionError for an array that is not a point of the model."""
     if x.shape != (model.n_cols,):
         raise SolutionError(
             f"expected a point over the {model.n_cols} columns of the model, got an array of shape {x.shape}"
@@ -97,7 +97,7 @@ def _expect(model: Model, x: np.ndarray) -> None:
 
 
 def _claimed(model: Model, solved: Solved) -> tuple[Model, Solution]:
-    """What a solver's object claims, of the model if that is what it solved, else of the edited one."""
+    """Return the claim of a solver's object, about the model if it solved that, otherwise about the edited one."""
     ours = model.as_built
     found = Solution(solved.x, solved.termination, None, solved.bound, solver=solved.solver, claimed=solved.objective)
     if solved.x is None:
@@ -121,8 +121,8 @@ def _claimed(model: Model, solved: Solved) -> tuple[Model, Solution]:
 
 
 def of_edited(model: Model, edited: Model, solution: Solution) -> Solution:
-    """What a solution claims, as of the edited model: the tree costs what it costs in the model, the bound is of the
-    objective of the edited one.
+    """Return the claim of a solution as one about the edited model: the tree has its cost in the model, the bound is
+    on the objective of the edited one.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def of_edited(model: Model, edited: Model, solution: Solution) -> Solution:
 
 
 def unproved(solution: Solution, why: str) -> Solution:
-    """The solution without what it claims to have proved."""
+    """Return the solution without its claim of a proof."""
     if solution.termination != Termination.OPTIMAL and solution.bound is None:
         return solution
     end = Termination.UNKNOWN if solution.termination == Termination.OPTIMAL else solution.termination
@@ -153,7 +153,7 @@ def unproved(solution: Solution, why: str) -> Solution:
 
 
 def _same(one: Model, other: Model) -> bool:
-    """Whether two models in memory are one: the same columns in the same order, and the same rows in any order."""
+    """Return whether two models in memory are one: the same columns in the same order, and the same rows in any order."""
     vectors = ("c", "col_lower", "col_upper", "integrality")
     return (
         one.offset == other.offset
@@ -177,7 +177,7 @@ def _sides(model: Model) -> Counter:
 
 
 def _of_highs(highs: Any) -> Solved:
-    """Of a highspy.Highs that has run; HiGHS documentation, "HighsLp" and "HighsInfo"."""
+    """Read a highspy.Highs that has run; HiGHS documentation, "HighsLp" and "HighsInfo"."""
     import scipy.sparse as sp
 
     lp, info, name = highs.getLp(), highs.getInfo(), f"HiGHS {highs.version()}"
@@ -208,7 +208,7 @@ def _of_highs(highs: Any) -> Solved:
 
 
 def _of_gurobi(theirs: Any) -> Solved:
-    """Of a gurobipy.Model that was optimized; Gurobi reference manual, "Attributes"."""
+    """Read a gurobipy.Model that was optimized; Gurobi reference manual, "Attributes"."""
     columns, rows = theirs.getVars(), theirs.getConstrs()
     if theirs.ModelSense != 1:
         raise SolutionError("expected a minimisation, as odtc builds them, got a maximisation from gurobipy")
@@ -230,7 +230,8 @@ def _of_gurobi(theirs: Any) -> Solved:
 
 
 def _beyond_rows(theirs: Any, kinds: set[str]) -> str:
-    """What a gurobipy.Model holds beside linear rows and columns, in words; "" if nothing."""
+    """Return the parts of a gurobipy.Model in addition to linear constraints and variables, in words; "" if there are
+    none."""
     counts = {
         "quadratic rows": theirs.NumQConstrs,
         "special ordered sets": theirs.NumSOS,

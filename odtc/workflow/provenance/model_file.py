@@ -31,7 +31,8 @@ ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 
 
 def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | None:
-    """The model file of this content beside a solution or its manifest, and its bytes, unpacked; None if none is there.
+    """Find the model file of this content next to a solution or its manifest, and its bytes, unpacked; None if none is
+    there.
 
     Parameters
     ----------
@@ -54,10 +55,10 @@ def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | N
 
 
 def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[Path, bytes]) -> tuple[list[Check], str]:
-    """(checks of the tree and of the solver's point against the model file, why there are none).
+    """Return (checks of the tree and of the solver's point against the model file, why there are none).
 
-    The tree's own point is exact; the solver's may be off by what solvers promise. Of a file that was edited it is the
-    solver's point alone that has to satisfy its rows.
+    The tree's own point is exact; the solver's may deviate within the tolerance of solvers. If the file was edited,
+    only the solver's point has to satisfy its constraints.
     """
     place, data = found
     try:
@@ -79,9 +80,9 @@ def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[P
 
 
 def same_model(manifest: Manifest, model: Model, solution: Solution, place: Path) -> list[Check]:
-    """The check "model file" of a file whose content the manifest names: it states the model that the manifest
-    describes, number by number. None of another file, as that is compared when the solution is opened (claims), nor of
-    a model that cannot be built again.
+    """Check "model file" for a file whose content the manifest names: it states the model that the manifest describes,
+    number by number. There is no check for another file, which is compared when the solution is opened (claims),
+    nor for a model that cannot be built again.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def _point_check(written: Written, names: Sequence[bytes], x: np.ndarray) -> Che
 
 
 def _names(model: Model, written: Written) -> list[bytes]:
-    """What the file calls the columns of the model."""
+    """Return the names of the columns of the model in the file."""
     names = names_in_file(model.edited or model, lambda name: name.encode() in written.columns)
     return [name.encode() for name in names]
 
@@ -126,16 +127,17 @@ def confirm(
     found: tuple[Path, bytes] | None,
     time_limit: float | None,
 ) -> list[Check]:
-    """One check for each solver that is asked anew: "confirm NAME", failed if it contradicts the tree or the bound.
+    """Return one check for each solver that solves the model again: "confirm NAME", failed if it contradicts the tree
+    or the bound.
 
     Parameters
     ----------
     model : Model
-        Solved anew if the file is not at hand.
+        Solved again if the file is not available.
     solution : Solution
         With the bound that is claimed, None for none.
     paid : float
-        What the tree costs.
+        The cost of the tree.
     solvers : sequence of str
     found : (path, bytes) or None
         The model file.

@@ -1,9 +1,9 @@
-"""The near-optimal trees beside a run, STEM.pool.json and STEM.near-optimal.json: whether they are of this run, and
-true.
+"""Near-optimal trees next to a run, STEM.pool.json and STEM.near-optimal.json: check that they belong to this run, and
+are true.
 
-Each tree is counted again on the data of the run, with what it costs. What a list or a graph says of all trees (that no
-further one is as good, how many there are) is counted by a search of some seconds; as long as that is not through, it
-is the word of the run, and a sentence says so.
+Each tree is counted again on the data of the run, with its cost. The claims of a list or a graph about all trees (that
+no further one is as good, how many there are) are counted by a search of some seconds. If it does not end in time,
+they are only claimed by the run, and a sentence reports this.
 """
 
 import json
@@ -28,27 +28,27 @@ from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.provenance.searched_again import SECONDS
 from odtc.workflow.results import Fit
 
-# What a set says of all its trees: the same if it is counted again. What follows of it may lack where time had ended.
+# Claims of a set on all its trees: the same if it is counted again. Derived figures may be absent if time had ended.
 OF_ALL = ("count", "depth", "proved", "leaves", "objectives")
 OF_COLUMN = ("trees", "share", "best_with", "best_without")  # all None if the trees that test it were not counted
 
 
 def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tuple[Check, str]:
-    """Whether a file of near-optimal trees is of a run, and true.
+    """Check that a file of near-optimal trees belongs to a run, and is true.
 
     Parameters
     ----------
     done : Fit
-        The run, computed anew.
+        The run, computed again.
     path : Path
         STEM.pool.json or STEM.near-optimal.json.
     seconds : float or None
-        For counting them again; None for those of a search again, and none at all if it is 0.
+        Limit for counting them again; None for the default of such a search, 0 for no search.
 
     Returns
     -------
     (Check, str)
-        What the check came to; what it leaves to the word of the run, "" for nothing.
+        The result of the check; the claims of the run that it does not check, "" for none.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tupl
 
 
 def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
-    """(what is false in a pool, what nothing derives again), in words, "" for nothing."""
+    """Return (the first false statement of a pool, the claim that was not derived again), in words, "" for none."""
     problem = done.problem
     wrong = _wrong_trees(problem, pool.trees, pool.objectives)
     wrong = wrong or (_wrong_best(done, pool.objectives[0]) if pool.trees else "it holds no tree")
@@ -149,8 +149,8 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
 
 
 def _columns_differ(there: list[dict], here: list[dict], alike: bool) -> bool:
-    """Whether columns that are counted again are others, or what is stated of them; `alike` says whether as many trees
-    were drawn."""
+    """Return whether the columns differ when they are counted again, or the statements about them; `alike` is whether
+    as many trees were drawn."""
     if [one["name"] for one in there] != [one["name"] for one in here]:
         return True
     return any(
@@ -162,14 +162,14 @@ def _columns_differ(there: list[dict], here: list[dict], alike: bool) -> bool:
 
 
 def _samples_differ(there: dict, here: dict, count: int) -> bool:
-    """Whether a sample is none of this seed, or calls itself whole and is not; time may have ended it early."""
+    """Return whether a sample does not belong to this seed, or is falsely called whole; time may have ended it early."""
     drawn = min(len(there["trees"]), len(here["trees"]))
     whole = len(here["trees"]) == count
     return there["trees"][:drawn] != here["trees"][:drawn] or here["whole"] != whole
 
 
 def _wrong_trees(problem: Problem, trees: Sequence[Tree], objectives: Sequence[float]) -> str:
-    """What is false in a list of trees with what they cost, in words; "" for nothing."""
+    """Return the first false statement of a list of trees with their costs, in words; "" for none."""
     for at, (tree, said) in enumerate(zip(trees, objectives), 1):
         try:
             heap = _heap(problem, tree)
@@ -188,8 +188,8 @@ def _wrong_trees(problem: Problem, trees: Sequence[Tree], objectives: Sequence[f
 
 
 def _heap(problem: Problem, tree: Tree) -> HeapTree:
-    """The tree in the terms of a problem, whose data set a manifest does not know: its tests are found by themselves
-    then. Raises TreeError if it is no tree of the problem."""
+    """Return the tree over the splits of a problem; if a manifest does not have its data set, its splits are found by
+    themselves. Raises TreeError if it is not a tree of the problem."""
     encoded, topology = problem.encoded, problem.topology
     if encoded.dataset is not None:
         return HeapTree.from_tree(tree, encoded, topology, True, True)
@@ -221,7 +221,7 @@ def _wrong_best(done: Fit, best: float) -> str:
 
 
 def _wrong_sums(near: NearOptimalSet, problem: Problem) -> str:
-    """What in a set contradicts its graph, or another of its figures; "" for nothing."""
+    """Return the first statement of a set that contradicts its graph, or another of its figures; "" for none."""
     facts = near.facts
     least, most = min(near.objectives, default=facts["best"]), max(near.objectives, default=facts["best"])
     if is_beyond(problem, facts["best"], least):

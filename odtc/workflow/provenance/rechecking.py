@@ -1,4 +1,4 @@
-"""What `odtc verify` adds to the checks of a decoded solution: the encoding derived again, the model file number by
+"""Additional checks of `odtc verify` for a decoded solution: the encoding derived again, the model file number by
 number, the run record, and other solvers."""
 
 import math
@@ -25,7 +25,7 @@ from odtc.workflow.row_selection.selection import rounds_of, select_rows
 from odtc.workflow.run_record import record_of
 
 ADDED = 5e-13  # relative: rounding of c·x, and of c, whose sums a manifest holds as doubles
-LOGGED = 1e-4  # relative: what the digits of a log may hide
+LOGGED = 1e-4  # relative: rounding by the digits of a log
 
 
 def recheck(
@@ -38,20 +38,20 @@ def recheck(
     time_limit: float | None = None,
     derived: Sequence[str] = (),
 ) -> tuple[Fit, str]:
-    """(the run with more checks, what could not be checked and why).
+    """Return (the run with more checks, a remark on missing checks and their reasons).
 
     Parameters
     ----------
     done : Fit
     dataset : Dataset or None
-        The data file, read anew, if it is at hand.
+        The data file, read again, if it is available.
     manifest : Manifest
     path : path
         The solution file.
     solution : Solution
         As its file and its record state it.
     solvers : tuple of str
-        Who is to solve the model file, too; `time_limit` seconds each.
+        Solvers that solve the model file again; `time_limit` seconds each.
     derived : sequence of str
         Figures of the record that were derived again.
 
@@ -90,7 +90,8 @@ def recheck(
 
 
 def _check_encoding(problem: Problem, dataset: Dataset) -> Check:
-    """The encoding derived again; rows that may be moved are told apart by their cells, as in the model."""
+    """Check the encoding by deriving it again; rows that may be moved are distinguished by their cells, as in the
+    model."""
 
     def by_cells(again: Encoded) -> Encoded:
         return problem.module.prepared(replace(problem, encoded=replace(again, cost=problem.encoded.cost))).encoded
@@ -101,7 +102,8 @@ def _check_encoding(problem: Problem, dataset: Dataset) -> Check:
 
 
 def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -> str:
-    """What of a selection is the word of the run, in words; "" if the same rows are selected again in some seconds."""
+    """Report the part of a selection that is only claimed by the run; "" if the same rows are selected again in some
+    seconds."""
     chosen = dataset.selected
     word = f"which {dataset.n_rows:,} of the {chosen.whole.n_rows:,} rows were selected is the word of the run"
     scheme = chosen.facts["scheme"]
@@ -127,14 +129,14 @@ def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
 def check_record(
     facts: dict, objective: float | None, derived: Sequence[str] = (), rounded: float | None = None
 ) -> Check:
-    """The check "run record": what follows from other figures is computed again, and no figure contradicts another.
+    """Check "run record": figures that follow from others are computed again, and no figure contradicts another.
 
     Parameters
     ----------
     facts : dict
         The record of a solution file, as its JSON.
     objective : float or None
-        What the point of that file costs.
+        The cost of the point of that file.
     derived : sequence of str
         Its figures that were derived again (odtc.workflow.provenance.searched_again).
     rounded : float or None

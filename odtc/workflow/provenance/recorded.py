@@ -1,8 +1,9 @@
-"""The model that a manifest describes: built again, or, if a member that made it has changed since, as it is recorded.
+"""The model that a manifest describes: built again, or, if a plug-in that made it has changed since, as it is
+recorded.
 
-Columns, and with them the tree, follow from the manifest alone. The rows are those of a build by the same code, or of
-the model file that was built, which the manifest knows by its content. If there is neither, nothing of the rows is
-known and nothing is proved.
+Columns, and with them the tree, follow from the manifest only. The constraints are built by the same code, or read
+from the model file that was built, which the manifest identifies by its content. If there is neither, nothing is known
+of the constraints and nothing is proved.
 """
 
 from dataclasses import replace
@@ -23,23 +24,23 @@ from odtc.workflow.provenance.claims import file_of, under_columns
 
 
 def described(manifest: Manifest, path: Path) -> Model:
-    """The model that a manifest describes.
+    """Return the model that a manifest describes.
 
     Parameters
     ----------
     manifest : Manifest
     path : Path
-        The solution file, beside which the model file is looked for.
+        The solution file; the model file is expected next to it.
 
     Returns
     -------
     Model
-        `recorded` says why it is not built again, "" if it is.
+        `recorded` is the reason why it is not built again, "" if it is.
 
     Raises
     ------
     ManifestError
-        If no member has changed, and the model is not what the manifest records: it was edited.
+        If no plug-in has changed, and the model differs from the one that the manifest records: it was edited.
     """
     known, now = _makers(manifest)
     try:
@@ -56,7 +57,7 @@ def described(manifest: Manifest, path: Path) -> Model:
                 f"{manifest.problem.formulation}: {type(problem).__name__}: {problem}"
             ) from None
         model = None
-    if not known or (model is not None and not now):  # odtc is another version, and builds what is recorded
+    if not known or (model is not None and not now):  # odtc is another version, and builds the recorded model
         return model
     changed = f"built by {known}, here is {now or f'odtc {odtc.__version__}'}"
     solved = file_of(manifest, manifest.content, path) if manifest.content else None
@@ -85,8 +86,8 @@ def _built(manifest: Manifest) -> Model:
 
 
 def _makers(manifest: Manifest) -> tuple[str, str]:
-    """What made the model then, and what its members of other packages are now, in words, if some have changed since;
-    ("", what they are now) if none has."""
+    """Return the formulation and plug-ins that made the model, and their present versions, in words, if some have
+    changed since; ("", the present ones) if none has."""
     facts, module = manifest.facts, manifest.problem.module
     then, now = [], []
     registries = {registry.kind: registry for registry in (FORMULATIONS, CUTS, CONSTRAINTS)}

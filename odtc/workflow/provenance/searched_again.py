@@ -1,7 +1,9 @@
-"""The search of a run once more, for some seconds: what it proves of the run's word, and a tree that contradicts it.
+"""The search of a run once more, for some seconds: the claims of the run that it proves, and a tree that contradicts
+them.
 
-What a record says of a search (its bound, that it ended with a proof, that its certificate was checked, that no tree is
-smaller) can be written by anybody. `odtc verify` searches again, and calls the run's word what it has not found itself.
+The claims of a record about a search (its bound, that it ended with a proof, that its certificate was checked, that no
+tree is smaller) can be written by anybody. `odtc verify` searches again, and reports claims that it has not derived
+itself as claims of the run.
 """
 
 import math
@@ -41,16 +43,16 @@ OF_SEARCH = "certified", "fewest_leaves", "fewest_columns"
 
 @dataclass(frozen=True)
 class SearchedAgain:
-    """What a search of some seconds has come to.
+    """Result of a search of some seconds.
 
     Attributes
     ----------
     problem : Problem
-        That of the run.
+        The problem of the run.
     bound : float
         No tree of the run has a lower objective: by the search, or by equivalent points.
     trees : tuple of (str, HeapTree)
-        The best tree that it met, with what it is called; none if it met none that the run could have.
+        The best tree that it found, with its name in messages; none if it found none that the run could have.
     certified : bool
         Whether the certificate that it made was checked and accepted.
     size : tuple of int
@@ -58,9 +60,10 @@ class SearchedAgain:
     infeasible : bool
         Whether it proved that no tree satisfies the constraints.
     least : Fraction, LogSum or None
-        What no tree of the run costs less than, as of `comparable_cost`, if the search ended with an exact proof.
+        Lower bound on the cost of all trees of the run, as in `comparable_cost`, if the search ended with an exact
+        proof.
     heap : HeapTree or None
-        The best tree that it met, which may have fewer rows in a leaf than the run allows.
+        The best tree that it found, which may have fewer rows in a leaf than the run allows.
     """
 
     problem: Problem
@@ -86,7 +89,7 @@ class SearchedAgain:
 
 
 def word_of_run(facts: dict, derived: list[str]) -> list[str]:
-    """The keys of a run's figures, as `--json` has them, that nothing derives again: they are what the run said.
+    """Return the keys of a run's figures, as in `--json`, that are not derived again, but only claimed by the run.
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ def word_of_run(facts: dict, derived: list[str]) -> list[str]:
     Returns
     -------
     list of str
-        In the order of `facts`. A key without a value, or that says no, claims nothing.
+        In the order of `facts`. A key without a value, or whose value is false, claims nothing.
     """
     told = {*NEVER, *OF_BOUND, *OF_SEARCH} - set(derived)
     return [
@@ -120,18 +123,19 @@ def word_of_run_text(words: list[str], bound: float) -> str:
 def search_again(
     problem: Problem, heap: HeapTree | None, seconds: float | None = None, in_hand: bool = False
 ) -> SearchedAgain:
-    """Searches for some seconds what a run has searched, or had a solver solve.
+    """Search again for some seconds what a run has searched, or had a solver solve.
 
     Parameters
     ----------
     problem : Problem
-        That of the run.
+        The problem of the run.
     heap : HeapTree or None
-        Its tree, which the search does not begin with: that would be its word again. None to search no certificate.
+        Its tree, from which the search does not begin, because that would only repeat its claim. None to search no
+        certificate.
     seconds : float or None
         For the search; None for SECONDS. None at all if it is 0.
     in_hand : bool
-        Whether there is a result to hand in, so that Ctrl-C or SIGTERM ends the search alone.
+        Whether there is already a result, so that Ctrl-C or SIGTERM ends only the search.
 
     Returns
     -------
@@ -140,7 +144,7 @@ def search_again(
     Raises
     ------
     KeyboardInterrupt
-        If it is interrupted, and nothing is in hand.
+        If it is interrupted, and there is no result yet.
     """
     seconds = SECONDS if seconds is None else seconds
     posed = _searched_problem(problem) if seconds > 0 else None
@@ -180,13 +184,13 @@ def search_again(
 
 
 def _expect_uninterrupted(in_hand: bool) -> None:
-    """Raises KeyboardInterrupt if one has ended a part of the work quietly, and nothing is in hand."""
+    """Raise KeyboardInterrupt if one has ended a part of the work quietly, and there is no result yet."""
     if deadline.is_interrupted() and not in_hand:
         raise KeyboardInterrupt
 
 
 def search_solved(model: Model, solution: Solution, seconds: float | None = None) -> SearchedAgain:
-    """`search_again` of what a solver solved, as far as its file and its record claim a bound.
+    """Apply `search_again` to the model of a solver, as far as the solution file and its record claim a bound.
 
     Parameters
     ----------
@@ -213,12 +217,13 @@ def tree_size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
 
 
 def least_objective(problem: Problem) -> float:
-    """What equivalent points leave to any tree of the run; 0 for hyperplanes, which part what no test does."""
+    """Return the lower bound of equivalent points on all trees of the run; 0 for hyperplanes, which separate rows that
+    no candidate split does."""
     return 0.0 if problem.module.BEYOND else objective_floor(problem)
 
 
 def least_prices(problem: Problem) -> tuple[float, float]:
-    """What the objective of the run counts at least for a unit of loss and for a branch node; 0 if not known."""
+    """Return the least cost of a unit of loss and of a branch node in the objective of the run; 0 if not known."""
     leaf = one_leaf(problem)
     lost, paid = leaf.loss(problem.encoded), problem.module.objective(problem, leaf)
     loss, branch = (

@@ -64,8 +64,8 @@ def from_folder(given, folder: Path):
 
 
 def settings_of(tree_path: str | Path) -> RunSpec | None:
-    """The specification of the run that left a tree, by the record or the manifest beside it; None if neither states
-    it."""
+    """Return the specification of the run that left a tree, by the record or the manifest next to it; None if neither
+    states it."""
     path = Path(tree_path)
     stem = str(path).removesuffix(".tree.json")
     try:
@@ -139,7 +139,7 @@ def option_name(text: str) -> str:
 
 
 def inherited_texts(old: RunSpec, new: RunSpec) -> list[str]:
-    """What a run inherits from an old one, and what differs, a sentence each."""
+    """Return the settings that a run inherits from an old one, and those that differ, a sentence each."""
     kept, differ = [], []
     for name, part in old.parts.items():
         usual, now = type(part)(), new.parts[name]

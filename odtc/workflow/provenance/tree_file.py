@@ -1,5 +1,5 @@
-"""`odtc verify TREE.json`: a tree file held against the run that left it, whose figures are computed anew; and the
-certificate beside a run, which is to be one of this run."""
+"""`odtc verify TREE.json`: a tree file compared with the run that left it, whose figures are computed again; and the
+check that the certificate next to a run belongs to this run."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,7 +29,7 @@ from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices,
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 
-# What a certificate states that is not of its rows, or that is compared apart.
+# Statements of a certificate that are not about its rows, or that are compared separately.
 INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
 APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 
@@ -37,10 +37,12 @@ APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 def recheck_tree(
     path: Path, data: Path | None = None, seconds: float | None = None
 ) -> tuple[Fit, SearchedAgain | None, str]:
-    """(the run of a tree file, computed anew, with the check "tree file"; what was derived again; what no check says).
+    """Return (the run of a tree file, computed again, with the check "tree file"; the figures derived again; a remark
+    on missing checks).
 
-    The run is that of STEM.sol and STEM.odt.json beside STEM.tree.json, or the one without a model of STEM.run.json; if
-    neither is there, that of another solution file in the folder, which `odtc decode -o` may have made it of.
+    The run is that of STEM.sol and STEM.odt.json next to STEM.tree.json, or the one without a model of STEM.run.json.
+    If neither is there, it is the run of another solution file in the folder, from which `odtc decode -o` may have
+    made it.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def recheck_tree(
     Raises
     ------
     TreeError
-        If the file holds no tree, or is not the tree of the run beside it.
+        If the file contains no tree, or not the tree of the run next to it.
     OdtcError
         As `odtc verify STEM.sol`.
     """
@@ -90,8 +92,9 @@ def _solutions_beside(path: Path) -> list[Path]:
 def _held_against(
     tree: Tree, path: Path, solution_path: Path, data: Path | None, seconds: float | None
 ) -> tuple[Fit, SearchedAgain, str]:
-    """The run of a solution file with the check whether `tree` of the file `path` is its tree; what was derived again;
-    what no check says. Raises TreeError if the solution has no tree, or one of another target or other features."""
+    """Return the run of a solution file with the check that `tree` of the file `path` is its tree; the figures derived
+    again; a remark on missing checks. Raises TreeError if the solution has no tree, or one of another target or
+    other features."""
     model, solution, manifest = artifacts.open_solution(solution_path)
     encoded = model.problem.encoded
     if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
@@ -106,15 +109,15 @@ def _held_against(
 
 
 def check_of_tree(tree: Tree, path: Path, solution_path: Path, runs: Iterable[Fit]) -> tuple[Fit, Check]:
-    """Whether a tree file holds the tree of a solution, in one of the ways in which it may have been left.
+    """Check that a tree file contains the tree of a solution, in one of the ways in which it may have been left.
 
     Parameters
     ----------
     tree : Tree
-        That of the file.
+        The tree of the file.
     path, solution_path : Path
     runs : iterable of Fit
-        The run of the solution in each of these ways, computed anew.
+        The run of the solution in each of these ways, computed again.
 
     Returns
     -------
@@ -132,9 +135,9 @@ def check_of_tree(tree: Tree, path: Path, solution_path: Path, runs: Iterable[Fi
 
 
 def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None = None) -> Check:
-    """Whether the certificate beside a run is one of this run: of trees of its depth over its rows and all its tests,
-    under none but its constraints, with a tree that costs what its tree costs. That it proves what it states is checked
-    apart.
+    """Check that the certificate next to a run belongs to this run: it is on trees of its depth over its rows and all
+    its splits, under no constraints but its own, and its tree has the cost of the run's tree. That it proves its
+    statement is checked separately.
 
     Parameters
     ----------
@@ -142,7 +145,7 @@ def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None 
     path : Path
         The certificate.
     proved : dict
-        What its check came to: `depth`, `of`, `data_sha256`, `left_out`, and `infeasible` or `objective`.
+        The result of its check: `depth`, `of`, `data_sha256`, `left_out`, and `infeasible` or `objective`.
     data : Path or None
         The data file that it was checked on, if it is no longer where the certificate says.
     """
@@ -153,9 +156,9 @@ def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None 
 
 
 def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
-    """What makes a certificate one of another run, in words; "" for nothing."""
+    """Return why a certificate belongs to another run, in words; "" if it does not."""
     problem, source = done.problem, {} if done.dataset is None else done.dataset.source
-    # What the certificate says of its data file is not asked: its check has read a file.
+    # The data file named in the certificate is not used, because its check has read a file.
     hashes = proved["data_sha256"], source.get("sha256")
     if hashes[1] is not None and hashes[0] != hashes[1]:
         return f"is of a data file of the SHA-256 {hashes[0][:12]}…, and this run of {hashes[1][:12]}…"
@@ -178,7 +181,7 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     own = done.decoded.heap
     try:
         heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
-    except OdtcError:  # it asks what is no test of this run: over more tests it proves no less
+    except OdtcError:  # it uses a split that this run does not have: with more splits it proves no less
         if str(facts["penalty"]) == "0" and _same(problem, proved["objective"], own.loss(problem.encoded)):
             return ""
         return "has a tree over other splits than those of this run"
@@ -191,14 +194,14 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
 
 
 def _same(problem: Problem, proved: float, paid: float) -> bool:
-    """Whether the objective of a certificate is what a tree costs; of leaves that cost sums it is an end of an
-    interval."""
+    """Return whether the objective of a certificate is the cost of a tree; if the costs of leaves are sums, it is an
+    end of an interval."""
     of_sums = TASKS.get(problem.encoded.task).MOMENTS and is_close(proved, paid, INTERVAL, unit=0.0)
     return of_sums or same_objective(problem, proved, paid)
 
 
 def _other_costs(facts: dict, problem: Problem) -> str:
-    """What a certificate of classes counts otherwise than the run, in words; "" for nothing."""
+    """Return how the costs in a certificate of classes differ from those of the run, in words; "" if they do not."""
     unit = (facts["scale"] - facts["penalty"]) / facts["weight_scale"]
     there, here = np.array(facts["loss"], float) / unit, problem.encoded.cost
     if not np.allclose(there, here, rtol=1e-9, atol=0):
@@ -211,7 +214,7 @@ def _other_costs(facts: dict, problem: Problem) -> str:
 
 
 def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path | None) -> str:
-    """What makes the rows or the tests of a certificate others than those of a run, in words; "" for nothing."""
+    """Return how the rows or the splits of a certificate differ from those of a run, in words; "" if they do not."""
     _, rows = certified_rows(path, facts, data)
     encoded = done.problem.encoded
     if done.dataset is None and encoded.dataset is None:  # the manifest knows no file, and holds the rows

@@ -56,15 +56,15 @@ FIT = {
 
 @dataclass(frozen=True)
 class OpenedFit:
-    """A run without a model, read back: its figures computed anew, its specification, its data file; or, if there is no
-    `fit`, in words why there is none."""
+    """A run without a model, read back: its figures computed again, its specification, its data file; or, if there is
+    no `fit`, the reason in words."""
 
     fit: Fit | None = None
     spec: RunSpec = RunSpec()
     data_path: str = ""
     note: str = ""
     repeats: bool = True  # whether `odtc fit` with this specification makes the tree again
-    again: SearchedAgain | None = None  # what a search of some seconds derives again, if one was asked for
+    again: SearchedAgain | None = None  # figures that a search of some seconds derives again, if one was requested
 
 
 def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
@@ -100,7 +100,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, rep
 
 
 def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0.0) -> OpenedFit:
-    """The run of STEM.run.json, if it is one without a model and `tree_path` is its tree.
+    """Read the run of STEM.run.json, if it is one without a model and `tree_path` is its tree.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
 
 
 def data_of_tree(tree_path: Path) -> Path | None:
-    """The data file that a tree was trained on, by the manifest or the record beside it; None if neither names one
-    that is there as it was."""
+    """Return the data file that a tree was trained on, by the manifest or the record next to it; None if neither names
+    one that is there and unchanged."""
     for folder, told in _told_of_tree(tree_path):
         try:
             path = folder / told["data"]["path"]
@@ -159,8 +159,8 @@ def data_of_tree(tree_path: Path) -> Path | None:
 
 
 def reading_of_tree(tree_path: Path) -> dict:
-    """The keywords that the data of a tree was read with, by the manifest or the record beside it; {} if neither says
-    it."""
+    """Return the keywords with which the data of a tree was read, by the manifest or the record next to it; {} if
+    neither states them."""
     for _, told in _told_of_tree(tree_path):
         with contextlib.suppress(KeyError, TypeError):
             read_so = _reading(told) if "reading" in told else ReadingSpec.from_manifest(told["data"])
@@ -169,7 +169,7 @@ def reading_of_tree(tree_path: Path) -> dict:
 
 
 def _told_of_tree(tree_path: Path) -> list[tuple[Path, dict]]:
-    """(folder, what is told of its data) of the manifest and of the record beside a tree, of those that are of it."""
+    """Return (folder, facts on its data) for the manifest and the record next to a tree, if they belong to it."""
     stem, found = str(tree_path).removesuffix(".tree.json"), []
     for name in (f"{stem}.odt.json", f"{stem}.run.json"):
         with contextlib.suppress(OdtcError, KeyError, TypeError):
@@ -230,14 +230,14 @@ def _again(
         smaller = _smaller(problem, heap, known, bool(told["fewest_columns"]))
         checks.append(Check("smallest", smaller is None, smaller or "no known tree with this objective is smaller"))
     done = replace(done, **told)
-    # What the tree costs is compared above.
+    # The cost of the tree is compared above.
     checks.append(check_record(facts, said, again.derived(done), done.proof.bound))
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), again
 
 
 def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[str, HeapTree]]:
-    """Trees in hand beside that of a run, by name: CART's, that of a search of a moment if it costs less than `paid`,
-    and that of the certificate of the same stem."""
+    """Return other known trees than that of a run, by name: CART's, the result of a short search if it costs less than
+    `paid`, and the tree of the certificate of the same stem."""
     found = [] if learns(problem) else [*greedy(problem), *quickly_searched(problem, paid)]
     path = Path(str(tree_path).removesuffix(".tree.json") + ".certificate.json")
     with contextlib.suppress(OdtcError, SchemaError, KeyError, TypeError, ValueError):
@@ -247,7 +247,7 @@ def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[s
 
 
 def _smaller(problem: Problem, heap: HeapTree, known, columns: bool) -> str | None:
-    """The first tree in hand that costs no more than this one and has fewer leaves, or with as many leaves fewer
+    """Return the first known tree that costs no more than this one and has fewer leaves, or with as many leaves fewer
     `columns`, in words; None if there is none."""
     own = simplify_tree(heap.to_tree(problem.encoded))
     with contextlib.suppress(TreeError):

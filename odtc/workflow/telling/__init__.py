@@ -1,1 +1,1 @@
-"""What a result tells, in lines: on screen, and of a printed fit in Python."""
+"""Lines that report a result: on screen, and for a printed fit in Python."""

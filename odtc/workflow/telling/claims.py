@@ -20,7 +20,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """What is known of a tree.
+    """Claim about a tree.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Claim:
     found_by, proved_by : str
         The solver or search that found the tree, and the one that proved it; "" for the same.
     scope : str
-        The trees or the model of which this is claimed, if these are not all trees of the problem.
+        The trees or the model of the claim, if these are not all trees of the problem.
     """
 
     objective: float | None

@@ -1,4 +1,4 @@
-"""How a tree does on its rows and on those of a test, beside CART: the lines of a result, on screen and in Python."""
+"""Figures of a tree on its rows and on test rows, next to CART: the lines of a result, on screen and in Python."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,12 @@ from odtc.workflow.messages import cart_of_all_text, level_set_text, unmeasured_
 from odtc.workflow.results import Fit
 from odtc.workflow.run_facts import TestFacts, majority_of
 
-ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # what the figures of a task are of
+ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # the trees and rows of the figures of a task
 Line = tuple[str, bool]  # a line, and whether it is a remark on the figures
 
 
 def figures(done: Fit) -> Iterator[Line]:
-    """How the tree does on its rows, and on those of a test, beside CART.
+    """Yield the figures of the tree on its rows, and on test rows, compared with CART.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def figures(done: Fit) -> Iterator[Line]:
 
     Yields
     ------
-    (str, bool) : a line, and whether it is a remark, which is no result
+    (str, bool) : a line, and whether it is a remark, which is not a result
     """
     if done.judged is not None:
         yield from _judged(done)
@@ -72,7 +72,7 @@ def size_lines(done: Fit) -> list[str]:
 
 
 def assured_lines(done: Fit) -> Iterator[Line]:
-    """Which constraints new rows satisfy, if the fit was asked for a confidence: a line for each that speaks of them.
+    """Yield which constraints new rows satisfy, if the fit has a confidence: a line for each constraint on new rows.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def assured_lines(done: Fit) -> Iterator[Line]:
 
     Yields
     ------
-    (str, bool) : a line, and whether it is a remark, which is no result
+    (str, bool) : a line, and whether it is a remark, which is not a result
     """
     if done.confidence is None:
         return
@@ -104,7 +104,7 @@ def of_the_tree(done: Fit) -> list[str]:
 
 
 def no_better_text(label: str, share: float) -> str:
-    """That a tree is right on no more rows than its most frequent class."""
+    """Report that a tree is correct on no more rows than its most frequent class."""
     return (
         f"warning: the tree is correct on no more of these rows than its most frequent class {label!r} is "
         f"({percent_text(share)}): it may have learned only noise; `odtc tune` finds a depth that works on other rows, "
@@ -113,7 +113,7 @@ def no_better_text(label: str, share: float) -> str:
 
 
 def _judged(done: Fit) -> Iterator[Line]:
-    """The figures of a task that is no classification."""
+    """Yield the figures of a task other than classification."""
     task = TASKS.get(done.problem.encoded.task)
     for name, facts in done.judged.items():
         for line in task.told(facts):
@@ -123,8 +123,8 @@ def _judged(done: Fit) -> Iterator[Line]:
 
 
 def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
-    """The rows of a test; with a warning if the most frequent class alone is right on as many of them as a tree that is
-    to be right on most: under costs, weights and constraints it is to do something else."""
+    """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
+    tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
     wrong = [share < 1 for share in (test.test_accuracy, test.cart_test_accuracy)]
     ours, theirs = ("" if one[0] is None else f", by weight {percent_text(*one)}" for one in zip(shares, wrong))
@@ -142,7 +142,7 @@ def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
 
 
 def _all_rows(done: Fit) -> Iterator[Line]:
-    """The figures of all rows that those of the tree were selected from."""
+    """Yield the figures of all rows, from which the rows of the tree were selected."""
     every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (
         f", by weight {percent_text(one.weighted_accuracy, one.correct < one.n_rows)}"
