@@ -1,4 +1,4 @@
-"""Sentences about a run: what was left out of the data, why there is no start, why there is no tree."""
+"""Sentences about a run: the rows left out of the data, and the reasons for a missing start or tree."""
 
 from collections.abc import Collection, Sequence
 

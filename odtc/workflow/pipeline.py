@@ -331,7 +331,7 @@ def near_optimal(
     ----------
     data : Dataset, path, array or data frame
         As of `build`.
-    y : labels beside an array or a data frame, or the column that holds them
+    y : labels next to an array or a data frame, or the column that holds them
     within : float or str
         Largest distance from the best objective: a number, or a share of it such as "5%".
     depth : int
@@ -379,7 +379,7 @@ def frontier(
     ----------
     data : Dataset, path, array or data frame
         As of `build`.
-    y : labels beside an array or a data frame, or the column that holds them
+    y : labels next to an array or a data frame, or the column that holds them
     vary : str
         A constraint with FIRST:LAST:STEP instead of its number, such as "recall[yes] >= 0.5:0.9:0.05". If the data
         contain their labels, it may be the second argument.
@@ -433,7 +433,7 @@ def certify(
     ----------
     data : Dataset, path, array or data frame
         As of `build`.
-    y : labels beside an array or a data frame, or the column that holds them
+    y : labels next to an array or a data frame, or the column that holds them
     depth : int
     lambda_ : float
         Penalty of a branch node: (1-λ) loss + λ branch nodes, so a node must save λ/(1-λ) units of loss.

@@ -193,7 +193,7 @@ class Fit:
 
     @cached_property
     def claimed(self) -> Claim:
-        """The claim: what is proved of the tree, of which trees it is the best, and by whom."""
+        """The claim of the run: the proof of the tree, of which trees it is the best, and by whom."""
         proof, problem, scope, over = self.proof, self.problem, "", None
         termination, objective, bound = proof.termination, proof.objective, proof.bound
         if proof.edited is not None:
@@ -226,7 +226,8 @@ class Fit:
 
     @property
     def claim(self) -> str:
-        """One line: what is proved of the tree, of which trees it is the best, by whom and how long that took."""
+        """The claim in one line: the proof of the tree, of which trees it is the best, by whom and how long that
+        took."""
         proof, claimed = self.proof, self.claimed
         seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
         nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""

@@ -51,8 +51,9 @@ def run(
 ) -> Fit:
     """Run a specification.
 
-    The time limit includes the compiler and the solver: the time for reading and building the problem is no longer left
-    for them. If it comes before a solver has a point, the best tree known is the result, and a message reports this.
+    The time limit includes all steps: the time for reading and building the problem is not available to the compiler
+    and the solver. If it comes before a solver has a point, the best tree known is the result, and a message reports
+    this.
 
     Parameters
     ----------

@@ -153,7 +153,8 @@ def unproved(solution: Solution, why: str) -> Solution:
 
 
 def _same(one: Model, other: Model) -> bool:
-    """Return whether two models in memory are one: the same columns in the same order, and the same rows in any order."""
+    """Return whether two models in memory are one: the same columns in the same order, and the same rows in any
+    order."""
     vectors = ("c", "col_lower", "col_upper", "integrality")
     return (
         one.offset == other.offset

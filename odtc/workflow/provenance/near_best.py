@@ -162,7 +162,7 @@ def _columns_differ(there: list[dict], here: list[dict], alike: bool) -> bool:
 
 
 def _samples_differ(there: dict, here: dict, count: int) -> bool:
-    """Return whether a sample does not belong to this seed, or is falsely called whole; time may have ended it early."""
+    """Return whether a sample is not of this seed, or is falsely called whole; time may have ended it early."""
     drawn = min(len(there["trees"]), len(here["trees"]))
     whole = len(here["trees"]) == count
     return there["trees"][:drawn] != here["trees"][:drawn] or here["whole"] != whole

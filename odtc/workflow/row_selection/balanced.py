@@ -42,7 +42,7 @@ def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: fl
     kept, expressed = [], 0
     for places in halved(points, part):
         deadline.check()
-        with STDOUT.away():  # HiGHS prints lines of its own there, whatever it is told
+        with STDOUT.away():  # HiGHS prints lines of its own there, whatever its options
             a, b = balance(points[places], deadline.time_share(seconds))
         if not b.any():
             nearest = np.argsort(cluster.near[first[places]], kind="stable")[: max(1, int(share * len(places)))]
@@ -71,7 +71,7 @@ def halved(points: np.ndarray, most: int) -> list[np.ndarray]:
 
 
 def balance(points: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-    """(a, b), bool (points,): what is kept, and what it expresses, of distinct points (n, d)."""
+    """Return (a, b), bool (points,), of distinct points (n, d): which points are kept, and which are expressed."""
     from scipy.optimize import Bounds, milp
 
     n = len(points)

@@ -103,7 +103,8 @@ def select(
 
 
 def filled(due: np.ndarray, most: np.ndarray, total: float) -> np.ndarray:
-    """float64: numbers in proportion to `due` that add up to `total`, none above `most`, whose sum is no less."""
+    """Return float64 numbers in proportion to `due` that add up to `total`, each at most `most`, whose sum is at least
+    `total`."""
     found, free = np.zeros(len(due)), due > 0
     while free.any():
         found[free] = due[free] * max(0.0, total - found[~free].sum()) / due[free].sum()

@@ -69,9 +69,9 @@ def select(cluster: Cluster, beta1: float = BETA, beta2: float = BETA, eps: floa
 
 
 def solved(points: np.ndarray, eps: float, solver: str) -> tuple[np.ndarray, sp.csr_array]:
-    """(b, λ), float64 (points,) and sparse (points, points), of an optimal solution of (7) for distinct points: blocks
-    of targets, each a model, by a solver, or by the embedded HiGHS if it is "". Raises NoSolutionError without an
-    optimal solution, and what a solver raises."""
+    """Return (b, λ), float64 (points,) and sparse (points, points), of an optimal solution of (7) for distinct points:
+    blocks of targets, each a model, by a solver, or by the embedded HiGHS if it is "". Raises NoSolutionError
+    without an optimal solution, and the errors of a solver."""
     n = len(points)
     if n == 1:
         return np.zeros(1), sp.csr_array((1, 1))

@@ -102,8 +102,8 @@ def written(
     dataset: Dataset, depth: int, number: int, eps: float, f: float, stem: str, format: str
 ) -> Iterator[dict[str, object]]:
     """Write a program for each cluster of two points or more, STEM_1.mps and so on, and yield its facts: leaf, class,
-    file, size, and the row of the data, counted from 1, of each point. The arguments are those of `program`; `depth` is
-    that of CART's tree.
+    file, size, and the row of the data, counted from 1, of each point. The arguments are those of `program`;
+    `depth` is the depth of CART's tree.
 
     Raises
     ------

@@ -1,11 +1,11 @@
-"""What rows that were not selected can change: a bound on the loss of all rows by the proof of some of them.
+"""Effect of rows that were not selected: a bound on the loss of all rows by the proof of some of them.
 
     Σ_{i in all} w_i l_i(T)  ≥  Σ_{i in S} w_i l_i(T)  ≥  (1 / f) Σ_{i in S} v_i l_i(T)  ≥  B / f
 
-for every tree T, as no row costs less than nothing: S are the selected rows, w_i their weights in the data, v_i those
-of the selection with f = max v_i / w_i, and B the bound of the search on S. Disjoint S add up. A tree over all
-thresholds parts S as some tree over the thresholds of S does, so B holds for all of them if S was searched over all of
-its own; if it was not, nothing is said.
+for every tree T, because no row costs less than nothing: S are the selected rows, w_i their weights in the data, v_i
+those of the selection with f = max v_i / w_i, and B the bound of the search on S. Bounds of disjoint S add up. Every
+tree over all thresholds partitions S as some tree over the thresholds of S does, so B is valid for all of them if S
+was searched over all of its own thresholds; otherwise there is no bound.
 """
 
 import time
@@ -26,12 +26,13 @@ ROUNDING = 1e-10  # of a bound: what all numbers together may be off
 
 
 def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | None:
-    """The bound on what any tree of the problem's depth loses of all rows; None if none is known.
+    """Return the bound on the loss of any tree of the problem's depth on all rows; None if none is known.
 
     Parameters
     ----------
     problem : Problem
-        Of the selected rows. Constraints may hold on some rows and not on all, so there is no bound under them.
+        The problem of the selected rows. Constraints may be satisfied on some rows and not on all, so there is no bound
+        under them.
     part : Dataset
         The selected rows.
     bound : float or None
@@ -55,8 +56,8 @@ def rest_bound(problem: Problem, part: Dataset, bound: float | None) -> float | 
 
 
 def asks_all(encoded: Encoded, dataset: Dataset) -> bool:
-    """Whether the tests part the rows in each way in which a threshold between neighbouring values, a single level, or
-    whether a cell is missing does."""
+    """Return whether the candidate splits partition the rows in each way in which a threshold between neighbouring
+    values, a single level, or whether a cell is missing does."""
     splits: dict[int, list] = {}
     for test, others in zip(encoded.tests, encoded.stands_for):
         for split in (test, *(other for other, _ in others)):
@@ -67,7 +68,7 @@ def asks_all(encoded: Encoded, dataset: Dataset) -> bool:
         cells, asked = dataset.X[:, at], splits.get(at, [])
         values = np.unique(cells[~np.isnan(cells)])
         if np.isnan(cells).any():
-            return False  # where these go is asked in more ways than are looked at here
+            return False  # missing cells can be split in more ways than are compared here
         if feature.kind == NUMERIC:
             cuts = np.sort([split.threshold for split in asked if split.kind == "threshold"])
             between = np.searchsorted(cuts, values, side="left")  # cuts below a value
@@ -105,7 +106,7 @@ def bound_by_parts(
         part = take_rows(dataset, rows, dataset.weight[rows], {"scheme": f"part {k + 1} of {parts}"})
         try:
             bound = prove(part, None if left is None else left / (parts - k))
-        except (TimeLimitReached, NoSolutionError, DataError):  # also: no test tells its rows apart
+        except (TimeLimitReached, NoSolutionError, DataError):  # also: no split separates its rows
             continue
         if bound is None:
             return None

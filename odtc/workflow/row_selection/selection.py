@@ -1,12 +1,12 @@
-"""Which rows of a data set a tree is trained on: those that the others are mixtures of, and the like.
+"""Selections of the rows that a tree is trained on, for example those of which the others are mixtures.
 
-Zhu, Murali, Phan, Nguyen & Kalagnanam 2020 ("A scalable MIP-based method for learning optimal multivariate
-decision trees", §3 and supplement B). The rows of one class in one leaf of a first tree are a cluster; of
-each cluster a selection keeps some. What is dropped from a convex hull stays on its side of any hyperplane
-that has the kept rows on one side. What a selection defines is said by the protocol `Selection`.
+Zhu, Murali, Phan, Nguyen & Kalagnanam 2020 ("A scalable MIP-based method for learning optimal multivariate decision
+trees", §3 and supplement B). The rows of one class in one leaf of a first tree are a cluster; a selection keeps some
+rows of each cluster. Rows dropped from a convex hull stay on its side of any hyperplane that has the kept rows on one
+side. The protocol `Selection` states what a selection defines.
 
-Rows with a missing number have no place among the others, so they are always kept; a selection that draws rows takes
-them as all others.
+Rows with a missing number have no position among the others, so they are always kept; a selection that draws rows
+treats them like all others.
 """
 
 import time
@@ -33,7 +33,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 
 
 class Selection(Protocol):
-    """What a selection of rows defines."""
+    """Definitions of a selection of rows."""
 
     NAME: str
     SUMMARY: str
@@ -50,15 +50,15 @@ class Selection(Protocol):
         ...
 
     def allowances(self, rows: np.ndarray, classes: np.ndarray, **options) -> np.ndarray | None:
-        """How many rows each cluster may keep, int64 (clusters,), given the number of rows of each and its class; None
-        for no limit, the default."""
+        """Return how many rows each cluster may keep, int64 (clusters,), given the number of rows of each and its
+        class; None for no limit, the default."""
         return None
 
     def expect(self, dimensions: int, **options) -> None:
         """Raises ChoiceError for options that fit no cluster."""
 
     def rounds(self, **options) -> int:
-        """How often at most a fit selects anew, by its last tree."""
+        """Return the largest number of times that a fit selects again, by its last tree."""
         return 1
 
     def parts(self, **options) -> int:
@@ -101,8 +101,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The kept rows of a cluster, as places in it; `heavy`, bool, those of them that must stay right at any
-    price; `facts` are counts for the reader; `stands_for`, how many rows each is counted as, 1 or more, None for 1."""
+    """The kept rows of a cluster, as positions in it; `heavy`, bool, those of them that must stay correct at any cost;
+    `facts` are counts for the reader; `stands_for`, the number of rows that each represents, 1 or more, None for 1."""
 
     places: np.ndarray
     heavy: np.ndarray
@@ -119,12 +119,12 @@ def select_rows(
     number: int | None = None,
     tell: Callable[[int, int], None] = lambda done, clusters: None,
 ) -> Dataset:
-    """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
+    """Return the data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
-    `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the processes
-    (None: as many as cores); `number` that of the round, from 1 (None: the last); `tell` hears how many clusters are
-    done, of how many. Raises ChoiceError for an unknown selection or option, TimeLimitReached at the deadline. The same
-    data gives the same rows.
+    `tree` is the tree whose leaves partition the rows into clusters, by default CART's of this depth; `jobs` the
+    processes (None: as many as cores); `number` the number of the round, from 1 (None: the last); `tell` is called
+    with the number of finished clusters and of all. Raises ChoiceError for an unknown selection or option,
+    TimeLimitReached at the deadline. The same data gives the same rows.
     """
     from joblib import Parallel, delayed
 
@@ -178,7 +178,7 @@ def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | N
 
 
 def rounds_of(scheme: str | None) -> int:
-    """How many rounds a fit makes at most with this selection, 1 if it selects once; raises ChoiceError."""
+    """Return how many rounds a fit makes at most with this selection, 1 if it selects once; raises ChoiceError."""
     if scheme is None:
         return 1
     module, options = SELECTIONS.parse(scheme)
@@ -186,7 +186,7 @@ def rounds_of(scheme: str | None) -> int:
 
 
 def parts_of(scheme: str | None) -> int:
-    """How many disjoint parts a fit with this selection searches for a bound, 0 for none; raises ChoiceError."""
+    """Return how many disjoint parts a fit with this selection searches for a bound, 0 for none; raises ChoiceError."""
     if scheme is None:
         return 0
     module, options = SELECTIONS.parse(scheme)
@@ -202,10 +202,12 @@ def select_in_rounds(
     time_limit: float | None = None,
     interrupted: Callable[[], bool] = lambda: False,
 ):
-    """The best of what `once(selected data, seconds)` hands back, a Fit, in rounds: each selects by the tree of the
-    last, until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over,
-    the time limit is, or `interrupted()` says that Ctrl-C or SIGTERM ended a round. Each round has an equal part of
-    what is left of the limit, so what one does not need is the others'."""
+    """Return the best Fit of `once(selected data, seconds)` in rounds, each of which selects by the last tree.
+
+    The rounds end as soon as a tree breaks no fewer constraints on all rows and has no lower loss on them, when the
+    selection's rounds are complete, at the time limit, or if `interrupted()` is true because Ctrl-C or SIGTERM ended a
+    round. Each round has an equal part of the time that is left, so later rounds use the time that it does not need.
+    """
     best, least, began, most, made = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme), 0
     module, options = SELECTIONS.parse(scheme)
     part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
@@ -266,10 +268,10 @@ def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dic
 
 
 def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
-    """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves.
-    Each
-    predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
-    for few. If answers are constrained, or those of several leaves priced together, it predicts what it did."""
+    """Return a tree of a problem of selected rows with all rows of `whole`, from which these were selected, in its
+    leaves. Each leaf predicts the label with the least loss on them, in a tie its previous one: the selected rows
+    may represent many or few. If predictions are constrained, or have costs in addition to the loss of each row, it
+    keeps its prediction."""
     K = len(tree.classes)
     together = tree.n_leaves > 1 and problem.module.prices_answers(problem)
     relabel = not together and not on_answers(problem)
@@ -317,9 +319,9 @@ def first_tree(dataset: Dataset, depth: int) -> Tree:
 
 
 def coordinates(dataset: Dataset) -> np.ndarray:
-    """float64 (rows, coordinates), each in [0, 1]: numbers over their range, and one indicator per level that
-    occurs (of two the second); a missing number is NaN. What is constant is left out, and so is a category with fewer
-    than LEVEL_ROWS rows a level, such as names or dates: by these no row is like another."""
+    """Return float64 (rows, coordinates), each in [0, 1]: numbers over their range, and one indicator per level that
+    occurs (of two the second); a missing number is NaN. Constant columns are left out, and categories with fewer
+    than LEVEL_ROWS rows a level, such as names or dates, because they make no row similar to another."""
     columns = []
     for place, feature in enumerate(dataset.features):
         column = dataset.X[:, place]
