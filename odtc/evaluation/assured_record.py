@@ -1,4 +1,4 @@
-"""What a run with a confidence has said of new rows, counted again from its rows to test on, if they are known."""
+"""Claims of a run with a confidence about new rows, counted again from its rows to test on, if they are known."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,12 +1,11 @@
-"""Studies: formulations side by side on the same data by the same solver, one line of JSON a finished cell.
+"""Studies: formulations compared on the same data by the same solver, one line of JSON for each finished cell.
 
 They run on the engine of all studies (odtc.evaluation.studies.engine), in this process, in several, or on a cluster.
 
-A cell is one data set, one depth and one form of a formulation, or a model file of somebody else (a
-peer) for the same data and depth. Its solver runs in a process of its own, so CPU seconds are known
-on a busy machine. What is finished stands in the results file at once; a rerun skips it. The key of
-a cell holds all that its figures depend on: the bytes of the data, the form, solver, limits and the
-version of odtc.
+A cell is one data set, one depth and one variant of a formulation, or a model file of another author (a peer) for the
+same data and depth. Its solver runs in a process of its own, so CPU seconds are known on a busy machine. Finished
+cells are in the results file at once, and a rerun skips them. The key of a cell contains everything on which its
+figures depend: the bytes of the data, the variant, solver, limits and the version of odtc.
 """
 
 import errno
@@ -20,7 +19,7 @@ from functools import lru_cache
 from glob import glob
 from pathlib import Path
 
-import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
+import scipy.sparse  # noqa: F401  models assemble their rows with it; its import does not count as a part of a build
 
 from odtc import __version__
 from odtc.base import staging
@@ -66,7 +65,7 @@ PEER_FILE = re.compile(r"(.+)_d(\d+)\.(?:lp|mps)(?:\.gz)?$", re.IGNORECASE)
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-# What a cell has of a model that is not built.
+# Facts of a cell whose model is not built.
 UNMEASURED = {
     "columns": None,
     "rows": None,
@@ -120,8 +119,8 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Form:
-    """A formulation with its parameters; `fit` asks for its loop, as `odtc fit` runs it, instead of the
-    one model that `odtc build` writes."""
+    """A formulation with its parameters; with `fit` its loop is run, as by `odtc fit`, instead of the one model that
+    `odtc build` writes."""
 
     model: str
     params: tuple[tuple[str, str], ...] = ()
@@ -129,7 +128,8 @@ class Form:
 
     @classmethod
     def parse(cls, text: str) -> "Form":
-        """Of NAME[:KEY=VALUE…][:fit]; raises ChoiceError for what is unknown, or has no model."""
+        """Parse NAME[:KEY=VALUE…][:fit]; raises ChoiceError for unknown names, and for a formulation without a
+        model."""
         name, *words = text.split(":")
         module, pairs = FORMULATIONS.get(name), []
         for word in words:
@@ -173,14 +173,14 @@ class Settings:
     lp_limit: float = 20.0
 
     def of(self, cell: Cell) -> RunSpec:
-        """The run of a cell that is no peer's."""
+        """Return the run of a cell that is not a peer's."""
         form = cell.form
         spec = self.spec.with_model(model=form.model, depth=cell.depth, params=dict(form.params))
         return replace(spec, fitting=form.fit)
 
 
 def usual_forms(task: str) -> list[str]:
-    """FORMS that are there and can count what the leaves of a task cost."""
+    """Return the FORMS that are available and can count the costs of leaves of the task."""
     known = [form for form in FORMS if form.partition(":")[0] in FORMULATIONS.names()]
     return [form for form in known if not TASKS.get(task).MOMENTS or FORMULATIONS.get(form.partition(":")[0]).MOMENTS]
 
@@ -191,8 +191,8 @@ def data_folder() -> Path:
 
 
 def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
-    """Data files by path, or by name in $ODTC_DATA (else ../shared/data); by default those of the ten sets
-    that are there. Raises ChoiceError for a name that is not found, or if none is."""
+    """Find data files by path, or by name in $ODTC_DATA (otherwise ../shared/data); by default the available ones of
+    the ten sets. Raises ChoiceError for a name that is not found, or if there is no file."""
     folder = data_folder()
     if not wanted:
         files = [path for name in STUDY if (path := folder / f"{name}.csv").is_file()]
@@ -212,8 +212,8 @@ def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
 
 
 def find_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Path]]:
-    """Model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth that their names say; those of
-    other data are left out. Raises ChoiceError if the pattern fits no file, or a name says nothing."""
+    """Return model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth in their names, without those of other
+    data. Raises ChoiceError if the pattern fits no file, or a name does not state them."""
     files = sorted(map(Path, glob(os.path.expanduser(pattern))))
     if not files:
         raise ChoiceError(f"--peer-files: expected model files, found none for {pattern!r}")
@@ -246,7 +246,7 @@ def list_cells(data: list[Path], depths: list[int], forms: list[Form], peers: di
 
 
 def key(cell: Cell, settings: Settings) -> dict:
-    """What the figures of a cell depend on."""
+    """Return everything on which the figures of a cell depend."""
     module, found = installed(settings.spec.solving.named_solver)
     spec, solving = settings.spec, settings.spec.solving
     own = {"encoding": spec.model.encoding, "start": spec.model.start}
@@ -279,8 +279,8 @@ def code_version() -> str:
 
 
 def expect_results(path) -> list[dict]:
-    """The finished cells of a results file; raises ChoiceError if there is no file, or no cell in it, DataError as
-    `read_results`."""
+    """Read the finished cells of a results file; raises ChoiceError if there is no file, or no cell in it, DataError
+    as `read_results`."""
     if not Path(path).is_file():
         raise ChoiceError(f"expected the results of `odtc bench models`, got {str(path)!r}, which is no file")
     if not (results := read_results(path)):
@@ -289,8 +289,8 @@ def expect_results(path) -> list[dict]:
 
 
 def read_results(path) -> list[dict]:
-    """The finished cells of a results file, none if there is no file. A last line that was cut off is
-    no result. Raises DataError for a file of other content, and for a line that was changed after it was written."""
+    """Read the finished cells of a results file, none if there is no file. A last line that was cut off is ignored.
+    Raises DataError for a file of other content, and for a line that was changed after it was written."""
     return [result for result, _ in _lines_of(Path(path))]
 
 
@@ -346,7 +346,7 @@ def append_result(path, result: dict) -> None:
 @dataclass(frozen=True)
 class CellTask:
     """A cell as a task of odtc.evaluation.studies.engine; `facts` is its key in the results file, `number` and `many`
-    tell its place in the study."""
+    are its position in the study and the number of cells."""
 
     cell: Cell
     settings: Settings
@@ -360,7 +360,7 @@ class CellTask:
 
     @property
     def title(self) -> str:
-        """What is told of it."""
+        """The cell in messages."""
         cell = self.cell
         return f"[{self.number}/{self.many}] {cell.data.name.split('.')[0]} depth {cell.depth} {cell.what}"
 
@@ -376,24 +376,26 @@ def run(
     say: Callable[[str], None] = lambda text: None,
     pool: Pool | None = None,
 ) -> list[dict]:
-    """The results of these cells, those of the file not computed anew if their seal says that they are as measured.
+    """Return the results of these cells; results in the file are not computed again if their seal shows that they are
+    unchanged.
 
-    A cell that ends is kept in a folder beside the file at once, by the process that has run it, and then stands in the
-    file: whatever is killed, the next run finds it. The folder goes when all cells stand in the file.
+    A cell that ends is stored in a folder next to the file at once, by the process that has run it, and then added to
+    the file, so that the next run finds it after any interruption. The folder is removed when all cells are in the
+    file.
 
     Parameters
     ----------
     cells : list of Cell
     settings : Settings
     path : path, of the results file
-    say : function, hears of each cell
+    say : function, called with a message for each cell
     pool : Pool or None
         Where cells are run (odtc.evaluation.studies.engine); None for one after the other in this process.
 
     Raises
     ------
     KeyboardInterrupt
-        At Ctrl-C; what was finished stands in the file.
+        At Ctrl-C; finished cells are in the file.
     """
     for data in dict.fromkeys(cell.data for cell in cells):  # a file that is none is said before hours of work
         encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
@@ -423,7 +425,7 @@ def run(
 
 
 def _one_by_one(say: Callable[[str], None]) -> Pool:
-    """Runs cells in this process, and tells each before."""
+    """Return a pool that runs cells in this process, with a message before each."""
 
     def pool(tasks, store):
         for at, task in enumerate(tasks):
@@ -494,8 +496,8 @@ def _encoded(path: Path, reading: ReadingSpec, scheme: str) -> Encoded:
 
 
 def _solved(cell, model, settings: Settings, start):
-    """(last model, solution, CPU seconds): those of the solver itself if it says so, else of all its
-    processes; for a loop, of its own work too; None if the system does not count them."""
+    """Return (last model, solution, CPU seconds): the seconds of the solver itself if it states them, otherwise of all
+    its processes; for a loop, of its own work too; None if the system does not count them."""
     solving = settings.spec.solving
     before, own = children_cpu_seconds(), time.process_time()
     if cell.form is not None and cell.form.fit:

@@ -72,7 +72,7 @@ def render_study(results: list[dict], path: Path | None) -> str | bytes:
 
 
 def _rows(results: list[dict]) -> list[dict]:
-    """COLUMNS of each cell, numbers as they were measured; None for what is not known."""
+    """Return COLUMNS of each cell, numbers as they were measured; None for unknown values."""
     rows = []
     for result in in_order(results):
         key = result["key"]
@@ -86,7 +86,7 @@ def _rows(results: list[dict]) -> list[dict]:
 
 
 def to_csv(results: list[dict]) -> str:
-    """A line a cell; what is not known is empty."""
+    """Return a line for each cell; unknown values are empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -156,12 +156,12 @@ def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
     results : list of dict
         Cells of `odtc bench models`.
     metric : str
-        A key of METRICS. A proof without a count of nodes, such as that of a linear program, has 1 node.
+        A key of METRICS. A proof without a count of nodes, such as the proof of a linear program, has 1 node.
 
     Returns
     -------
     dict of str to float64 (problems,)
-        r of each formulation in rising order, over the problems that all of them have a cell of; infinite if it has
+        r of each formulation in rising order, over the problems for which all of them have a cell; infinite if it has
         no proof.
 
     Raises
@@ -189,7 +189,7 @@ def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
 
 
 def _measured(result: dict, metric: str) -> float:
-    """What a proof took; infinite if it is not known."""
+    """Return the measure of a proof; infinite if it is not known."""
     if metric == "nodes":
         return max(float(result["nodes"] or 0), 1.0)
     return _seconds(result if metric == "cpu" else result | {"cpu_seconds": None})

@@ -1,4 +1,4 @@
-"""The results of `odtc bench models` as Markdown: a line a cell, the peers beside it, and a summary by form."""
+"""Results of `odtc bench models` as Markdown: a line for each cell, with the peers, and a summary by variant."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ HEAD = (
     "nonzeros peer/this",
     "CPU peer/this",
 )
-# A solve of less is as quick as can be told, and no ratio is made of less.
+# Shorter solves cannot be distinguished, so their ratios are not computed.
 LEAST_SECONDS = 0.01
 NOT_KNOWN = "–"
 # A solver that had less of a core when its limit came says little of the formulation.
@@ -31,7 +31,7 @@ BUSY = 0.8
 
 
 def markdown(results: list[dict]) -> str:
-    """What these results say; of a cell that was measured more than once, the last."""
+    """Return these results as Markdown; if a cell was measured more than once, the last."""
     results = latest(results)
     pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*conditions(results), ""]
@@ -40,8 +40,8 @@ def markdown(results: list[dict]) -> str:
 
 
 def latest(results: list[dict]) -> list[dict]:
-    """Of a cell that was measured more than once, the last. Data files of one name and different content have the
-    begin of their SHA-256 behind the name."""
+    """Return the last result of each cell. If data files of one name have different content, the first digits of their
+    SHA-256 follow the name."""
     last = list({_place(result): result for result in results}.values())
     contents: dict[str, set[str]] = {}
     for result in last:
@@ -74,7 +74,7 @@ def pair_results(results: list[dict]) -> list[tuple[dict, dict]]:
 
 
 def optima_agree(result: dict, peer: dict) -> bool:
-    """Whether two proven optima are one: a peer may count the rows that are right, negated."""
+    """Return whether two proven optima are equal: a peer may count the rows that are correct, negated."""
     own, theirs = result["objective"], peer["objective"]
     return any(math.isclose(own, value, rel_tol=1e-6, abs_tol=1e-6) for value in (theirs, result["n_rows"] + theirs))
 
@@ -93,7 +93,7 @@ def _starved(result: dict) -> str:
 
 
 def problem_of(result: dict) -> tuple:
-    """What a cell solves, and under which solver and limits: the data, the depth, the constraints."""
+    """Return the problem of a cell, and its solver and limits: the data, the depth, the constraints."""
     key = result["key"]
     return (
         key["data"],

@@ -30,7 +30,7 @@ SAME_ROWS = 0.5  # share of the test rows that are training rows, from which on 
 
 
 def shared_rows(training: Dataset | None, test: Dataset) -> int:
-    """How many of the test rows are training rows, too: equal in every column and in the label."""
+    """Count the test rows that are training rows, too: equal in every column and in the label."""
     if training is None or training.X.shape[1] != test.X.shape[1]:
         return 0
 
@@ -44,8 +44,8 @@ def shared_rows(training: Dataset | None, test: Dataset) -> int:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of a tree's proof: its cost, and what no tree costs less than (None if nothing is known), and the
-    names of the checks that contradict it."""
+    """Claim of a tree's proof: its cost, the lower bound on all trees (None if nothing is known), and the names of the
+    checks that contradict it."""
 
     proved: bool
     objective: float
@@ -54,7 +54,7 @@ class Claim:
 
 
 def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None) -> list[str]:
-    """What must be read before the figures: no proof, test rows that are training rows."""
+    """Return the warnings before the figures: no proof, test rows that are training rows."""
     said = []
     if claim is None:
         said.append("Not proved: nothing is known of how this tree was found.")
@@ -76,8 +76,8 @@ def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None
 
 @dataclass(frozen=True)
 class Unseen:
-    """Rows that a tree is tested on: the name of the rows in words, such as "200 unseen rows", and what the tree does
-    on them in words, for a run without constraints on predictions."""
+    """Rows that a tree is tested on: the name of the rows in words, such as "200 unseen rows", and its figures on them
+    in words, for a run without constraints on predictions."""
 
     rows: str
     figures: str
@@ -86,7 +86,7 @@ class Unseen:
 def verdict(
     claim: Claim | None, trained: str, kept: list[tuple[Constraint, dict]], test: Unseen | None, names: dict[str, str]
 ) -> list[str]:
-    """The sentences on top of a page: what is proved on which training rows, and what unseen rows show.
+    """Return the sentences on top of a page: the proof, its training rows, and the results on unseen rows.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _apart(share: float, bound: float) -> tuple[str, str]:
 
 
 def class_rates(score: dict) -> list[tuple[str, int, int]]:
-    """The shares that a confusion matrix tells, as (name, counted rows, all rows): correct rows, and of each class how
+    """Return the shares of a confusion matrix, as (name, counted rows, all rows): correct rows, and for each class how
     many of its rows are found (recall) and how many of its predictions are correct (precision)."""
     table, names = np.array(score["confusion"]), score["classes"]
     found = [("accuracy", score["correct"], score["n_rows"])]
@@ -169,7 +169,7 @@ def class_rates(score: dict) -> list[tuple[str, int, int]]:
 
 
 def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tuple[str, ...] = ()) -> list[dict]:
-    """The figures of a tree in groups of rows, side by side.
+    """Return the figures of a tree in groups of rows, for comparison.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tu
     asked : tuple of str
         COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, as constraints name groups.
     known : tuple of str
-        Groups that constraints of the run compare. Auxiliary columns that have few values are compared unasked.
+        Groups that constraints of the run compare. Auxiliary columns that have few values are compared by default.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tu
 
 
 def constraints_of_cart(fit: Fit | None) -> str:
-    """Whether CART satisfies the constraints of the tree that it stands beside; "" without constraints."""
+    """Report whether CART satisfies the constraints of the tree with which it is compared; "" without constraints."""
     if fit is None or not fit.problem.constraints:
         return ""
     found = broken(fit.problem, fit.greedy)
@@ -272,15 +272,16 @@ def rules(found: list[Place], tree: Tree) -> list[dict]:
 def histograms(
     found: list[Place], training: Dataset | None, features: Sequence[Feature] | None = None
 ) -> dict[int, dict]:
-    """The training rows of each branch node by the column that it splits on, and by class; with the names of
+    """Return the training rows of each branch node by the column that it splits on, and by class; with the names of
     `features`, by default those of the data.
 
     Returns
     -------
     dict of int to dict
-        For the number of each branch node that asks one column: `bars`, a list of (label, counts of each class);
-        numbers fall into at most 12 ranges, and so do more than 40 levels in an order; one end of a range is where the
-        node splits. Every level has a bar; of more than 40 those that the node names and the most frequent ones.
+        For the number of each branch node that splits on one column: `bars`, a list of (label, counts of each class);
+        numbers are divided into at most 12 ranges, and so are more than 40 levels in an order; one end of a range is
+        where the node splits. Every level has a bar; of more than 40 those that the node names and the most frequent
+        ones.
     """
     if training is None:
         return {}

@@ -1,4 +1,4 @@
-"""Trees side by side: size, what they get right, how often they agree, and where they differ."""
+"""Comparison of trees: size, accuracy, how often they agree, and where they differ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,12 +29,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`agreement` is float64 (trees, trees), the share of rows that two trees predict alike; `difference`, of trees
-    that answer numbers, the mean of |difference| of two answers; `differing` the rows (counted from 1) that not all
-    predict alike, each with its label and the predictions: numbers that are furthest apart first. `label` is what the
-    label of a row is called, `scored` by what the test figures of all trees are counted, `training_scored` by what the
-    training figure of each is, "" if there is but one way; `trained_on` how many rows each was trained on, and
-    the SHA-256 of their file, 0 and "" if that is not known."""
+    """Comparison of trees on the same rows.
+
+    `agreement` is float64 (trees, trees), the share of rows that two trees predict alike; `difference`, of trees that
+    answer numbers, the mean of |difference| of two answers; `differing` the rows (counted from 1) that not all predict
+    alike, each with its label and the predictions, the largest differences of numbers first. `label` is the name of
+    the label of a row, `scored` the way in which the test figures of all trees are counted, `training_scored` the way
+    for the training figure of each, "" if there is only one way; `trained_on` how many rows each was trained on, and
+    the SHA-256 of their file, 0 and "" if that is not known.
+    """
 
     entries: tuple[Entry, ...]
     agreement: np.ndarray | None = None
@@ -48,7 +51,8 @@ class Comparison:
 
     @property
     def other_rows(self) -> bool:
-        """Whether two of the trees were trained on other rows, so that their training figures tell nothing."""
+        """Return whether two of the trees were trained on other rows, so that their training figures cannot be
+        compared."""
         return any(len(set(filter(None, known))) > 1 for known in zip(*self.trained_on))
 
     def to_json(self) -> dict:
@@ -108,7 +112,7 @@ def compare(given, data=None, described: Callable[[Tree], Tree] = lambda tree: t
 
 
 def _trained_on(run: Run) -> tuple[int, str]:
-    """How many rows a run was trained on, and the SHA-256 of their file; 0 and "" if that is not known."""
+    """Return how many rows a run was trained on, and the SHA-256 of their file; 0 and "" if that is not known."""
     if run.fit is None or run.fit.dataset is None:
         return sum(sum(leaf.rows) for leaf in run.tree.leaves()), ""
     return len(run.fit.dataset.y), run.fit.dataset.source.get("sha256") or ""
@@ -128,7 +132,7 @@ def _judging(runs: list[Run], data) -> tuple[Dataset, Dataset] | None:
 
 
 def _scored(trained: Dataset | None) -> str:
-    """By what the figures of a tree are counted, of its data."""
+    """Return the way in which the figures of a tree are counted, from its data."""
     if trained is None or TASKS.get(trained.task).CLASSES:
         return ""
     how = {"target": trained.target, "missing": trained.missing} | trained.source
@@ -147,7 +151,7 @@ def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str |
 
 
 def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, figure: str) -> Entry:
-    """What is told of a run; of a task that is no classification the figure of this name."""
+    """Return the facts of a run; if its task is not classification, with the figure of this name."""
     tree = run.tree
     facts = {
         "n_leaves": tree.n_leaves,
@@ -193,7 +197,7 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
 
 
 def _set_aside(run: Run, task, figure: str) -> dict:
-    """What a run reaches on the rows that it has set aside itself; nothing without such rows."""
+    """Return the figures of a run on the rows that it has set aside itself; {} without such rows."""
     labelled = rows_set_aside(run)
     if labelled is None or run.fit is None:
         return {}

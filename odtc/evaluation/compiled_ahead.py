@@ -27,8 +27,8 @@ LOOPS = (
 
 
 class Compiled(NamedTuple):
-    """What became of some loops: the module and their name, where they stay (None if they were not compiled, as
-    no folder can be written or their process was ended), and the wall seconds that this took."""
+    """Result of compiling some loops: the module and their name, their place on disk (None if they were not compiled,
+    because no folder can be written or their process was ended), and the wall seconds."""
 
     module: str
     name: str
@@ -37,8 +37,8 @@ class Compiled(NamedTuple):
 
 
 def compile_all() -> Iterator[Compiled]:
-    """Compiles the loops, each in a process of its own, modules side by side on the cores of this process, and tells of
-    each once its module is done.
+    """Compile the loops, each in a process of its own, modules in parallel on the cores of this process, and yield
+    each result once its module is complete.
 
     Yields
     ------
@@ -54,7 +54,7 @@ def compile_all() -> Iterator[Compiled]:
         try:
             for done in as_completed(modules):
                 yield from done.result()
-        finally:  # also of who asks for no more, or is interrupted
+        finally:  # also if the caller stops reading, or is interrupted
             side_by_side.shutdown(wait=False, cancel_futures=True)
             compile_apart.end_all()
 

@@ -31,7 +31,7 @@ SCHEMA = "odtc.tune/1"
 ROBUST = "robust_accuracy"  # of trees whose rows may be moved within boxes (`-p robust=…`)
 SCORES = ("accuracy", "balanced_accuracy", ROBUST)
 ROBUST_SECONDS = 60.0  # of each fit of such a tree, if no limit is named: its solver may not end
-OF_TASK = "figure"  # of a task that is no classification: its headline (odtc.data.task), minus it if less is better
+OF_TASK = "figure"  # of a task other than classification: its headline (odtc.data.task), negated if less is better
 RULES = ("best", "1se")
 PLAIN = RunSpec()
 NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
@@ -39,9 +39,9 @@ NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of the grid; `params` are the formulation's, as text. Depth 0 is a leaf alone, which predicts what
-    costs least: depth 1 without a branch node. `encoding` None is that of the run; `constraints` come to those of the
-    run."""
+    """One point of the grid; `params` are the formulation's, as text. Depth 0 is a single leaf, which predicts the
+    label of least cost: depth 1 without a branch node. `encoding` None is the one of the run; `constraints` are
+    added to those of the run."""
 
     model: str
     depth: int
@@ -72,7 +72,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fold:
-    """What one fit came to on the rows that it did not see; scores are None if the solver found no tree, which `error`
+    """Result of one fit on the rows that it did not see; scores are None if the solver found no tree, which `error`
     explains, `figure` also for a classification, `robust_accuracy` also if no rows may be moved."""
 
     setting: int
@@ -139,8 +139,8 @@ def grid(
 
 
 def known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The parameters that a model has, with their values; auto has those of all models that it may choose. Raises
-    ChoiceError for an unknown model."""
+    """Return the parameters that a model has, with their values; auto has those of all models that it may choose.
+    Raises ChoiceError for an unknown model."""
     names = FORMULATIONS.able(Estimates) if model == "auto" else [model]
     return {key: values for key, values in params.items() if any(has_parameter(name, key) for name in names)}
 
@@ -152,7 +152,7 @@ def points(model: str, params: dict[str, list[str]]) -> list[tuple[tuple[str, st
 
 
 def takers(models: list[str], params: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Which of the models have each parameter. Raises ChoiceError for one that none has."""
+    """Return the models that have each parameter. Raises ChoiceError for one that none has."""
     found = {key: [model for model in models if key in known(model, params)] for key in params}
     for key, able in found.items():
         if not able:
@@ -161,9 +161,9 @@ def takers(models: list[str], params: dict[str, list[str]]) -> dict[str, list[st
 
 
 def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
-    """The score that the settings of the task `name` are compared by: the one asked for, or of a task that is no
-    classification its figure. `params` are those of a grid. Raises ChoiceError for a score of classes that it has not,
-    and for the accuracy of moved rows, unless all are moved within the same boxes."""
+    """Return the score by which the settings of the task `name` are compared: the requested one, or its figure if the
+    task is not classification. `params` are those of a grid. Raises ChoiceError for a score of classes that it does
+    not have, and for the accuracy of moved rows, unless all are moved within the same boxes."""
     task = TASKS.get(name)
     if task.CLASSES:
         boxes = params.get("robust", [])
@@ -193,16 +193,16 @@ def expect_rule(rule: str) -> None:
 
 
 def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], object]) -> RunSpec:
-    """A run whose fits end.
+    """Return a run whose fits end.
 
     Parameters
     ----------
     spec : RunSpec
-        What all fits have in common.
+        The settings that all fits have in common.
     params : dict of str to list of str
-        Those of the grid.
+        Parameters of the grid.
     say : callable
-        Takes what is to be known of it, in words.
+        Called with a remark if there is one.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], ob
 
 
 def standing_note(params: dict[str, list[str]], score: str) -> str | None:
-    """What is to be known if robust trees are compared by rows that stay where they are; None if they are not."""
+    """Return a remark if robust trees are compared by rows that stay where they are; None if they are not."""
     if "robust" not in params or score == ROBUST:
         return None
     return f"note: settings are compared on rows that stay where they are; --score {ROBUST} moves them"
@@ -249,8 +249,9 @@ def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--fold
 
 
 def deal_rows(dataset: Dataset, n_folds: int, seed: int = 0, option: str = "--folds") -> np.ndarray:
-    """The same of a data set: by classes, or of another task by rows of the file as they come; all rows that one row of
-    the file is, and those beside it that have the same cells, are in one fold.
+    """Return the folds of the rows of a data set, as `deal_folds`: by classes, or for another task by rows of the file
+    in random order. All rows that represent one row of the file, and adjacent ones with the same cells, are in one
+    fold.
 
     Raises ChoiceError as `deal_folds`, and for more folds than rows.
     """
@@ -278,9 +279,9 @@ def run(
     tell: Callable[[Fold], None] | None = None,
     store: Store | None = None,
 ) -> list[list[Fold]]:
-    """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
-    settings have in common; a `pool` runs the fits, by default this process. With a `store` what was finished before is
-    not fitted again. Raises what a fit does, but for what `score_fold` takes down."""
+    """Fit every setting on every fold: a list of folds per setting. `tell` is called with each as it ends; `spec` has
+    the settings that all fits have in common; a `pool` runs the fits, by default this process. With a `store`
+    finished fits are not repeated. Raises the errors of a fit, except for those that `score_fold` records."""
     tasks, n_folds = fold_tasks(dataset, settings, fold, spec), int(fold.max()) + 1
     told = None if tell is None else lambda place, result, before: tell(Fold(**result))
     results = [Fold(**result) for result in run_tasks(tasks, pool or local(1), store, told)]
@@ -339,7 +340,7 @@ class FoldTask:
 
 
 def _content(dataset: Dataset, fold: np.ndarray) -> str:
-    """What the cells of a data set and the folds of its rows come to, in 64 hexadecimal digits."""
+    """Return a digest of the cells of a data set and the folds of its rows, in 64 hexadecimal digits."""
     cells = (dataset.X, dataset.y, dataset.weight, dataset.copies, dataset.auxiliary_X, dataset.sums, fold)
     found = hashlib.sha256()
     for one in cells:
@@ -349,10 +350,10 @@ def _content(dataset: Dataset, fold: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Nested:
-    """What choosing a setting comes to on rows that took no part in the choice: one outer fold each.
+    """Result of choosing a setting, on rows that took no part in the choice: one outer fold each.
 
-    `scores` are of the setting that the other rows' own folds chose, fitted on all of these; `inner` is what those
-    folds said of it; `chosen` are the places of the settings.
+    `scores` are those of the setting that was chosen by the folds of the other rows, fitted on all of these; `inner`
+    is the score in those folds; `chosen` are the positions of the settings.
     """
 
     scores: tuple[float, ...]
@@ -370,7 +371,7 @@ class Nested:
 
     @property
     def optimism(self) -> float:
-        """How much better the folds of the choice said it was."""
+        """The amount by which the scores in the folds of the choice were better."""
         return float(np.mean(self.inner)) - self.score
 
     def to_json(self) -> dict:
@@ -459,7 +460,7 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
     if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
         return replace(scored, setting=number, fold=k, seconds=0.0)
     task = TASKS.get(train.task)
-    # Neither sees what the sums of one data set took from rows of the other, such as a hazard.
+    # The sums of one data set must not use rows of the other, such as for a hazard.
     train = task.judged_by(train, train)
     test = task.judged_by(test, train)
     try:

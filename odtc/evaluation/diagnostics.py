@@ -1,4 +1,4 @@
-"""What is installed, and whether each solver that is found solves a tiny model right."""
+"""Report on installed packages, and whether each installed solver solves a tiny model correctly."""
 
 import platform
 import time
@@ -16,7 +16,7 @@ from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import SOLVERS, version
 from odtc.workflow import pipeline
 
-# What each extra of pyproject.toml brings beside solvers; a test compares them.
+# Packages of each extra of pyproject.toml in addition to solvers; a test compares them.
 PACKAGES = {
     "": (
         *("numpy", "scipy", "highspy", "polars", "liac-arff", "scikit-learn", "joblib", "threadpoolctl"),
@@ -47,7 +47,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of the tiny model: `state` is "right", "wrong", "failed" or "not found"."""
+    """Result of the tiny model: `state` is "right", "wrong", "failed" or "not found"."""
 
     solver: str
     version: str | None

@@ -1,4 +1,4 @@
-"""What has changed between the rows of an old tree and new rows, as figures and as a page.
+"""Changes between the rows of an old tree and new rows, as figures and as a page.
 
 The population stability index of a column compares its shares then (p) and now (q) in the same bins:
 
@@ -26,8 +26,8 @@ SMALL, LARGE = 0.1, 0.25
 
 @dataclass(frozen=True)
 class LeafDrift:
-    """A leaf of the old tree: its rule and answer, what a leaf of its new rows would answer ("" of a classification, or
-    if there are none), and its rows then and now; shares and accuracies from 0 to 1, None if nothing is known."""
+    """A leaf of the old tree: its rule and answer, the answer of a leaf of its new rows ("" for classification, or if
+    there are none), and its rows then and now; shares and accuracies from 0 to 1, None if nothing is known."""
 
     rule: str
     label: str
@@ -92,7 +92,7 @@ def leaf_drift(old: Tree, dataset: Dataset) -> list[LeafDrift]:
 
 
 def _answer_now(dataset: Dataset, here: np.ndarray) -> str:
-    """What a leaf of these rows, bool (rows,), would answer, in words."""
+    """Return the answer of a leaf of these rows, bool (rows,), in words."""
     task, sums = TASKS.get(dataset.task), dataset.sums[here]
     if task.MOMENTS:
         return f"{task.answer(sums.sum(axis=0)):.6g}"
@@ -103,7 +103,7 @@ def _answer_now(dataset: Dataset, here: np.ndarray) -> str:
 
 
 def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
-    """The figures of a drift page.
+    """Return the figures of a drift page.
 
     Parameters
     ----------
@@ -115,10 +115,10 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
     -------
     dict
         `leaves` (list of LeafDrift as dicts), `unanswered` (new rows that the old tree cannot answer), `psi` by column
-        (None without the old rows; a column that is not in both has None), `psi_leaves` (None if the tree does not say
-        its counts), `psi_classes` of the target (None if it is not known of the old rows), and of a classification
-        `accuracy` of the old tree then and now and of the new tree now; else `figure`, its name, and `figures`, the
-        same three of it.
+        (None without the old rows; a column that is not in both has None), `psi_leaves` (None if the tree has no
+        counts), `psi_classes` of the target (None if it is not known for the old rows), and for classification
+        `accuracy` of the old tree then and now and of the new tree now; otherwise `figure`, its name, and `figures`,
+        the same three of it.
     """
     old, dataset = done.old, done.dataset
     leaves, task = leaf_drift(old, dataset), TASKS.get(dataset.task)
@@ -173,7 +173,7 @@ def _targets(then: Dataset | None, now: Dataset) -> float | None:
 
 
 def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
-    """The page: what the new rows are to the old tree, what has changed in it, and why."""
+    """Return the page: the new rows in the old tree, the changes in it, and their reasons."""
     new = done.chosen.tree
     moved = {one.before for one in done.projection.changes}, {one.after for one in done.projection.changes}
     return render(

@@ -1,7 +1,7 @@
 """A run as one self-contained page of HTML: the tree, how it was proved, and how to get it again.
 
-Nothing is believed that stands in the run's files: the model is built anew from the manifest, the point
-checked against it, the tree decoded and counted, and the bound searched again, as `odtc verify` does.
+No statement in the run's files is taken on trust: the model is built again from the manifest, the point checked
+against it, the tree decoded and counted, and the bound searched again, as by `odtc verify`.
 """
 
 import json
@@ -65,7 +65,7 @@ WIDTH, HEIGHT, MARGIN = 640, 240, 64  # of the plot of bound and incumbent, in p
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a run: its tree always; the rest if the manifest and the solution are there."""
+    """A run as far as it is known: its tree always; the rest if the manifest and the solution are there."""
 
     name: str
     tree: Tree
@@ -77,15 +77,15 @@ class Run:
     data_path: str = ""  # from the current folder
     again: RunSpec | None = None  # of a run without a model
     repeats: bool = True  # whether `again` makes the same tree
-    said: board.Claim | None = None  # what is known of the proof of a tree without a fit
-    assured: AssuredRecord | None = None  # what was said of new rows, if the run had a confidence
-    certificate: str = ""  # the name of the certificate beside the run, if there is one
+    said: board.Claim | None = None  # the known claim of the proof of a tree without a fit
+    assured: AssuredRecord | None = None  # the claims about new rows, if the run had a confidence
+    certificate: str = ""  # the name of the certificate next to the run, if there is one
     near: NearOptimalSet | None = None  # the near-optimal trees, if they were counted (STEM.near-optimal.json)
-    searched: SearchedAgain | None = None  # what a search of some seconds derives again, if one was asked for
+    searched: SearchedAgain | None = None  # figures that a search of some seconds derives again, if one was requested
 
     @property
     def selected(self) -> bool:
-        """Whether it was trained on some of the rows of its data file."""
+        """Return whether it was trained on some of the rows of its data file."""
         if self.fit is not None and self.fit.model is None:
             return self.fit.selection is not None
         return "selection" in self.manifest.get("data", {})
@@ -101,7 +101,7 @@ class Run:
 
     @property
     def claim(self) -> board.Claim | None:
-        """What is said of the tree's proof; None if nothing is known."""
+        """The claim of the tree's proof; None if nothing is known."""
         if self.fit is None:
             return self.said
         proof, checks = self.fit.proof, self.fit.decoded.checks
@@ -110,9 +110,9 @@ class Run:
 
 
 def open_run(given, data=None, seconds: float | None = 0.0) -> Run:
-    """The run of a stem, or of one of its files; `data` is the data file, if it moved, `seconds` are for a search that
-    derives its bound again (odtc.workflow.provenance.searched_again), by default none. Raises what `odtc verify` does,
-    TreeError if there is no run."""
+    """Read the run of a stem, or of one of its files; `data` is the data file, if it moved, `seconds` are for a search
+    that derives its bound again (odtc.workflow.provenance.searched_again), by default none. Raises the errors of
+    `odtc verify`, TreeError if there is no run."""
     run = _open(given, data, seconds)
     path = Path(given).with_name(run.name + NEAR)
     proof = path.with_name(f"{run.name}.certificate.json")
@@ -259,7 +259,7 @@ def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, sc
 
 
 def _rates(score: dict, tested: bool) -> list[dict]:
-    """The rates of a confusion matrix, with their intervals if they are those of test rows."""
+    """Return the rates of a confusion matrix, with their intervals if they are rates of test rows."""
     return [
         {
             "name": name,
@@ -310,8 +310,8 @@ def _test_rows(run: Run, test) -> Dataset:
 
 
 def kept_of_run(tree: str | Path) -> list[dict]:
-    """Return the constraints of a fit without a model, by the record beside its tree, and what the tree reaches on its
-    training rows and on the rows that the run set aside.
+    """Return the constraints of a fit without a model, by the record next to its tree, and the figures of the tree on
+    its training rows and on the rows that the run set aside.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def _with_data(fit: Fit) -> Problem:
 
 
 def _embedded(value) -> str:
-    """JSON that can stand in a script of a page."""
+    """Return JSON that a script of a page can contain."""
     return (
         json.dumps(value, ensure_ascii=False)
         .replace("<", "\\u003c")
@@ -360,7 +360,7 @@ def _embedded(value) -> str:
 
 
 def judged_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
-    """(rows, a line of figures) of a run whose task is no classification; the rows to test on come first."""
+    """Return (rows, a line of figures) for a run whose task is not classification; the rows to test on come first."""
     if run.fit is None:
         return []
     judged = replace(run.fit, labelled=labelled).judged or {}
@@ -376,7 +376,8 @@ def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
 
 
 def _node(place: Place, found: list[Place], of_classes: bool) -> dict:
-    """A node as the script of the page draws it and routes through it; its rows are told by class."""
+    """Return a node in the form with which the script of the page draws it and routes through it; its rows are counted
+    by class."""
     label = place.node.label if place.is_leaf else int(np.argmax(place.node.counts)) if place.node.counts else None
     return {
         "id": place.number,
@@ -404,7 +405,7 @@ def _question(question) -> dict:
 
 
 def _columns(found: list[Place]) -> list[dict]:
-    """The columns that the tree asks, each once."""
+    """Return the columns that the tree uses, each once."""
     asked = [part.feature for place in found if place.question for part in place.question.parts]
     return [
         {"name": feature.name, "kind": feature.kind, "levels": list(feature.levels)} for feature in dict.fromkeys(asked)
@@ -457,8 +458,8 @@ def commands(run: Run) -> list[str]:
 
 
 def run_again(run: Run) -> RunSpec:
-    """The specification of `odtc fit` that makes the run again: what is compiled from the manifest, how it was solved
-    from the record of the run (STEM.run.json)."""
+    """Return the specification of `odtc fit` that makes the run again: the model from the manifest, the options of the
+    solution from the record of the run (STEM.run.json)."""
     again = of_manifest(run.manifest, run.fit.problem, run.start, run.solving)
     return again.with_model(params=_chosen_params(run.fit.problem))
 
@@ -470,7 +471,7 @@ def _chosen_params(problem) -> dict:
         key: value
         for key, value in params_to_json(problem.params).items()
         if value != usual.get(key)
-        and len(str(value)) <= LONGEST  # longer is what the run made itself, as the columns of cg
+        and len(str(value)) <= LONGEST  # longer ones were made by the run itself, such as the columns of cg
     }
 
 
