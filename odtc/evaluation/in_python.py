@@ -1,4 +1,4 @@
-"""What Python asks of the evaluation of trees that are in memory."""
+"""Evaluation of trees in memory, for Python."""
 
 from odtc.evaluation.board import Claim
 from odtc.evaluation.html_report import Run, render_page
@@ -12,7 +12,7 @@ def render_report(tree, name: str = "tree") -> str:
     Parameters
     ----------
     tree : Tree, Fit or fitted estimator
-        Of a fit the page says what is proved.
+        For a fit the page states the proof.
     name : str
         The title.
 

@@ -1,7 +1,7 @@
-"""How quick this machine is at this moment: a small model is built and written to nowhere, and its CPU seconds are
-measured. So what is said of a large model holds for this machine and this hour.
+"""Speed of this machine at this moment: a small model is built and written to nowhere, and its CPU seconds are
+measured, so that estimates for a large model are valid for this machine and this hour.
 
-On a shared machine the same work takes three times the CPU seconds of an idle hour. So nothing is kept for later.
+On a shared machine the same work takes three times the CPU seconds of an idle hour, so nothing is stored for later.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 
 MODEL, ROWS, COLUMNS, DEPTH = "flowoct", 1000, 20, 3  # some 120,000 nonzeros
-RUNS = 2  # the first loads what it needs
+RUNS = 2  # the first loads its modules
 
 
 class _Nowhere:
-    """A stream that hashes what it is given, as a file of a model is hashed, and forgets it."""
+    """Stream that hashes its input, as a file of a model is hashed, and stores nothing."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""The most frequent class, fold by fold: what a tree must be better than before it says anything."""
+"""The most frequent class, fold by fold: the baseline that a useful tree must exceed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ import numpy as np
 from odtc.data.dataset import Dataset
 from odtc.evaluation.cross_validation import Result
 
-SURE = 2.0  # standard errors, told by the means of the folds
+SURE = 2.0  # standard errors, from the means of the folds
 DENOMINATOR = 10**7  # rows: two shares of at most so many rows differ by 1e-14, more than a double rounds
 
 
 @dataclass(frozen=True)
 class Majority:
-    """What the most frequent class of the other folds is right on.
+    """Scores of the most frequent class of the other folds.
 
     Attributes
     ----------
     label : str
         The most frequent class of all rows.
     score : str
-        "accuracy", "balanced_accuracy" or "robust_accuracy", as of a Fold.
+        "accuracy", "balanced_accuracy" or "robust_accuracy", as in a Fold.
     scores : tuple of float
-        Of each fold, in the order in which they are dealt out.
+        The score of each fold, in the order in which they are dealt out.
     n_folds : int
-        Of one dealing out.
+        Folds each time that they are dealt out.
     """
 
     label: str
@@ -64,7 +64,7 @@ class Majority:
         return float(mean(ahead)), error
 
     def is_surely_beaten(self, result: Result) -> bool:
-        """Whether a setting is ahead of it by more than SURE standard errors, or nothing can be said."""
+        """Return whether a setting is ahead of it by more than SURE standard errors, or this is not known."""
         lead = self.lead(result)
         return lead is None or lead[0] > SURE * lead[1]
 

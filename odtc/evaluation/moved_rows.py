@@ -1,4 +1,4 @@
-"""What a tree answers for a row that may be moved, if it was fitted against such moves (`-p robust=…`)."""
+"""Predictions of a tree for a row that may be moved, if it was fitted against such moves (`-p robust=…`)."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from odtc.trees.tree import Tree
 
 
 def boxes_of_run(tree: str | Path) -> Boxes | None:
-    """How far rows may be moved, as the manifest beside a tree says.
+    """Return how far rows may be moved, according to the manifest next to a tree.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def boxes_of_run(tree: str | Path) -> Boxes | None:
     Returns
     -------
     Boxes or None
-        None of a tree by itself, and of one whose rows stay where they are.
+        None for a tree without a manifest, and if its rows stay where they are.
     """
     try:
         fit = open_run(tree).fit
@@ -35,7 +35,7 @@ def boxes_of_run(tree: str | Path) -> Boxes | None:
 
 
 def robust_figures(tree: Tree, path, boxes: Boxes, policy: str = "refuse") -> dict:
-    """What an adversary makes of the rows of a file with labels, under the keys of `--json`.
+    """Return the accuracy under an adversary on a file with labels, under the keys of `--json`.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ def robust_figures(tree: Tree, path, boxes: Boxes, policy: str = "refuse") -> di
         A data file; its format is chosen by suffix.
     boxes : Boxes
     policy : str
-        As of `odtc.evaluation.predicting.predict_file`; rows that it leaves blank do not count.
+        As in `odtc.evaluation.predicting.predict_file`; rows that it leaves blank do not count.
 
     Returns
     -------
     dict
-        `boxes` in words, `robust_errors`, the rows that some point in their box gets wrong, and `robust_accuracy`,
-        None without rows.
+        `boxes` in words, `robust_errors`, the rows that are misclassified at some point in their box, and
+        `robust_accuracy`, None without rows.
 
     Raises
     ------
     DataError, TreeError
-        As of odtc.data.reading_rows.code_frames and Tree.apply.
+        As odtc.data.reading_rows.code_frames and Tree.apply.
     """
     layout = fitting_layout(path, layout_of(tree.features), [tree.features[at].name for at in tree.used])
     frames, lost, total = frames_of(path, layout=layout), 0, 0
@@ -71,7 +71,7 @@ def robust_figures(tree: Tree, path, boxes: Boxes, policy: str = "refuse") -> di
 
 
 def answers_within(tree: Tree, row: np.ndarray, boxes: Boxes) -> dict:
-    """What the tree answers wherever a row is moved to.
+    """Return the predictions of the tree wherever a row is moved.
 
     Parameters
     ----------

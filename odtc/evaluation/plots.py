@@ -19,7 +19,7 @@ from odtc.trees.tree import Branch, Tree
 FORMATS = ("png", "svg", "pdf")
 INCHES = (6.4, 4.2)  # width and height of a picture
 UNKNOWN = "#999999"  # of points
-STEPS = 300  # of a picture's side, if its regions are asked for
+STEPS = 300  # of each side of a picture of regions
 
 
 def expect_format(format: str) -> None:
@@ -44,7 +44,7 @@ def save(draw: Callable, format: str = "png", inches: tuple[float, float] = INCH
 
 
 def progress(history, ax, title: str = "") -> None:
-    """Incumbent and bound over time, from `Solution.history`. Raises ChoiceError if nothing was told."""
+    """Draw incumbent and bound over time, from `Solution.history`. Raises ChoiceError if it is empty."""
     best = [(seconds, value) for seconds, value, _ in history if value is not None]
     bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
     if not best and not bounds:
@@ -66,10 +66,10 @@ def progress(history, ax, title: str = "") -> None:
 
 
 def pareto(points, ax, size: str = "leaves", title: str = "", task=None, brings: bool = False) -> list[int]:
-    """Accuracy against size of trees, `points` of (name, size, accuracy); returns the places of those on the
-    Pareto front: no other is as small and more accurate, or smaller and as accurate. Of a `task` that is no
-    classification (odtc.data.task) it is the figure, given so that more is better and drawn as it is told; of costs
-    that are minus what is brought (`brings`) as that."""
+    """Draw accuracy against size of trees, `points` of (name, size, accuracy), and return the positions of those on
+    the Pareto front: no other is as small and more accurate, or smaller and as accurate. If `task` is not
+    classification (odtc.data.task), its figure is used instead: `points` have it with the sign with which more is
+    better, and it is drawn with its own sign; with `brings` these are costs that are negated gains, drawn as gains."""
     front = on_front([(leaves, accuracy) for _, leaves, accuracy in points])
     classes = task is None or task.CLASSES
     figure = "accuracy" if classes else task.headline({"goal": "max" if brings else "min"})[0]
@@ -94,12 +94,12 @@ def pareto(points, ax, size: str = "leaves", title: str = "", task=None, brings:
 
 
 def frontier(points: list[dict], ax, title: str = "") -> None:
-    """The objective of the best tree against the number of a constraint.
+    """Draw the objective of the best tree against the number of a constraint.
 
     Parameters
     ----------
     points : list of dict
-        As `odtc frontier --json` has them: `asked`, `ended`, `objective`, `bound`.
+        As in `odtc frontier --json`: `asked`, `ended`, `objective`, `bound`.
     ax : matplotlib axes
     title : str
 
@@ -139,9 +139,9 @@ def on_front(points) -> list[int]:
 
 
 def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndarray | None = None) -> None:
-    """What the tree predicts over two columns of numbers, all others as in the median row (the commonest
-    level), with the rows as points; of a tree that answers numbers `values` are those of the rows, float64 (rows,), if
-    they are known. Raises ChoiceError for a column that is none of numbers."""
+    """Draw the predictions of the tree over two columns of numbers, all others as in the median row (the commonest
+    level), with the rows as points; if a tree answers numbers, `values` are those of the rows, float64 (rows,), if
+    they are known. Raises ChoiceError for a column that is not one of numbers."""
     if across == up:
         raise ChoiceError(f"expected two columns of numbers, got {across!r} for both --x and --y")
     places = [_numbers(tree, name) for name in (across, up)]
@@ -155,7 +155,7 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax, values: np.ndar
         if not len(known):
             raise ChoiceError(f"expected numbers in the column {tree.features[place].name!r} of the rows, got none")
         pad = 0.05 * (known.max() - known.min()) or 0.5
-        # A number that is asked for by itself lies between the steps, so then the steps are the numbers.
+        # A number with a split of its own is between the steps, so then the steps are the numbers.
         grids.append(np.unique(known) if place in alone else np.linspace(known.min() - pad, known.max() + pad, STEPS))
     wide, high = map(len, grids)
     cells = np.tile(typical, (wide * high, 1))

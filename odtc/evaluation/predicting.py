@@ -22,21 +22,21 @@ from odtc.workflow.run_facts import majority_of, score_of
 
 @dataclass
 class Predicted:
-    """What became of the rows of a file.
+    """Predictions for the rows of a file.
 
     Attributes
     ----------
     n_rows : int
     n_missing : int
-        Rows that lack a number which the tree asks on their way.
+        Rows that lack a number which the tree uses on their path.
     unknown : int
-        Cells that hold no number in a column of numbers.
+        Cells that do not contain a number in a column of numbers.
     policy : str
         One of ON_MISSING.
     unseen : dict of str to int
-        For each column of levels that the tree asks, the rows whose level was not seen in training.
+        For each column of levels that the tree uses, the rows whose level was not seen in training.
     predictions : list of (str or None) or None
-        The classes, None for a blank; None if they were not asked for.
+        The classes, None for a blank; None if they were not requested.
     probabilities : list of (list of float or None) or None
         The same of the shares of the classes.
     score : dict or None
@@ -61,7 +61,7 @@ class Predicted:
         return {"n_rows_missing": self.n_missing, "n_rows_blank": blank, "n_cells_unknown": self.unknown}
 
     def skipped_text(self) -> str:
-        """What was skipped, in words; "" for nothing."""
+        """Report what was skipped, in words; "" for nothing."""
         words = []
         if self.n_missing:
             went = "are left blank" if self.policy == "blank" else "follow the side of most training rows"
@@ -90,7 +90,7 @@ def predict_file(
     size: int = BATCH,
     probabilities: bool = False,
 ) -> Predicted:
-    """Predicts the rows of a file in batches.
+    """Predict the rows of a file in batches.
 
     Parameters
     ----------
@@ -98,19 +98,19 @@ def predict_file(
     path : path
         A data file; its format is chosen by suffix.
     policy : str
-        What a number that is missing, or that cannot be read, does if the tree asks for it: "refuse" raises, "blank"
-        leaves the prediction empty, "majority" follows the side that more training rows took.
+        How to handle a missing or unreadable number that the tree uses: "refuse" raises, "blank" leaves the prediction
+        empty, "majority" follows the side that more training rows took.
     stream : binary stream or None
-        Takes a column `prediction` as CSV, and with `probabilities` a column `probability CLASS` of each class.
+        Receives a column `prediction` as CSV, and with `probabilities` a column `probability CLASS` of each class.
     score : bool
-        Whether the predictions are compared with the labels of the file; blanks are left out. Of a task that is no
+        Whether the predictions are compared with the labels of the file; blanks are left out. For a task other than
         classification, see `judge_file`.
     keep : bool
-        Whether the predictions are handed back.
+        Whether the predictions are returned.
     size : int
         Bytes of text that are read at once.
     probabilities : bool
-        Whether the shares of the classes in the training weight of each row's leaf are told, too; of a blank none.
+        Whether the shares of the classes in the training weight of each row's leaf are returned, too; a blank has none.
 
     Returns
     -------
@@ -119,9 +119,9 @@ def predict_file(
     Raises
     ------
     DataError, TreeError
-        As of odtc.data.reading_rows.code_frames and Tree.apply.
+        As odtc.data.reading_rows.code_frames and Tree.apply.
     ChoiceError
-        For a policy that is none, and for probabilities of a tree whose task has no classes.
+        For an unknown policy, and for probabilities of a tree whose task has no classes.
     """
     if probabilities and not TASKS.get(tree.task).CLASSES:
         raise ChoiceError(
@@ -166,9 +166,12 @@ def predict_file(
 
 
 def _majority(tree: Tree, table: np.ndarray) -> dict:
-    """The most frequent class of the training rows, and the share of the rows of a confusion matrix that are of it;
-    nothing of a single leaf, nor of a tree that is not to be right on most rows: its leaves answer other classes than
-    those of most of their rows, as costs, weights of classes and constraints want it."""
+    """Return the most frequent class of the training rows, and the share of the rows of a confusion matrix that have
+    it.
+
+    The result is empty for a single leaf, and for a tree whose goal is not to be correct on most rows: its leaves
+    predict other classes than those of most of their rows, because of costs, weights of classes and constraints.
+    """
     leaves = list(tree.leaves())
     if len(leaves) < 2 or not table.sum() or not all(leaf.counts for leaf in leaves):
         return {}
@@ -179,12 +182,13 @@ def _majority(tree: Tree, table: np.ndarray) -> dict:
 
 
 def judge_file(given, data) -> dict:
-    """The figures of a tree's task (odtc.data.task) on the rows of a file with its target.
+    """Return the figures of a tree's task (odtc.data.task) on the rows of a file with its target.
 
     Parameters
     ----------
     given : path
-        The tree, or its run, beside the data it was learnt from: hazards and actions are those of the training rows.
+        The tree, or its run, next to the data from which it was learnt: hazards and actions are those of the training
+        rows.
     data : path
 
     Returns
@@ -220,7 +224,7 @@ def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> 
 
 
 def _line(cells: list[str]) -> bytes:
-    """Cells as a line of CSV; an empty one alone is an empty line in quotes, which readers do not skip."""
+    """Return cells as a line of CSV; a single empty one is an empty text in quotes, which readers do not skip."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode("utf-8", "backslashreplace")

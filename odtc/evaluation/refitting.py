@@ -1,10 +1,10 @@
-"""A tree for new data that is nearly the best one, and of these the closest to the old tree.
+"""A tree for new data that is nearly the best one, and among these the closest to the old tree.
 
 The distance of a tree to the old one is a pair, compared in this order:
 
-    rows    the share of the weight of the new rows that the two predict differently; of a task whose leaves answer
-            numbers (odtc.data.task), how far the answers are apart on the mean of the new rows, in units of the target
-    tests   the share of the tests of either tree that only one of them asks: 1 - |A ∩ B| / |A ∪ B|, once the tests of
+    rows    the share of the weight of the new rows that the two predict differently; if the leaves of a task answer
+            numbers (odtc.data.task), the mean distance of the answers on the new rows, in units of the target
+    tests   the share of the splits of either tree that only one of them has: 1 - |A ∩ B| / |A ∪ B|, once the splits of
             the old tree were moved to the new data (odtc.problem.projection)
 """
 
@@ -39,8 +39,8 @@ from odtc.workflow.results import Fit
 from odtc.workflow.run import run
 from odtc.workflow.specification import RunSpec
 
-# Of the weight of the rows, or of another task of what one leaf for all rows costs: how much worse than the best a tree
-# may be, if nothing is said.
+# Of the weight of the rows, or for another task of the cost of one leaf for all rows: how much worse than the best a
+# tree may be by default.
 SHARE = 0.01
 ROUNDING = 1e-9  # of a difference of two objectives
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
@@ -48,7 +48,7 @@ SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if the
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a tree is from the old one: shares from 0 to 1; with `numbers` are `rows` in units of the target."""
+    """Distance of a tree from the old one: shares from 0 to 1; with `numbers`, `rows` is in units of the target."""
 
     rows: float
     tests: float
@@ -63,23 +63,23 @@ class Distance:
 
     @property
     def rows_words(self) -> str:
-        """How far the answers are apart, in words."""
+        """The distance of the answers, in words."""
         return f"{self.rows:.6g}" if self.numbers else f"{percent_text(self.rows)}"
 
 
 @dataclass(frozen=True)
 class Refit:
-    """The outcome of a refit.
+    """Result of a refit.
 
     Attributes
     ----------
     old : Tree
     projection : Projection
-        The old tree over the new tests, and what was moved or dropped.
+        The old tree over the new splits, with the splits that were moved or dropped.
     best : Fit
         The run for the best tree.
     chosen : Fit
-        The tree that is closest to the old among those found within `within` of the best; `best` itself if that is it.
+        The tree that is closest to the old among those found within `within` of the best; may be `best` itself.
     distance, best_distance : Distance
         Of the chosen and of the best tree.
     n_trees : int
@@ -89,8 +89,9 @@ class Refit:
     within : float
         How much more than the best tree the chosen may cost.
     old_cost, projected_cost : float or None
-        What the old tree over the new tests costs: with its own labels, and with the cheapest ones; None if it is none
-        of the problem's, or breaks a constraint. With its own tests, if the encoding has not them, it may cost less.
+        The costs of the old tree over the new splits: with its own labels, and with the cheapest ones; None if it is
+        not one of the problem's trees, or breaks a constraint. With its own splits, if the encoding does not have them,
+        it may cost less.
     """
 
     old: Tree
@@ -136,7 +137,7 @@ def refit(
     test=None,
     reporter: Reporter | None = None,
 ) -> Refit:
-    """The tree for new rows that is closest to an old tree among the nearly best.
+    """Find the tree for new rows that is closest to an old tree among the nearly best.
 
     Parameters
     ----------
@@ -146,11 +147,11 @@ def refit(
     data : Dataset
         The new rows.
     within : float or None
-        How much more than the best a tree may cost, in the objective; by default SHARE of the weight of the rows, of a
-        task that is no classification SHARE of what one leaf for all rows costs.
+        How much more than the best a tree may cost, in the objective; by default SHARE of the weight of the rows, for a
+        task other than classification SHARE of the cost of one leaf for all rows.
     most : int
         How many near-optimal trees are compared at most, if the formulation can rank them. The old tree over the new
-        tests is always among them, if it is near enough.
+        splits is always among them, if it is near enough.
     test : path or None
         Labelled rows to test on.
     reporter : Reporter or None
@@ -222,8 +223,8 @@ def expect_nearness(within: float | None, most: int) -> None:
 
 
 def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
-    """How new rows are read for an old tree: its task and its target, and what the run beside its file says of the
-    columns that hold the target, if `given` does not say it.
+    """Return how new rows are read for an old tree: its task and its target, and the columns of the target according
+    to the run next to its file, if `given` does not name them.
 
     Raises
     ------
@@ -232,7 +233,7 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
     """
     plain = ReadingSpec()
     if given.labels is not None and not Path(given.labels).is_file() and codebook_of(old.features) is not None:
-        given = replace(given, labels=None)  # that of the old tree holds
+        given = replace(given, labels=None)  # the old tree's is used
     if given.task not in (plain.task, old.task):
         raise ChoiceError(
             f"expected new rows of the task of the old tree, {old.task}, got {option('task', given.task)}"
@@ -273,7 +274,7 @@ def old_leaves(old: Tree, dataset: Dataset) -> np.ndarray:
 
 
 def _whole(problem: Problem) -> float:
-    """The weight of the rows, or of another task than classification what one leaf for all rows costs."""
+    """Return the weight of the rows, or for a task other than classification the cost of one leaf for all rows."""
     encoded = problem.encoded
     if TASKS.get(encoded.task).CLASSES:
         return float(encoded.weight.sum())
@@ -289,8 +290,8 @@ def rows_told(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def old_answers(old: Tree, dataset: Dataset) -> np.ndarray:
-    """What the old tree answers on each new row: int64 (rows,) index into the classes of the data set, -1 for a class
-    that is not among them, or none; of a task of numbers float64 (rows,), NaN for none."""
+    """Return the answer of the old tree on each new row: int64 (rows,) index into the classes of the data set, -1 for
+    a class that is not among them, or none; for a task of numbers float64 (rows,), NaN for none."""
     leaf = old_leaves(old, dataset)
     if TASKS.get(old.task).NUMBERS:
         return np.array([old.answer(each) for each in old.leaves()] + [np.nan])[leaf]
@@ -300,8 +301,8 @@ def old_answers(old: Tree, dataset: Dataset) -> np.ndarray:
 
 
 def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | None:
-    """The projected tree that predicts in each leaf what the old one does for most of its weight; None if that has
-    classes of its own, or if leaves answer numbers: these are of the new rows."""
+    """Return the projected tree that predicts in each leaf the answer of the old one for most of its weight; None if
+    that has classes of its own, or if leaves answer numbers, which come from the new rows."""
     encoded = problem.encoded
     if TASKS.get(encoded.task).NUMBERS:
         return None
@@ -327,7 +328,7 @@ def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[l
 
 
 def _cost(problem: Problem, heap: HeapTree) -> float | None:
-    """What a tree costs; None if it is none of the problem's, or breaks a constraint."""
+    """Return the cost of a tree; None if it is not one of the problem's trees, or breaks a constraint."""
     try:
         few = heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem)
         return None if few or broken(problem, heap) else problem.module.objective(problem, heap)

@@ -1,4 +1,4 @@
-"""How large the model of every formulation would be on some data, before anything is built: `odtc build --estimate`."""
+"""Size of the model of every formulation on some data, before anything is built: `odtc build --estimate`."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -61,7 +61,7 @@ class SizeTable:
         return in_notebook(str(self))
 
     def to_json(self) -> dict[str, Any]:
-        """The table as JSON; numbers that are not known are null. Seconds are those of this machine at its pace.
+        """The table as JSON; numbers that are not known are null. Seconds are for this machine at its pace.
 
         Returns
         -------
@@ -122,7 +122,7 @@ def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None,
     Parameters
     ----------
     data, y, model, depth, cuts, **keywords
-        As of `odtc.build`; parameters and `cuts` are those of `model`, the others have their defaults.
+        As for `odtc.build`; parameters and `cuts` are for `model`, the others have their defaults.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None,
 
 
 def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
-    """The table of a specification; the other formulations have their default parameters.
+    """Return the table of a specification; the other formulations have their default parameters.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     Raises
     ------
     DataError, ChoiceError
-        For what is wrong with the data or with the specification.
+        For errors in the data or in the specification.
     """
     from odtc.formulations.auto import choose
 

@@ -14,7 +14,7 @@ RETRIES = 3  # of a task whose worker was lost
 
 @contextlib.contextmanager
 def dask(address: str, workers: int, say: Callable[[str], None] = lambda sentence: None) -> Iterator[tuple[Pool, str]]:
-    """A pool on a Dask cluster, and the address of its dashboard; its arguments and what it raises are those of
+    """Yield a pool on a Dask cluster, and the address of its dashboard; the parameters and errors are those of
     odtc.base.cluster.connected."""
     with connected(address, workers, say) as cluster:
         yield lambda tasks, store: _on(cluster, tasks, store), cluster.dashboard
@@ -28,7 +28,8 @@ def expect_jobs(jobs: int) -> None:
 
 @contextlib.contextmanager
 def pool_of(jobs: int, address: str | None, say: Callable[[str], None]) -> Iterator[Pool]:
-    """The pool that a command's words ask for: so many processes, or a cluster, whose dashboard is named if it has one.
+    """Yield the pool that the options of a command request: so many processes, or a cluster, whose dashboard is named
+    if it has one.
 
     Raises
     ------

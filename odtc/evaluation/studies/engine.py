@@ -1,9 +1,10 @@
-"""Runs the tasks of a study, each of which leaves a file of its own: a study that was killed goes on where it was.
+"""Runs the tasks of a study, each of which writes a file of its own, so that a study that was killed continues where
+it was.
 
-A task is finished when its file is there, whole, under its key; the key is made of all that its result depends on. So
-nothing that was finished is lost or done again, whatever is killed: a worker, this process, or the machine. A file that
-holds the result of another task, or was changed, is no result: its task is run again. So is one whose result, sealed
-anew, cannot be that of its task, as far as a task can tell.
+A task is finished when its file is there, whole, under its key; the key is made of everything on which its result
+depends. So no finished task is lost or repeated, whatever is killed: a worker, this process, or the machine. A file
+that contains the result of another task, or was changed, is ignored, and its task is run again. The same applies to a
+file with a valid seal whose result cannot be that of its task, as far as a task can check it.
 """
 
 import errno
@@ -28,12 +29,12 @@ EACH = 2  # bundles of tasks for a process, at least, so that none waits for the
 
 @dataclass(frozen=True)
 class Step:
-    """Where a task stands among those that are quicker one after the other in one process.
+    """Position of a task among those that are faster one after the other in one process.
 
     Attributes
     ----------
-    path : str, which all of them have in common
-    part : str, what some of them have in common that help each other most
+    path : str, common to all of them
+    part : str, common to those of them that help each other most
     turn : int, the order in which they are best run
     """
 
@@ -44,11 +45,11 @@ class Step:
 
 class Task(Protocol):
     """One fit of a study. It is sent to other processes, so it can be pickled. It may have a `step` (Step), and
-    `agrees`, a method that tells whether a result that was kept can be its own."""
+    `agrees`, a method that returns whether a stored result can be its own."""
 
     @property
     def key(self) -> str:
-        """What its result depends on, as `key_of` makes it."""
+        """Everything on which its result depends, as made by `key_of`."""
         ...
 
     def run(self) -> dict:
@@ -126,7 +127,8 @@ def key_of(facts: dict) -> str:
 
 
 def kept(task: Task, store: Store | None) -> dict | None:
-    """The result of a task that was finished before; None if it has not ended, or if what is kept is none of its."""
+    """Return the result of a task that was finished before; None if it has not ended, or if the stored result is not
+    its own."""
     result = None if store is None else store.get(task.key)
     agrees = getattr(task, "agrees", None)
     return None if result is None or (agrees is not None and not agrees(result)) else result
@@ -141,7 +143,7 @@ def finish(task: Task, store: Store | None) -> dict:
 
 
 def finish_in_turn(tasks: Sequence[Task], store: Store | None) -> list[dict]:
-    """Runs tasks one after the other, but for those that an earlier attempt has finished; for workers."""
+    """Run tasks one after the other, except for those that an earlier attempt has finished; for workers."""
     return [kept(task, store) or finish(task, store) for task in tasks]
 
 
@@ -185,17 +187,17 @@ class WorkersLost(OdtcError):
 def run_tasks(
     tasks: Sequence[Task], pool: Pool, store: Store | None = None, tell: Callable[[int, dict, bool], None] | None = None
 ) -> list[dict]:
-    """The results of tasks, in their order.
+    """Return the results of tasks, in their order.
 
     Parameters
     ----------
     tasks : sequence of Task
     pool : Pool
-        `local(jobs)`, or that of a cluster.
+        `local(jobs)`, or the pool of a cluster.
     store : Store or None
-        Where finished tasks lie; those that are there already are not run. None keeps nothing.
+        Contains finished tasks, which are not run again. None stores nothing.
     tell : function or None
-        Hears the place of each task, its result, and whether it was finished before.
+        Called with the position of each task, its result, and whether it was finished before.
 
     Returns
     -------
@@ -204,7 +206,7 @@ def run_tasks(
     Raises
     ------
     OdtcError
-        What a task raises; or if workers are lost again and again.
+        The errors of a task; or if workers are lost again and again.
     """
     results: list[dict | None] = [None] * len(tasks)
     left = []
@@ -251,8 +253,8 @@ def local(jobs: int) -> Pool:
             for place in (place for bundle in bundles(tasks, 1) for place in bundle):
                 yield place, finish(tasks[place], store)
             return
-        # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at
-        # its end.
+        # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is reported
+        # at its end.
         run = joblib.Parallel(n_jobs=size, return_as="generator_unordered", batch_size=1)
         together = bundles(tasks, EACH * size)
         try:

@@ -1,4 +1,4 @@
-"""What a tree comes to on the rows that its fit did not see, and whether that is what a finished fit says of it."""
+"""Scores of a tree on the rows that its fit did not see, and the check that a finished fit states them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from odtc.workflow.specification import RunSpec
 ROUNDING = 1e-9  # of scores, on another machine
 MAYBE = (None, NUMBER)
 SCORES = ("accuracy", "balanced_accuracy", "figure", "robust_accuracy")
-# A finished fit (odtc.evaluation.cross_validation.Fold) as JSON, but for its place in a study.
+# A finished fit (odtc.evaluation.cross_validation.Fold) as JSON, except for its position in a study.
 SHAPE = {
     **dict.fromkeys(SCORES, MAYBE),
     "n_leaves": (None, WHOLE),
@@ -29,7 +29,7 @@ SHAPE = {
 
 
 def scores_of(tree: Tree, train: Dataset, test: Dataset, boxes: Any) -> dict[str, float | None]:
-    """The scores of a tree.
+    """Return the scores of a tree.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def scores_of(tree: Tree, train: Dataset, test: Dataset, boxes: Any) -> dict[str
     Returns
     -------
     dict
-        SCORES; None for what the task has not.
+        SCORES; None for scores that the task does not have.
     """
     task, found = TASKS.get(train.task), dict.fromkeys(SCORES)
     if not task.CLASSES:
@@ -52,7 +52,7 @@ def scores_of(tree: Tree, train: Dataset, test: Dataset, boxes: Any) -> dict[str
     of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
     stays = None if boxes is None else float(is_robust(tree, test.X, test.y, boxes).mean())
     if boxes is None and tree.depth == 0:
-        stays = float(right.mean())  # a leaf alone answers alike wherever rows are moved
+        stays = float(right.mean())  # a single leaf predicts the same wherever rows are moved
     return found | {
         "accuracy": float(right.mean()),
         "balanced_accuracy": float(np.mean(of_class)),
@@ -61,9 +61,9 @@ def scores_of(tree: Tree, train: Dataset, test: Dataset, boxes: Any) -> dict[str
 
 
 def agrees(result: dict, train: Dataset, test: Dataset, spec: RunSpec) -> bool:
-    """Whether a finished fit is whole, and its scores are those of the tree that it holds, on these rows: who writes a
-    file anew has at least a tree of this depth with these scores. That the tree is the one of the fit, and how long it
-    took, is the word of the file; so is the reason why there is no tree.
+    """Return whether a finished fit is whole, and its scores are those of its tree on these rows, so that a forged
+    file needs at least a tree of this depth with these scores. The file only claims that the tree is the one of the
+    fit, its seconds, and the reason why there is no tree.
 
     Parameters
     ----------

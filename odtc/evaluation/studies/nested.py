@@ -10,22 +10,22 @@ from odtc.evaluation.studies.sweep import FitTask, Study
 def nested_of(
     study: Study, results: Sequence[dict], score: str, rule: str, fit: Callable[[list[FitTask]], list[dict]]
 ) -> dict[str, list[Nested | str]]:
-    """What choosing a setting comes to on rows that took no part in the choice.
+    """Return the result of choosing a setting on rows that took no part in the choice.
 
     Parameters
     ----------
     study : Study
     results : sequence of dict
-        Of its `inner_tasks`.
+        Results of its `inner_tasks`.
     score, rule : str
-        As of odtc.evaluation.cross_validation.
+        As in odtc.evaluation.cross_validation.
     fit : function
-        The results of tasks: the settings that were chosen, on the rows that they were chosen on.
+        Returns the results of tasks: the settings that were chosen, on the rows that they were chosen on.
 
     Returns
     -------
     dict
-        For each data file a Nested for each seed, or why there is none; nothing without `nested`.
+        For each data file a Nested for each seed, or why there is none; {} without `nested`.
     """
     if not study.nested:
         return {}

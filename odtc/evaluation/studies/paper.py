@@ -39,12 +39,12 @@ class PaperFit:
         The data file.
     spec : RunSpec
     split : Split
-        With one seed, that of the sample.
+        With one seed, the seed of the sample.
     part : str
         The rows that train: validation (the training part, judged by the validation part), train, rest, or "fold K/N"
         of the rest.
     penalty : tuple of str and float, or None
-        A parameter, and λ of (1 - λ) loss + λ branch nodes that it is given as.
+        A parameter, and λ of (1 - λ) loss + λ branch nodes from which it is computed.
     """
 
     path: str
@@ -115,10 +115,12 @@ def _read(path: str, sha256: str) -> Dataset:
 
 
 def parts(n_rows: int, split: Split) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The places of the rows that train, validate and test, int64 in rising order, for the first seed of a split.
+    """Return the positions of the rows that train, validate and test, int64 in rising order, for the first seed of a
+    split.
 
-    They are those of two calls of scikit-learn's train_test_split with this seed as `random_state`: first the test
-    rows, then the validation rows of the others in their new order. The code of the FlowOCT paper splits so.
+    They are the results of two calls of scikit-learn's train_test_split with this seed as `random_state`: first the
+    test rows, then the validation rows of the others in their new order. The code of the FlowOCT paper splits in this
+    way.
     """
     seed, none = split.seeds[0], np.zeros(0, np.int64)
     rows, test, validation = np.arange(n_rows), none, none
@@ -241,7 +243,7 @@ def run_cells(
     counted: Callable[[int], Any],
     found: dict[str, dict],
 ) -> None:
-    """Run the fits that choose, then the last fits; what the store has is not run again.
+    """Run the fits that choose, then the last fits; fits in the store are not run again.
 
     Parameters
     ----------
@@ -249,9 +251,9 @@ def run_cells(
     pool : Pool
     store : Store
     counted : callable
-        Takes the number of fits; a context of a function that hears of each fit.
+        Called with the number of fits; returns a context of a function that is called for each fit.
     found : dict
-        Takes the results by the key of their fit as they end.
+        Receives the results by the key of their fit as they end.
     """
     stages: list[Callable[[Cell], list[PaperFit]]] = [lambda cell: [fit for fits in cell.choosing for fit in fits]]
     if not any(cell.protocol.proved for cell in cells):

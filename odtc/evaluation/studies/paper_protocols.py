@@ -22,8 +22,8 @@ PRESENT, DIFFERS, MISSING, UNCHECKED = "present", "differs", "missing", "present
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data set of a paper: complete rows, columns and classes as printed; the SHA-256 is that of NAME.csv unpacked,
-    None if no public file is known."""
+    """A data set of a paper: complete rows, columns and classes as printed; the SHA-256 is of NAME.csv unpacked, None
+    if no public file is known."""
 
     name: str
     rows: int
@@ -36,7 +36,7 @@ class DataFile:
         return next((path for end in ENDINGS if (path := folder / f"{self.name}{end}").is_file()), None)
 
     def state(self, folder: Path) -> str:
-        """Whether the folder has the expected file."""
+        """Return whether the folder has the expected file."""
         path = self.path(folder)
         if path is None:
             return MISSING
@@ -190,7 +190,7 @@ def protocol(name: str) -> Protocol:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """The fields of a protocol with those of the one that it is `like`."""
+    """Return the fields of a protocol, with defaults from the protocol named by `like`."""
     facts = dict(_described()["studies"][name])
     like = facts.pop("like", None)
     facts = facts if like is None else _facts(like) | facts

@@ -23,11 +23,11 @@ INSTANCES += ("seconds", "cpu_seconds", "time_limit", "note")
 
 
 def lines_of(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dict]) -> list[dict[str, Any]]:
-    """A line for each figure of each cell of a table, with COLUMNS; None for what is not known.
+    """Return a line for each figure of each cell of a table, with COLUMNS; None for unknown values.
 
-    `ours` is the mean over the samples that are finished, `error` its standard error, `proved` the number of trees that
-    are proved (of `cg`: the best over its splits), `seconds` the mean of the last fit. A `mark` says that a figure
-    differs from the printed one by more than the tolerance.
+    `ours` is the mean over the samples that are finished, `error` its standard error, `proved` the number of trees
+    that are proved (of `cg`: the best over its splits), `seconds` the mean of the last fit. A `mark` shows that a
+    figure differs from the printed one by more than the tolerance.
     """
     groups: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -61,7 +61,8 @@ def lines_of(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dict]) 
 
 
 def _figures(protocol: Protocol, cell: Cell) -> list[str]:
-    """The figures that the table prints of a method; those of the table for one that the paper does not have."""
+    """Return the figures that the table prints of a method; for a method that the paper does not have, the figures of
+    the table."""
     printed = [figure for figure, method in cell.line.printed if method == cell.method.of]
     every = dict.fromkeys(figure for line in protocol.lines for figure, _ in line.printed)
     return printed or [figure for figure in every if figure != "kept" or cell.method.select]
@@ -76,7 +77,7 @@ def _difference(facts: dict[str, Any], tolerance: float) -> dict[str, Any]:
 
 
 def instances_of(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dict]) -> list[dict[str, Any]]:
-    """A line for each finished fit that chooses λ, with INSTANCES: what a figure of proofs is made of."""
+    """Return a line for each finished fit that chooses λ, with INSTANCES: the data of a figure of proofs."""
     lines = []
     for cell in cells:
         for fit in (fit for fits in cell.choosing for fit in fits):
@@ -169,8 +170,8 @@ def _summary(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
 
 
 def _wins(lines: list[dict[str, Any]]) -> list[str]:
-    """How often each method has the highest test accuracy, by depth, as printed and by us: over the sets where all
-    methods have both figures; methods that tie all win."""
+    """Return how often each method has the highest test accuracy, by depth, as printed and by us: over the sets where
+    all methods have both figures; methods that tie all win."""
     head = ("depth", "method", "wins, printed", "wins, ours", "sets")
     table = ["", _row(head), _row(["---"] * len(head))]
     for depth in sorted({line["depth"] for line in lines}):

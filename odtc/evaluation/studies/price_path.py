@@ -1,19 +1,19 @@
-"""A path of depths and prices of branch nodes on the same rows: what one proved tree says of other settings.
+"""A path of depths and penalties of branch nodes on the same rows: other settings that one proved tree settles.
 
-At the price λ a tree of loss E and k branch nodes costs (1 - λ) E + λ k: a line over λ. What the best tree costs,
+At the penalty λ a tree of loss E and k branch nodes costs (1 - λ) E + λ k: a line over λ. The cost of the best tree,
 V(λ), is the least of these lines, so it is concave. Hence, for one depth,
 
     (1)  if one tree is best at λ₁ and at λ₂, V is its line between them, and the best trees of each λ₁ < λ < λ₂ are all
          trees of this line;
-    (2)  if a leaf alone is best at λ₁, it is best at each λ > λ₁.
+    (2)  if a single leaf is best at λ₁, it is best at each λ > λ₁.
 
 The trees of one depth are among those of the next, so, for one λ,
 
-    (3)  if the best tree of depth D is of depth d, it is the best of each depth from d to D.
+    (3)  if the best tree of depth D has depth d, it is the best of each depth from d to D.
 
-The search takes of the best trees one with the fewest leaves, then of the fewest columns, then the first in a fixed
-order (odtc.formulations.dpflow.threshold_search). The order does not depend on λ or the depth, so if both counts are
-proved the tree above is the very one that a fit of its own would hand in. Other fits say nothing.
+The search chooses among the best trees one with the fewest leaves, then of the fewest columns, then the first in a
+fixed order (odtc.formulations.dpflow.threshold_search). The order does not depend on λ or the depth, so if both counts
+are proved, a fit of its own would return the same tree. Other fits settle nothing.
 """
 
 from collections.abc import Iterable
@@ -37,13 +37,13 @@ class _Known:
 
 
 class PricePath:
-    """What is known of the trees of one set of rows, under settings that differ in the depth and in λ alone."""
+    """Knowledge about the trees of one set of rows, under settings that differ only in the depth and in λ."""
 
     def __init__(self) -> None:
         self._known: list[_Known] = []
 
     def scores(self, depth: int, price: float | None) -> Any | None:
-        """What was noted with the tree that a fit of this setting would hand in; None if that is not known.
+        """Return the scores noted with the tree that a fit of this setting would return; None if that is not known.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ def path_of(key: str) -> PricePath:
 
 
 def price_of(spec: ModelSpec) -> float | None:
-    """λ of a setting; None if it names none, or one that is no number."""
+    """Return λ of a setting; None if it names none, or one that is not a number."""
     try:
         return float(spec.params[PRICE])
     except (KeyError, TypeError, ValueError):
@@ -85,7 +85,7 @@ def price_of(spec: ModelSpec) -> float | None:
 
 
 def beside_price(spec: ModelSpec) -> list:
-    """What settings of one path have in common."""
+    """Return the fields that the settings of one path have in common."""
     fields = {name: getattr(spec, name) for name in spec.__dataclass_fields__ if name not in ("depth", "params")}
     known = price_of(spec) is not None
     params = {name: value for name, value in spec.params.items() if not (known and name == PRICE)}

@@ -1,7 +1,7 @@
 """A grid over data sets, models, depths, parameters, encodings and seeds by cross-validation: `odtc sweep`.
 
-The study is a folder: study.json says what is run, tasks/ holds a file for each finished fit, results.parquet is the
-tidy table with one row a fit, and best/ holds the best tree of each data set, fitted on all rows.
+The study is a folder: study.json describes it, tasks/ contains a file for each finished fit, results.parquet is the
+tidy table with one row for each fit, and best/ contains the best tree of each data set, fitted on all rows.
 """
 
 import json
@@ -91,9 +91,9 @@ SHAPE = {
 class FitTask:
     """A setting, fitted without one part of a data set and scored on it: a task of odtc.evaluation.studies.engine.
 
-    `data` is a path, `sha256` that of its bytes; `seed` deals the folds and is the solver's. `turn` is that among the
-    depths and prices on the same rows (odtc.evaluation.studies.price_path). With `outer` all of it is without one part
-    of the rows, (place, parts), as of Study.nested.
+    `data` is a path, `sha256` the digest of its bytes; `seed` deals the folds and is the solver's. `turn` is the order
+    among the depths and penalties on the same rows (odtc.evaluation.studies.price_path). With `outer` all of it is
+    without one part of the rows, (place, parts), as in Study.nested.
     """
 
     data: str
@@ -125,7 +125,7 @@ class FitTask:
 
     @property
     def depth(self) -> int:
-        """As it was asked for: 0 is a leaf alone."""
+        """The requested depth: 0 is a single leaf."""
         return 0 if NO_NODE in self.spec.model.constraints else self.spec.model.depth
 
     @property
@@ -202,7 +202,8 @@ def _read(path: str, sha256: str, reading: str) -> Dataset:
 
 @dataclass(frozen=True)
 class Study:
-    """What is run: the product of all lists, on every data file. `spec` has what all fits have in common."""
+    """Description of a study: the product of all lists, on every data file. `spec` has the settings that all fits have
+    in common."""
 
     data: tuple[str, ...]
     sha256: tuple[str, ...]
@@ -214,7 +215,7 @@ class Study:
     folds: int = 5
     spec: RunSpec = RunSpec()
     leaf_rows: tuple[int | None, ...] = (None,)  # least rows of a leaf
-    tries: tuple[str, ...] = ()  # constraints, each tried beside those of all fits, and none
+    tries: tuple[str, ...] = ()  # constraints, each tried in addition to those of all fits, and none
     nested: int | None = None  # parts of the rows, without each of which the choice is made again and scored on it
 
     @property
@@ -242,7 +243,7 @@ class Study:
 
     @property
     def inner_tasks(self) -> list[FitTask]:
-        """The same fits without each part of `nested`, those of one data set and part side by side."""
+        """The same fits without each part of `nested`; those of one data set and part follow each other."""
         return self._tasks([(k, self.nested) for k in range(self.nested)]) if self.nested else []
 
     def _tasks(self, outer: Sequence[tuple[int, int] | None]) -> list[FitTask]:
@@ -269,7 +270,7 @@ class Study:
 
     @classmethod
     def from_json(cls, facts: dict, folder: Path) -> "Study":
-        """The study of a study.json in this folder. Raises SchemaError for an object that is no study."""
+        """Return the study of a study.json in this folder. Raises SchemaError for an object that is not a study."""
         validate(facts, SHAPE)
         if empty := [name for name in NEEDED if not facts[name]]:
             raise SchemaError(f"{empty[0]!r} is empty")
@@ -284,17 +285,17 @@ class Study:
 
 
 def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str], object] = len) -> Study:
-    """The study of data files; what is wrong with the grid, or a file, is said before the work.
+    """Return the study of data files; errors of the grid, or of a file, are raised before the work.
 
     Parameters
     ----------
     data : sequence of path
     spec : RunSpec
-        What all fits have in common.
+        The settings that all fits have in common.
     grid : dict
-        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, `leaf_rows`, `tries`, `nested`, as of Study.
+        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, `leaf_rows`, `tries`, `nested`, as in Study.
     say : callable
-        Takes what is to be known of each file, in words.
+        Called with remarks on each file, in words.
 
     Raises
     ------
@@ -342,8 +343,8 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
 
 
 def keep(study: Study, folder: Path) -> None:
-    """Writes study.json. A study that lies in the folder is replaced, if it has some data in common with this one: the
-    fits that both ask for are not run again. Raises ChoiceError for one of other data, OutputError."""
+    """Write study.json. A study in the folder is replaced if it has some data in common with this one: fits that are
+    in both are not run again. Raises ChoiceError for one of other data, OutputError."""
     for place in (folder, folder / "best"):
         if place.is_symlink() and not (place == folder and follows_links()):
             raise OutputError(f"cannot write in {str(place)!r}: it is a link; remove it, or name a folder with -o")
@@ -358,7 +359,7 @@ def keep(study: Study, folder: Path) -> None:
 
 
 def kept(folder: Path) -> Study:
-    """The study that lies in a folder. Raises ChoiceError if there is none."""
+    """Return the study in a folder. Raises ChoiceError if there is none."""
     try:
         return Study.from_json(json.loads(read_file(folder / "study.json")), folder)
     except (OSError, ValueError, SchemaError, TypeError, RecursionError):
@@ -369,7 +370,7 @@ def kept(folder: Path) -> Study:
 
 
 def version_note(folder: Path) -> str | None:
-    """What is to be known if the finished fits of a folder were made by another version of odtc; None if not."""
+    """Return a remark if the finished fits of a folder were made by another version of odtc; None if not."""
     try:
         made = json.loads(read_file(folder / "study.json")).get("odtc")
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -411,7 +412,7 @@ def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
 
 
 def _told(figure: float | None, task) -> float | None:
-    """The figure of a task as it is told, from a score, of which more is better."""
+    """Return the figure of a task with its own sign, from a score, for which more is better."""
     return -figure if figure is not None and task.LESS_IS_BETTER else figure
 
 
@@ -451,30 +452,30 @@ def _results(study: Study, results: Mapping[int, dict], score: str) -> dict[str,
 def conclude(
     study: Study, results: Sequence[dict], folder: Path, score: str, rule: str, say, pool: Pool | None = None
 ) -> dict:
-    """The table, the plots, and the best tree of each data set on all its rows.
+    """Write the table, the plots, and the best tree of each data set on all its rows.
 
     Parameters
     ----------
     study : Study
     results : sequence of dict
-        Of all its tasks.
+        Results of all its tasks.
     folder : path
     score, rule : str
-        As of odtc.evaluation.cross_validation.
+        As in odtc.evaluation.cross_validation.
     say : function
-        Hears what is to be said, such as a data set without a tree.
+        Called with messages, such as on a data set without a tree.
     pool : Pool or None
-        Where the best trees are found side by side: processes that write into the folder. None for this process.
+        Where the best trees are found in parallel: processes that write into the folder. None for this process.
 
     Returns
     -------
     dict
-        `files`, and for each data file `best` (the place of a setting, None without a tree) and `results`.
+        `files`, and for each data file `best` (the position of a setting, None without a tree) and `results`.
 
     Raises
     ------
     ChoiceError
-        If another study lies in the folder by now.
+        If another study is in the folder by now.
     OutputError
     """
     _expect_kept(study, folder)

@@ -1,4 +1,4 @@
-"""`odtc tune`: a grid on one data set by cross-validation, the choice of a setting, and what that choice costs.
+"""`odtc tune`: a grid on one data set by cross-validation, the choice of a setting, and the cost of that choice.
 
 The fits are those of odtc.evaluation.cross_validation, as tasks of odtc.evaluation.studies.engine.
 """
@@ -37,7 +37,7 @@ from odtc.evaluation.studies.engine import Pool, Store
 from odtc.problem.constraints import constraint
 from odtc.workflow.specification import RunSpec
 
-# Of STEM.tune.json what a picture of it shows.
+# The parts of STEM.tune.json that a picture of it shows.
 TUNED = {
     "data": TEXT,
     "folds": WHOLE,
@@ -63,8 +63,8 @@ def read_tuned(path: Path) -> tuple[dict, list[tuple[str, float, float]]]:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a grid came to: the results of its settings, the place of the chosen one, and what the same choice comes to
-    on rows that took no part in it, None if that was not asked."""
+    """Result of a grid: the results of its settings, the position of the chosen one, and the result of the same choice
+    on rows that took no part in it, None if that was not requested."""
 
     results: list[Result]
     chosen: int
@@ -119,7 +119,7 @@ class Tuning:
 
     @property
     def n_fits(self) -> int:
-        """The fits of cross-validation, those of the nested choices among them."""
+        """The number of fits of cross-validation, with those of the nested choices."""
         return len(self.settings) * self.n_folds * (1 + (self.nested or 0))
 
     @property
@@ -139,20 +139,20 @@ class Tuning:
         ]
 
     def goes_on(self, store: Store) -> bool:
-        """Whether one of the first fits, those of the first seed on all rows, is in a store."""
+        """Return whether one of the first fits, with the first seed on all rows, is in a store."""
         fold, spec = next(self._dealt(self.dataset))
         kept = {path.stem for path in store.folder.glob("*.json")}
         return any(task.key in kept for task in fold_tasks(self.dataset, self.settings, fold, spec))
 
     def run(self, pool: Pool, tell: Callable[[Fold], None], store: Store) -> Tuned:
-        """All fits of the grid, and the choice.
+        """Run all fits of the grid, and choose.
 
         Parameters
         ----------
         pool : Pool
             Runs the fits.
         tell : callable
-            Hears of each as it ends.
+            Called with each as it ends.
         store : Store
             Fits that are in it are not run again.
 
@@ -182,13 +182,13 @@ class Tuning:
 
     def finished(self, fits: list[Fold]) -> list[Result]:
         """Return the results of the settings all of whose folds are among these fits, the first of a run."""
-        first = fits[: len(self.settings) * self.n_folds]  # those of a nested choice come later
+        first = fits[: len(self.settings) * self.n_folds]  # fits of a nested choice come later
         own = [[fit for fit in first if fit.setting == at] for at in range(len(self.settings))]
         whole = [(setting, mine) for setting, mine in zip(self.settings, own) if len(mine) == self.n_folds]
         return summarise([setting for setting, _ in whole], [mine for _, mine in whole], self.score)
 
     def majority(self) -> Majority | None:
-        """What the most frequent class is right on, in the same folds; None if the task has no classes."""
+        """Return the scores of the most frequent class, in the same folds; None if the task has no classes."""
         if not TASKS.get(self.dataset.task).CLASSES:
             return None
         return Majority.of(self.dataset, [fold for fold, _ in self._dealt(self.dataset)], self.score)
