@@ -1,4 +1,4 @@
-"""`OptimalTreeClassifier`: the compiler in the manners of scikit-learn, with the proof beside the tree."""
+"""`OptimalTreeClassifier`: the compiler with the interface of scikit-learn, and the proof of the tree."""
 
 import math
 from dataclasses import replace
@@ -44,41 +44,41 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     {parameters}
 
-    A missing value (NaN, None, pandas.NA) goes right at a threshold, and may be asked for by itself; a
-    category that was not seen in `fit` is in no set.
+    A missing value (NaN, None, pandas.NA) goes right at a threshold, and a node may split on whether a value is
+    missing; a category that was not seen in `fit` is in no set.
 
     Attributes
     ----------
     tree_ : Tree
-        With counts and rows in its leaves.
+        The tree, with counts and rows in its leaves.
     status_ : str
         "optimal", "time_limit", … (odtc.model.solution.Termination); "unknown" for CART, which proves nothing.
     objective_ : float
-        What the tree costs.
+        The cost of the tree.
     bound_, gap_ : float or None
-        What no tree costs less than, and the gap to it; None if nothing is proved.
+        A lower bound on the cost of all trees, and the gap to it; None if nothing is proved.
     is_optimal_ : bool
         Whether the bound proves that no tree costs less.
     claim_ : str
         "proved optimal", "proved optimal, certified" (a certificate of the proof was checked on the data) or "best
         found", as `odtc fit` prints it.
     message_ : str
-        What is to be known of the tree besides: what a search or held-out rows said; "" if nothing.
+        Further remarks on the tree, from a search or held-out rows; "" if there are none.
     notes_ : tuple of str
         Remarks on the training rows: columns that name rows, hold dates or marks of missing cells, or determine the
         class; a class of few rows.
     fewest_leaves_ : bool
         Whether it is proved that no tree of this objective has fewer leaves.
     fewest_columns_ : bool
-        Whether it is proved that none with as few leaves tests fewer columns.
+        Whether it is proved that no such tree with as few leaves uses fewer columns.
     model_ : str or None
-        The formulation that `model` came to; None if a leaf alone was the only tree.
+        The formulation that was used for `model`; None if a single leaf was the only tree.
     leaf_rows_ : int64 (leaves, classes)
         Training rows.
     leaf_weights_ : float64 (leaves, classes)
         The same weighted by sample and class.
     feature_importances_ : float64 (features,)
-        Shares of the Gini impurity that goes.
+        Shares of the decrease of the Gini impurity.
     classes_ : array (classes,)
     n_classes_, n_features_in_ : int
     feature_names_in_ : array (features,)
@@ -143,7 +143,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     @in_doubles()
     def fit(self, X, y, sample_weight=None, auxiliary=None):
-        """Finds the best tree for these rows.
+        """Find the best tree for these rows.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         sample_weight : float (rows,) or None
             Weights >= 0; a row of weight 0 counts as absent.
         auxiliary : data frame (rows, columns), series or None
-            Columns that no test asks and `predict` does without, but constraints may name: the groups of
+            Columns that no split uses and `predict` does not need, but constraints may name: the groups of
             `constraints="statistical_parity[group=sex,positive=yes] <= 0.1"`.
 
         Returns
@@ -293,7 +293,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return self.classes_[self.tree_.predict(X)]
 
     def robust_score(self, X, y, sample_weight=None) -> float:
-        """The share of the weight of the rows that are predicted right wherever they are moved to within their boxes.
+        """Return the share of the weight of the rows that are correct wherever they are moved within their boxes.
 
         Parameters
         ----------
@@ -390,7 +390,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, auxiliary))
 
     def _set_aside(self, X, auxiliary) -> tuple[np.ndarray, tuple[Feature, ...]]:
-        """(float64 (rows, columns), features) of columns that no test asks; ValueError if they do not fit."""
+        """Return (float64 (rows, columns), features) of columns that no split uses; ValueError if they do not fit."""
         if auxiliary is None:
             return np.zeros((len(X), 0)), ()
         from odtc.data import frames  # it loads polars
@@ -436,15 +436,15 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         )
 
     def _remarks_on_classes(self, dataset: Dataset) -> tuple[str, ...]:
-        """Which columns determine the class, and whether a tree can do without a class, unless costs or constraints ask
-        for it."""
+        """Return the columns that determine the class, and whether a tree can do without a class, unless costs or
+        constraints require it."""
         from odtc.data.notes import notes_on_classes  # it loads polars
 
         asked = self.constraints or self.cost is not None or self.class_weight is not None
         return tuple(note.text for note in notes_on_classes(dataset) if not (asked and note.kind == "imbalance"))
 
     def _class_weights(self, dataset: Dataset) -> np.ndarray:
-        """float64 (classes,): what a unit of weight of each class counts for."""
+        """Return float64 (classes,): the factor of a unit of weight of each class."""
         K = len(dataset.classes)
         if self.class_weight is None or K < 2:
             return np.ones(K)
@@ -481,15 +481,16 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         )
 
     def _alone(self, dataset: Dataset) -> tuple[Tree, Solution]:
-        """The cheapest leaf that satisfies the constraints, and what is proved; raises NoSolutionError if none."""
+        """Return the cheapest leaf that satisfies the constraints, with its proof; raises NoSolutionError if there is
+        none."""
         cost = self._cost(dataset)
         tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self._fewest(dataset.n_rows), cost))
         return tree, self._loss_counts(solution, self._weight_of_all(dataset))
 
     def _in_units(self, dataset: Dataset) -> tuple[Dataset, Units]:
-        """The rows with weights in a unit of their own if they are so small that what they cost counts as rounding, or
-        so large that the price of a branch node is all that counts, and the units; 1 under constraints, which may speak
-        of weights."""
+        """Return the rows, and the units of their weights. The weights have a unit of their own if they are so small
+        that their costs count as rounding, or so large that only the penalty of a branch node counts; 1 under
+        constraints, which may be on weights."""
         highest = float(self._cost(dataset).max())
         largest = float(dataset.weight.max()) * highest
         priced_out = float(self.ccp_alpha) * self._weight_of_all(dataset) > PRICED_OUT
@@ -504,17 +505,17 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return replace(dataset, weight=whole.astype(float)), units
 
     def _weight_of_all(self, dataset: Dataset) -> float:
-        """The weight of all rows, that of their classes in it."""
+        """Return the weight of all rows, including the weights of their classes."""
         return float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ self._class_weights(dataset))
 
     def _leaf_alone_is_best(self, dataset: Dataset) -> bool:
-        """Whether every tree is a leaf: no depth, one class, or nothing to tell rows apart by."""
+        """Return whether every tree is a leaf: no depth, one class, or no column that distinguishes rows."""
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
     def _searched(self, cost: np.ndarray, dataset: Dataset, solving: SolvingSpec, units: Units):
-        """What `_run` returns. Orders hold for all inputs, or among training rows where a model is solved; those that
-        say nothing of these rows are then left out, with a warning."""
+        """Return the result of `_run`. Orders are required for all inputs, or among training rows if a model is
+        solved; those that no training rows can break are then left out, with a warning."""
         kind, orders = "monotone_everywhere", directions(self.monotonic_cst, self._names())
         while True:
             self._orders = tuple(

@@ -1,4 +1,5 @@
-"""What a fitted estimator says of its tree: a page, the path of a row, checks computed anew, others beside it."""
+"""Inspection of the tree of a fitted estimator: a page, the path of a row, checks computed again, other estimators for
+comparison."""
 
 from html import escape
 from pathlib import Path
@@ -110,7 +111,7 @@ class InspectionMixin:
         return page
 
     def verify(self, X, y, sample_weight=None, auxiliary=None) -> list[Check]:
-        """Computes anew, from the training rows, what `fit` has said.
+        """Check the results of `fit` by computing them again from the training rows.
 
         Parameters
         ----------
@@ -130,7 +131,7 @@ class InspectionMixin:
         """
         dataset = self._training_rows(self._coded(X), y, sample_weight, auxiliary)
         dataset, units = self._in_units(dataset)
-        if self.model_ is None:  # a leaf alone
+        if self.model_ is None:  # a single leaf
             return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset), units)
         spec = self._model_spec(self._cost(dataset), dataset)
         return self._checks(RunSpec(model=spec), dataset, units)
@@ -156,8 +157,8 @@ class InspectionMixin:
         return checks
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
-        """Figures of estimators by name, each float64 (estimators,) or None; `said` (rows, estimators) is what they
-        predict."""
+        """Return figures of estimators by name, each float64 (estimators,) or None; `said` (rows, estimators) has
+        their predictions."""
         return {"accuracy": None if y is None else (said == np.asarray(y)[:, None]).mean(axis=0)}
 
     def compare(self, others, X, y=None) -> Comparison:
@@ -166,10 +167,10 @@ class InspectionMixin:
         Parameters
         ----------
         others : mapping {name: fitted estimator} or sequence of fitted estimators
-            Of any kind with `predict`.
+            Any objects with `predict`.
         X : array, sparse matrix or data frame (rows, columns)
         y : array (rows,) or None
-            Labels, for accuracies; numbers, for errors; costs float (rows, actions) of a policy, for what it pays.
+            Labels, for accuracies; numbers, for errors; costs float (rows, actions) of a policy, for its mean cost.
 
         Returns
         -------
@@ -178,7 +179,7 @@ class InspectionMixin:
             regression trees `mean_squared_error` and `mean_absolute_error`, of policies `mean_cost` and
             `standard_error`, of survival trees `score`, each None without `y`; `leaves`, None for one without
             `get_n_leaves`; `agreement`, float64 (estimators, estimators), the share of rows that two predict alike.
-            This tree is the first.
+            The first one is this tree.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The constraints of a tree that can only be a leaf: no depth, or no test that tells rows apart."""
+"""Constraints of a tree that can only be a leaf: no depth, or no split that separates rows."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,13 @@ from odtc.trees.tree import Tree
 
 
 def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, texts: Sequence[str]) -> list[int]:
-    """The labels with which one leaf alone satisfies the constraints.
+    """Return the labels with which a single leaf satisfies the constraints.
 
     Parameters
     ----------
     dataset : Dataset
     scheme : str
-        The encoding whose tests constraints may name.
+        The encoding whose splits constraints may name.
     cost : float64 (classes, classes) or None
     texts : sequence of str
         The constraints.
@@ -29,7 +29,7 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
     Returns
     -------
     list of int
-        One at least.
+        At least one.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
     encoded = _without_tests(dataset, scheme, cost)
     try:
         named = encode(dataset, scheme, by_column=True)
-    except DataError:  # no test tells rows apart
+    except DataError:  # no split separates rows
         named = encoded
     for given in [parse(text, named) for text in texts]:
         kept = [k for k in labels if given.holds(given.module.value(encoded, given, _leaf(k)))]
@@ -59,16 +59,16 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
 
 
 def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None, float | None, float]) -> list[Check]:
-    """What was said of a tree that can only be a leaf, against what these rows give.
+    """Compare the claims for a tree that can only be a leaf with the results on these rows.
 
     Parameters
     ----------
     only : bool
         Whether there is no other tree.
     said, found : Tree
-        The tree of the estimator, and the cheapest leaf of these rows that keeps the constraints.
+        The tree of the estimator, and the cheapest leaf of these rows that satisfies the constraints.
     costs : (float or None, float or None, float)
-        The objective and the bound that were said, and what that leaf costs.
+        The objective and the bound that were claimed, and the cost of that leaf.
     """
     (claimed, bound, paid), one, two = costs, said.root, found.root
 
@@ -95,7 +95,7 @@ def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None,
 
 
 def same(one, two) -> bool:
-    """Whether two answers are the same label, or numbers that differ by rounding alone."""
+    """Return whether two answers are the same label, or numbers that differ only by rounding."""
     if isinstance(one, str) or isinstance(two, str):
         return bool(one == two)
     return abs(one - two) <= 1e-9 * max(1.0, abs(two))
@@ -106,7 +106,7 @@ def _leaf(label: int) -> HeapTree:
 
 
 def _without_tests(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> Encoded:
-    """Each row of the data as it is, and nothing to ask."""
+    """Return each row of the data unchanged, without candidate splits."""
     n = dataset.n_rows
     return Encoded(
         name=dataset.name,

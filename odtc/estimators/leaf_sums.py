@@ -1,4 +1,4 @@
-"""What the estimators of tasks have in common whose leaves answer numbers of sums over their rows (odtc.data.task)."""
+"""Common base of estimators of tasks whose leaves answer numbers from sums over their rows (odtc.data.task)."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -73,7 +73,7 @@ class LeafSumsEstimator(TreeEstimator):
 
     @abstractmethod
     def _targets(self, y, n_rows: int) -> np.ndarray:
-        """float64 (rows, columns): what a row tells; raises ValueError for what does not fit."""
+        """Return float64 (rows, columns), the target of each row; raises ValueError for targets that do not fit."""
 
     @abstractmethod
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -81,11 +81,11 @@ class LeafSumsEstimator(TreeEstimator):
 
     @abstractmethod
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
-        """The data set of the rows with what they tell."""
+        """Return the data set of the rows with their targets."""
 
     @in_doubles()
     def fit(self, X, y, sample_weight=None):
-        """Finds the best tree for these rows.
+        """Find the best tree for these rows.
 
         Parameters
         ----------
@@ -129,8 +129,10 @@ class LeafSumsEstimator(TreeEstimator):
         return self
 
     def predict(self, X) -> np.ndarray:
-        """What each row's leaf answers: a mean; of survival the risk, of which 1 is that of all rows and more is an
-        earlier event.
+        """Return the answer of each row's leaf.
+
+        It is a mean for regression. For survival it is the risk: 1 is the risk of all rows, and more is an earlier
+        event.
 
         Parameters
         ----------
@@ -144,7 +146,7 @@ class LeafSumsEstimator(TreeEstimator):
         return self.tree_.answers(X)
 
     def verify(self, X, y, sample_weight=None) -> list[Check]:
-        """Computes anew, from the training rows, what `fit` has said.
+        """Check the results of `fit` by computing them again from the training rows.
 
         Parameters
         ----------
@@ -169,7 +171,7 @@ class LeafSumsEstimator(TreeEstimator):
         return {"score": None if y is None else np.array([one.score(X, y) for one in every.values()])}
 
     def _rows(self, X, y, sample_weight) -> tuple[Dataset, np.ndarray]:
-        """The rows that weigh something and what they tell, float64 (rows, columns), in an order of their own."""
+        """Return the rows of positive weight and their targets, float64 (rows, columns), in an order of their own."""
         targets, weight = self._targets(y, len(X)), self._weights(X, sample_weight)
         kept = np.flatnonzero(weight > 0)
         if not len(kept):
@@ -189,12 +191,12 @@ class LeafSumsEstimator(TreeEstimator):
         return rows, targets[kept]
 
     def _is_alone(self, rows: Dataset, targets: np.ndarray) -> bool:
-        """Whether a leaf is the best tree: no depth, one number, or nothing to tell rows apart by."""
+        """Return whether a leaf is the best tree: no depth, one number, or no column that distinguishes rows."""
         same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
         return bool(self.max_depth == 0 or (targets == targets[0]).all() or same.all())
 
     def _alone(self, rows: Dataset, targets: np.ndarray, unit: float) -> tuple[Tree, Solution]:
-        """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
+        """Return the single leaf, with its proof; raises NoSolutionError if it breaks the constraints."""
         least = self._fewest(rows.n_rows)
         if self.constraints or least > 1:
             self._labels_alone(replace(rows, classes=("y",)), least)  # whatever its numbers are

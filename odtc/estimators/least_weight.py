@@ -44,22 +44,22 @@ def least_rows(weight: np.ndarray, share: float) -> int:
 
 
 def fits(tree: Tree, of_class: np.ndarray, least: float) -> bool:
-    """Whether every leaf holds this weight; a unit of weight of a class counts for float64 (classes,)."""
+    """Return whether every leaf has this weight; a unit of weight of a class has the factor float64 (classes,)."""
     return all(np.dot(leaf.counts, of_class) >= least * (1 - ROUNDING) for leaf in tree.leaves())
 
 
 def best_fitting(
     problem: Problem, tree: Tree, of_class: np.ndarray, cost: np.ndarray, least: float, simplify: bool
 ) -> tuple[Tree, float, list[str]]:
-    """The better of two trees whose leaves hold enough weight: this tree, cut back, and CART grown under the limit.
+    """Return the better of two trees whose leaves have enough weight: this tree, cut back, and CART under the limit.
 
     Parameters
     ----------
     problem : Problem
     tree : Tree
-        One of the problem, with leaves of too little weight.
+        A tree of the problem, with leaves of too little weight.
     of_class : float64 (classes,)
-        What a unit of weight of each class counts for.
+        The factor of a unit of weight of each class.
     cost : float64 (classes, classes)
     least : float
         The least weight of a leaf.

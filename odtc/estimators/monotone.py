@@ -64,12 +64,12 @@ def constraint_text(kind: str, name: str, positive: str) -> str:
 
 
 def rises(tree: Tree, orders: Sequence[tuple[str, int]]) -> bool:
-    """Whether the numbers of a tree rise (1) or fall (-1) with columns, for all inputs.
+    """Return whether the numbers of a tree rise (1) or fall (-1) with columns, for all inputs.
 
     Parameters
     ----------
     tree : Tree
-        Whose leaves answer numbers.
+        One whose leaves answer numbers.
     orders : sequence of (str, int)
 
     Returns
@@ -95,7 +95,7 @@ def rises(tree: Tree, orders: Sequence[tuple[str, int]]) -> bool:
 def best_rising(
     problem: "Problem", tree: Tree, solution: Solution, orders: Sequence[tuple[str, int]], seconds: float | None
 ) -> tuple[Tree, Solution]:
-    """The best tree whose numbers rise with columns, as far as it can be proved.
+    """Find the best tree whose numbers rise with columns, as far as it can be proved.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def best_rising(
     tree : Tree
         The best one without orders.
     solution : Solution
-        What is proved of it.
+        Its proof.
     orders : sequence of (str, int)
     seconds : float or None
-        How long trees are ranked.
+        The time limit for ranking trees.
 
     Returns
     -------
     (Tree, Solution)
-        The bound holds for all trees that rise.
+        The bound is valid for all trees whose numbers rise.
     """
     from odtc.workflow.near_optimal import near_optimal  # it loads the compiler
 

@@ -1,4 +1,4 @@
-"""What the parameters of the estimator may be, said in the words of its users."""
+"""Valid values of the parameters of the estimator, described for its users."""
 
 import inspect
 import math
@@ -30,7 +30,7 @@ def _of_field(spec, name: str, of_its_type) -> tuple:
     return name, lambda value: of_its_type(value) and fits(value), wanted
 
 
-# (name, whether a value fits, what was expected); what only the data can tell is said where it is met.
+# (name, whether a value fits, the expected values); errors that only the data shows are raised where it is read.
 PARAMETERS = (
     ("max_depth", _whole(0), "an integer of at least 0"),
     (
@@ -125,7 +125,7 @@ TYPES = {
     "progress": "callable or None",
     "monotonic_cst": "sequence of int, mapping {column name: int} or None",
 }
-# What is to be said beside the help of a field, or without one.
+# Texts in addition to the help of a field, or without one.
 TEXTS = {
     "min_samples_leaf": "Fewest training rows in a leaf, or a float, the share of the rows that they are, rounded up; "
     'above 1 it is the constraint "leaf_rows >= N". Rows of weight 0 are none.',

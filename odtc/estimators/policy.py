@@ -1,4 +1,4 @@
-"""`OptimalPolicyTree`: the tree that says which action to take, of known costs or of what was observed."""
+"""`OptimalPolicyTree`: the tree that chooses an action, from known costs or from observations."""
 
 from dataclasses import replace
 
@@ -27,8 +27,8 @@ from odtc.workflow.specification import RunSpec
 class OptimalPolicyTree(TreeEstimator):
     """The tree of a depth whose actions cost least on the training rows, proved.
 
-    `fit(X, costs)` takes what each action costs on each row; `fit(X, treatment, outcome)` estimates that from the
-    action that each row received and what came of it (odtc.data.tasks.policy.causal_scores).
+    `fit(X, costs)` takes the cost of each action on each row; `fit(X, treatment, outcome)` estimates these costs from
+    the action that each row received and its outcome (odtc.data.tasks.policy.causal_scores).
 
     {parameters}
 
@@ -36,8 +36,8 @@ class OptimalPolicyTree(TreeEstimator):
     ----------
     tree_ : odtc.Tree
     actions_ : array (actions,), the columns of a data frame of costs, their places, or the treatments
-    costs_ : float64 (rows, actions), what the actions cost the training rows, known or estimated
-    cost_ : float, what the tree costs on the training rows
+    costs_ : float64 (rows, actions), the costs of the actions on the training rows, known or estimated
+    cost_ : float, the cost of the tree on the training rows
     objective_, bound_, gap_ : float, as of `odtc fit`: `cost_` is `objective_` plus the same number for all trees
     status_, is_optimal_, claim_, n_features_in_, feature_names_in_, features_
     """
@@ -87,15 +87,15 @@ class OptimalPolicyTree(TreeEstimator):
 
     @in_doubles()
     def fit(self, X, y, outcome=None, propensity=None, sample_weight=None):
-        """Finds the best policy for these rows.
+        """Find the best policy for these rows.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame (rows, columns)
         y : float (rows, actions) or array (rows,)
-            What each action costs on each row; or with `outcome` the action that each row received.
+            The cost of each action on each row; or with `outcome` the action that each row received.
         outcome : float (rows,) or None
-            What came of the action; more is better, unless goal="min".
+            The outcome of the action; more is better, unless goal="min".
         propensity : float (rows,) or (rows, actions), or None
             The probability of the action received, or of each; None if it is to be estimated.
         sample_weight : float (rows,) or None
@@ -137,7 +137,7 @@ class OptimalPolicyTree(TreeEstimator):
         return self
 
     def verify(self, X, y, outcome=None, propensity=None, sample_weight=None) -> list[Check]:
-        """Computes anew, from the training rows, what `fit` has said.
+        """Check the results of `fit` by computing them again from the training rows.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class OptimalPolicyTree(TreeEstimator):
         -------
         list of odtc.model.feasibility.Check
             `name`, `passed` and `text`: the votes in the leaves, each row by itself, the constraints, the objective,
-            the bound, and what the policy costs.
+            the bound, and the cost of the policy.
 
         Raises
         ------
@@ -174,12 +174,13 @@ class OptimalPolicyTree(TreeEstimator):
         return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, units), cost]
 
     def _is_alone(self, X, costs: np.ndarray) -> bool:
-        """Whether a leaf is the best policy: no depth, nothing to tell rows apart by, or actions that cost the same."""
+        """Return whether a leaf is the best policy: no depth, no column that distinguishes rows, or actions of equal
+        cost."""
         same = (X == X[0]) | (np.isnan(X) & np.isnan(X[0]))
         return bool(self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all())
 
     def _alone(self, votes: Dataset, unit: float) -> tuple[Tree, Solution]:
-        """The leaf alone, and what is proved of it; raises NoSolutionError if it breaks the constraints."""
+        """Return the single leaf, with its proof; raises NoSolutionError if it breaks the constraints."""
         self._labels_alone(votes, self._fewest(votes.n_rows))
         tree, solution = _leaf_alone(votes)
         return tree, self._loss_counts(solution, float(votes.sums[:, 1].sum()) / unit)
@@ -205,18 +206,18 @@ class OptimalPolicyTree(TreeEstimator):
         return self.actions_[self.tree_.predict(X)]
 
     def value(self, X, costs, sample_weight=None, *, outcome=None, propensity=None) -> tuple[float, float]:
-        """What the policy costs a row, and the standard error of this mean.
+        """Return the mean cost of the policy on a row, and the standard error of this mean.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame (rows, columns)
         costs : float (rows, actions) or array (rows,)
-            In the order of `actions_`; or with `outcome` the action that each row received, of which the costs are
-            estimated on these rows as `fit` does.
+            In the order of `actions_`; or with `outcome` the action that each row received, whose costs are estimated
+            on these rows as by `fit`.
         sample_weight : float (rows,) or None
         outcome : float (rows,) or None
         propensity : float (rows,) or (rows, actions), or None
-            As of `fit`.
+            As for `fit`.
 
         Returns
         -------
@@ -242,12 +243,12 @@ class OptimalPolicyTree(TreeEstimator):
         return told["mean_cost"], told["standard_error"]
 
     def score(self, X, costs, sample_weight=None) -> float:
-        """Minus what the policy costs a row: more is better.
+        """Return the negative mean cost of the policy on a row: more is better.
 
         Parameters
         ----------
         X, costs, sample_weight
-            As of `value`.
+            As for `value`.
 
         Returns
         -------
@@ -270,10 +271,11 @@ class OptimalPolicyTree(TreeEstimator):
         return {name: np.array([one[name] for one in told], float) for name in ("mean_cost", "standard_error")}
 
     def _priced_rows(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray, int]:
-        """(rows in the codes of the features, what each action costs each row, the actions, digits of the costs)."""
+        """Return (rows in the codes of the features, the cost of each action on each row, the actions, digits of the
+        costs)."""
         rows = self._rows(X, weight)
         if self.goal == "max" or (outcome is not None and self.goal is None):
-            rows = replace(rows, source={"goal": "max"})  # leaves tell what actions bring
+            rows = replace(rows, source={"goal": "max"})  # leaves show the gains of actions
         if outcome is not None:
             return rows, *self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
         costs, actions = _table(y, len(X))
@@ -286,7 +288,7 @@ class OptimalPolicyTree(TreeEstimator):
         )
 
     def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> tuple[np.ndarray, np.ndarray]:
-        """(what each action costs each row, the actions)."""
+        """Return (the cost of each action on each row, the actions)."""
         treatment, outcome = column_or_1d(treatment), np.asarray(column_or_1d(outcome), float)
         if not len(treatment) == len(outcome) == rows.n_rows:
             raise ValueError(

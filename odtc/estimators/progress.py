@@ -20,11 +20,11 @@ EVERY_SECONDS = (
     0.2  # between two changes of the line: a terminal shows few more, and a notebook sends each to a browser
 )
 CLEARED = "\r\x1b[K"  # the line of a terminal, empty again
-KNOWN_GAP = 10.0  # above it a bound is that of a solver before its first relaxation
+KNOWN_GAP = 10.0  # a greater gap comes from a solver's bound before its first relaxation
 
 
 class ShownProgress(Reporter):
-    """A reporter that shows the progress of one `fit`, and passes it on.
+    """Reporter that shows the progress of one `fit`, and passes it on.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ShownProgress(Reporter):
     limit : float or None
         The time limit in seconds.
     unit : float
-        The cost of one unit of what the search adds up, as `Units.cost`.
+        The cost of one unit of the sums of the search, as `Units.cost`.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class ShownProgress(Reporter):
 
 
 def _notebook() -> Callable[[str], None] | None:
-    """Return a function that shows HTML in the output of a notebook's cell, in place of what it showed before; None
+    """Return a function that shows HTML in the output of a notebook's cell, in place of its previous output; None
     outside a notebook."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None

@@ -27,15 +27,15 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
 
     {parameters}
 
-    A missing value goes right at a threshold, and may be asked for by itself; a category that was not seen in `fit` is
-    in no set.
+    A missing value goes right at a threshold, and a node may split on whether a value is missing; a category that was
+    not seen in `fit` is in no set.
 
     Attributes
     ----------
-    tree_ : odtc.Tree, whose leaves hold the sums of their rows (odtc.data.tasks.regression, odtc.data.tasks.median)
+    tree_ : odtc.Tree, whose leaves have the sums of their rows (odtc.data.tasks.regression, odtc.data.tasks.median)
     objective_, bound_, gap_ : float, in units of the error; status_, is_optimal_, claim_ : as of OptimalTreeClassifier
     leaf_values_ : float64 (leaves,), the mean or median of each leaf; leaf_rows_ : int64 (leaves,), its training rows
-    feature_importances_ : float64 (features,), the share of each in the error that goes at the splits
+    feature_importances_ : float64 (features,), the share of each in the decrease of the error at the splits
     n_features_in_, feature_names_in_, features_
     """
 
@@ -119,7 +119,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         return gone / gone.sum() if gone.sum() > 0 else gone
 
     def _error(self, node: Node) -> float:
-        """What the rows of a node lose around their one best answer."""
+        """Return the error of the rows of a node around their single best answer."""
         if self.TASK is regression:
             return float(regression.leaf_costs(np.array(node.sums)))
         return float(median.losses(np.array(node.counts), self.tree_.classes).min())

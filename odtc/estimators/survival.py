@@ -65,12 +65,12 @@ class OptimalSurvivalTree(LeafSumsEstimator):
 
     {parameters}
 
-    A missing value goes right at a threshold, and may be asked for by itself; a category that was not seen in `fit` is
-    in no set.
+    A missing value goes right at a threshold, and a node may split on whether a value is missing; a category that was
+    not seen in `fit` is in no set.
 
     Attributes
     ----------
-    tree_ : odtc.Tree, whose leaves hold sums and the Kaplan-Meier curve of their rows (odtc.data.tasks.survival)
+    tree_ : odtc.Tree, whose leaves have sums and the Kaplan-Meier curve of their rows (odtc.data.tasks.survival)
     objective_, bound_, gap_ : float, D - D log(D/H) of the leaves
     status_, is_optimal_, claim_ : as of OptimalTreeClassifier
     leaf_values_ : float64 (leaves,), the risk of each leaf; leaf_rows_ : int64 (leaves,), its training rows
@@ -81,14 +81,14 @@ class OptimalSurvivalTree(LeafSumsEstimator):
     TASK = survival
 
     def fit(self, X, y, sample_weight=None):
-        """Finds the best tree for these rows.
+        """Find the best tree for these rows.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame (rows, columns)
             Numbers, text or categories; NaN, None or pandas.NA if missing.
         y : structured array (rows,)
-            The first field is whether there was an event (bool), the second the time (float).
+            The first field states if there was an event (bool), the second is the time (float).
         sample_weight : float (rows,) or None
             Weights >= 0; a row of weight 0 counts as absent.
 

@@ -1,4 +1,4 @@
-"""What all estimators of trees have in common: how rows are coded, where they end, and how a run is made."""
+"""Common base of all estimators of trees: how rows are coded, which leaf they reach, and how a run is made."""
 
 import math
 from dataclasses import replace
@@ -118,7 +118,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return self.tree_.apply(X)
 
     def get_depth(self) -> int:
-        """The depth of the tree; 0 for a leaf alone.
+        """Return the depth of the tree; 0 for a single leaf.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return found
 
     def _ended(self, tree, solution, units: Units = ONE) -> None:
-        """Takes the tree and what is proved of it, in these units."""
+        """Store the tree and its proof, in these units."""
         self.tree_ = in_unit(tree, units.number)
         self.status_, self.gap_ = str(solution.termination), solution.gap
         self.objective_, self.bound_ = (
@@ -239,7 +239,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.claim_ = Claim(self.objective_, self.bound_, True, self.is_optimal_, self._certified).word
         self.message_ = solution.message
-        if self.model_ is None and self.verbose:  # a leaf alone, without a run
+        if self.model_ is None and self.verbose:  # a single leaf, without a run
             self._shown(units).end(self.claim_, solution.objective, solution.bound, 1)
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
@@ -251,7 +251,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
     @property
     def _given(self) -> tuple[str, ...]:
-        """The constraints of the parameters; one may be a text alone."""
+        """The constraints of the parameters; a single one may be a text."""
         return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
 
     def _unit(self, spread: float, power: int, weight: np.ndarray) -> float:
@@ -266,20 +266,21 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return int(given) if isinstance(given, Integral) else max(1, math.ceil(given * n_rows))
 
     def _limits(self, least: int) -> tuple[str, ...]:
-        """The constraints of the parameters, and those of `max_leaf_nodes` and of so many rows in a leaf."""
+        """Return the constraints of the parameters, with those for `max_leaf_nodes` and for so many rows in a leaf."""
         given = self._given + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
         most = self.max_leaf_nodes
         return given if most is None else (*given, short_constraint("max_branch_nodes", most - 1))
 
     def _labels_alone(self, dataset: Dataset, least: int, cost: np.ndarray | None = None) -> list[int]:
-        """The labels that a leaf alone may have under the constraints; raises NoSolutionError if none."""
+        """Return the labels that a single leaf may have under the constraints; raises NoSolutionError if there are
+        none."""
         from odtc.estimators.leaf_alone import labels_that_keep  # it loads the compiler
 
         return labels_that_keep(dataset, self.encoding, cost, self._limits(least))
 
     def _loss_counts(self, solution: Solution, weight: float) -> Solution:
-        """What is proved of a leaf alone of rows of this weight in all, in units of the objective (1-λ) loss + λ branch
-        nodes. Raises ChoiceError for a model or parameters that are not known."""
+        """Return the proof of a single leaf of rows of this total weight, in units of the objective (1-λ) loss + λ
+        branch nodes. Raises ChoiceError for a model or parameters that are not known."""
         from odtc.problem.parameters import able_models, parse_params  # it loads the compiler
 
         given = self._priced(weight) or {}
@@ -292,7 +293,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return units_for(unit, power, float(self.ccp_alpha) * weight)
 
     def _checks_alone(self, only: bool, again, units: Units = ONE) -> list[Check]:
-        """The checks of a leaf alone; `again()` gives the best one of these rows, and what it costs, in these units."""
+        """Return the checks of a single leaf; `again()` returns the best one of these rows, and its cost, in these
+        units."""
         from odtc.estimators.leaf_alone import checks_alone  # it loads the compiler
 
         try:
@@ -322,7 +324,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return {**(self.params or {}), "lambda_": price}
 
     def _asked_model(self, weight: np.ndarray, unit: float = 1.0) -> ModelSpec:
-        """The model of the parameters for rows of these weights, whose costs are told in units."""
+        """Return the model of the parameters for rows of these weights, whose costs are in units."""
         share = self.min_weight_fraction_leaf
         if share and (weight != weight[0]).any():
             raise ValueError(
@@ -344,8 +346,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return ShownProgress(type(self).__name__, self.verbose, self.progress, self.time_limit, units.cost)
 
     def _run(self, spec: RunSpec, dataset: Dataset, units: Units = ONE):
-        """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run whose costs are
-        in these units; warns if the time limit came before the proof."""
+        """Return (problem, tree, its proof, whether it has the fewest leaves and columns) of a run whose costs are in
+        these units; warns if the time limit came before the proof."""
         from odtc.workflow.run import run  # it loads polars, the compiler and solvers, which `import` does without
 
         with self._shown(units).showing() as shown:

@@ -1,4 +1,4 @@
-"""Numbers far from 1 in units that are powers of two: costs are told apart then, and nothing is rounded."""
+"""Numbers far from 1 in units that are powers of two: costs are then distinguishable, and nothing is rounded."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ WIDEST = 960  # of the exponent of a unit of costs, which doubles hold with the 
 
 
 class Units(NamedTuple):
-    """What numbers are divided by for a search, and what 1 of its objective is then in that of the user."""
+    """The divisor of numbers for a search, and the value of 1 of its objective in the objective of the user."""
 
     number: float = 1.0
     cost: float = 1.0
@@ -30,11 +30,12 @@ KEYWORDS = {"depth": "max_depth", "start": "start", "categorical": "categorical_
 
 
 def units_for(unit: float, power: int = 1, price: float = 0.0) -> Units:
-    """The units of numbers of which this power is a cost, where a branch node is worth `price`, in costs of the user.
+    """Return the units of numbers whose costs are their `power`, where a branch node has the penalty `price`, in costs
+    of the user.
 
-    With u the unit of costs and p the price, λ = p / (1 + p) for the user and p/u / (1 + p/u) for the search, so
+    With u the unit of costs and p the penalty, λ = p / (1 + p) for the user and p/u / (1 + p/u) for the search, so
 
-        (1-λ) cost + λ branch nodes = (cost + p branch nodes) / (1 + p) = (u + p) / (1 + p) · that of the search.
+        (1-λ) cost + λ branch nodes = (cost + p branch nodes) / (1 + p) = (u + p) / (1 + p) · objective of the search.
     """
     return Units(unit, (unit**power + price) / (1 + price)) if unit != 1 else ONE
 
@@ -55,7 +56,7 @@ def in_unit(tree: Tree, unit: float) -> Tree:
     if unit == 1:
         return tree
 
-    of_weights = tree.task == survival.NAME  # the unit is that of weights, which times and shares of a curve are not
+    of_weights = tree.task == survival.NAME  # the unit is for weights, not for times and shares of a curve
     weighed = tree.task in (regression.NAME, median.NAME)  # counts of a policy are what its votes save
 
     def of(node: Node) -> Node:

@@ -8,7 +8,7 @@ _WEIGHTS = "weights of rows are given to fit(…, sample_weight=…)"
 _COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tree may not ask"
 _MARKS = "replace them by NaN or None in X"
 _NEAR = "near-optimal trees are counted by odtc.near_optimal(X, y, within=…)"
-# What people write by the command line, by scikit-learn or by other packages, and what they find it under.
+# Names used by the command line, by scikit-learn or by other packages, and the parameters that they mean here.
 MEANT = {
     "missing": "cells of X that are NaN, None or pandas.NA stay, and the tree may test whether one is missing, as with "
     'missing="separate" of odtc.fit; drop rows from X and y to leave them out',
@@ -88,6 +88,6 @@ def expect_known(cls: type, positional: tuple, named: dict) -> None:
 
 
 def _told(name: str, known: list[str]) -> str:
-    """What was meant; the name of a parameter stands in front."""
+    """Return the intended parameter; the name of a parameter comes first."""
     meant = MEANT[name]
     return f"take {meant}" if meant.partition(",")[0].partition("=")[0] in known else meant

@@ -123,8 +123,7 @@ class NearOptimalSet:
         return f"<NearOptimalSet: {self.words}>"
 
     def text(self, using=(), without=(), leaves: int | None = None) -> str:
-        """Return the text of `odtc show`: the whole set, or how many trees of some columns and leaves it has, see
-        `cells`."""
+        """Return the text of `odtc show`: the whole set, or the trees of some columns and leaves (see `cells`)."""
         if using or without or leaves is not None:
             return _constrained(self, using, without, leaves)
         return _text(self)
