@@ -1,2 +1,2 @@
-"""The command line: the app, its options, its help and what it prints; the commands are in `commands`. Imports all of
-the above."""
+"""The command line: the app, its options, its help and its output; the commands are in `commands`. Imports all
+packages above."""

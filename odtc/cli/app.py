@@ -26,11 +26,11 @@ from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.errors import OdtcError, SetAsideWarning
 
-OBJECTS = 50_000  # made anew before Python looks for rings among them: imports make many and drop none
+OBJECTS = 50_000  # new ones before Python looks for cycles among them: imports make many and drop none
 INTERRUPTED = 130  # 128 + SIGINT, as in shells; some versions of typer return it for Ctrl-C without a message
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 HANDLES = {errno.EMFILE, errno.ENFILE}
-UNMAPPED = ("failed to map segment", "annot allocate memory")  # what the loader of libraries says without memory
+UNMAPPED = ("failed to map segment", "annot allocate memory")  # messages of the loader of libraries without memory
 START = """Find provably optimal decision trees, with or without a MIP solver.
 
 \b
@@ -41,7 +41,7 @@ Start here:
   odtc COMMAND -h                the options that you need first (--help: all)
 """
 NO_MEMORY = "not enough memory; use a smaller --depth, or fewer splits with --encoding thresholds:bins=8"
-# Options of other programs, by those of ours; one that the command lacks is passed over.
+# Options of other programs -> ours; one that the command lacks is ignored.
 MEANT_OPTIONS = {
     **dict.fromkeys(("--sep", "--delimiter", "--delim"), "--separator"),
     **dict.fromkeys(("--out", "--output", "--output-file", "--outfile"), "-o"),
@@ -64,7 +64,7 @@ USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 def top(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    plugin: Annotated[  # taken before the words are parsed, as it may stand behind the command, too
+    plugin: Annotated[  # read before the words are parsed, because it may follow the command, too
         str | None,
         typer.Option(
             "--plugin",
@@ -119,12 +119,12 @@ COMMANDS = {
 
 
 def command_line(only: str | None = None) -> typer.Typer:
-    """The command line with all commands, or with one alone: the modules of the others are not loaded.
+    """Return the command line with all commands, or with only one: the modules of the others are not loaded.
 
     Parameters
     ----------
     only : str or None
-        The name of a command; another word, or None, stands for all.
+        The name of a command; another word, or None, means all.
     """
     whole = typer.Typer(
         name="odtc",
@@ -164,7 +164,7 @@ def program() -> None:
         main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0
-        if threading.active_count() > 1:  # Python waits for a thread that is no daemon
+        if threading.active_count() > 1:  # Python waits for a thread that is not a daemon
             raise
         atexit._run_exitfuncs()
         try:
@@ -191,7 +191,7 @@ def main() -> None:
         try:
             with on_command_line():
                 code = _exit_code()
-        except KeyboardInterrupt:  # also while another end was told
+        except KeyboardInterrupt:  # also while another error was reported
             console.say(f"odtc: error: {interrupts.words()}")
             code = INTERRUPTED
         code = interrupts.exit_code(code or int(messages.has_lost))
@@ -204,7 +204,8 @@ def main() -> None:
 
 
 def _goes_on() -> bool:
-    """Whether a thread is at work that nobody waits for: a solver that is deaf, or what numba does after Ctrl-C."""
+    """Return whether a thread is running that nobody waits for: a solver that ignores interrupts, or work of numba
+    after Ctrl-C."""
     solve, threads = (sys.modules.get(f"odtc.{name}") for name in ("solvers.solve", "base.threads"))
     left = solve is not None and any(thread.is_alive() for thread in solve.LEFT)
     return left or (threads is not None and threads.is_apart())
@@ -259,17 +260,18 @@ def _exit_code() -> int:
 
 
 def _named(words: list[str]) -> str | None:
-    """The command that the words begin with; None if a shell asks what they complete to."""
+    """Return the command that the words begin with; None if a shell requests completions."""
     return None if any(name.startswith("_ODTC") for name in os.environ) else next(iter(words), None)
 
 
 def _names_outputs(words: list[str]) -> bool:
-    """Whether a command line names its output files, so that these may be links."""
+    """Return whether a command line names its output files, so that these may be links."""
     return any(word.startswith("-o") or word.partition("=")[0] == "--results" for word in words)
 
 
 def _of_the_machine(problem: Exception) -> str:
-    """What to say of a fault of the machine, or of its files, that nobody expected where it came; "" for another."""
+    """Return the message for an error of the machine, or of its files, that is not handled where it occurs; "" for
+    another."""
     number = problem.errno if isinstance(problem, OSError) else None
     if number == errno.ENOENT and problem.filename is None:  # of the system call that names the folder
         return "the working directory was removed; change to another folder"
@@ -285,14 +287,14 @@ def _of_the_machine(problem: Exception) -> str:
 
 
 def _came_of_ctrl_c(problem: BaseException | None) -> bool:
-    """Whether an exception was raised while another one, of Ctrl-C or SIGTERM, was dealt with."""
+    """Return whether an exception was raised while another one, of Ctrl-C or SIGTERM, was handled."""
     while problem is not None and not isinstance(problem, KeyboardInterrupt):
         problem = problem.__context__
     return problem is not None
 
 
 def _shown(otherwise):
-    """How warnings are shown: a member of another package that is set aside is a note, once."""
+    """Return a function that shows warnings: a plug-in of another package that is set aside is a note, once."""
 
     def show(message, category, *place, **more) -> None:
         if issubclass(category, SetAsideWarning):
@@ -316,8 +318,8 @@ def _option_meant(name: str, params) -> str:
 
 
 def _usage(problem) -> str:
-    """The words of a usage error; of a number that is none, with what was expected and what came, which
-    newer versions of typer leave out."""
+    """Return the message of a usage error; for an invalid number, with the expected and the given value, which newer
+    versions of typer leave out."""
     if type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
         return f"No such option: {problem.option_name}{_option_meant(problem.option_name, problem.ctx.command.params)}"
     wrong = problem.__cause__.errors()[0] if hasattr(problem.__cause__, "errors") else {}
@@ -328,7 +330,7 @@ def _usage(problem) -> str:
 
 
 def _silence_stdout() -> None:
-    """What is still to be flushed goes nowhere, so that Python's own flush at the end is quiet."""
+    """Discard output that is not flushed yet, so that Python's own flush at the end is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

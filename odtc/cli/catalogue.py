@@ -44,7 +44,7 @@ def members(kind: str) -> list[tuple[str, str]]:
 
 
 def describe(name: str) -> str:
-    """What is known of a member of any registry; raises ChoiceError for an unknown name."""
+    """Return the description of a member of any registry; raises ChoiceError for an unknown name."""
     names = {kind: _names(kind) for kind in REGISTRIES}
     texts = [
         f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]
@@ -56,7 +56,7 @@ def describe(name: str) -> str:
 
 
 def names_of(kind: str) -> tuple[str, ...]:
-    """Every name of a kind, without loading what it names."""
+    """Return every name of a registry, without loading its members."""
     return _names(kind)
 
 

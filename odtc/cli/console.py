@@ -1,4 +1,4 @@
-"""What a person or a program sees: results and JSON on stdout, words and the live line on stderr."""
+"""Output for a person or a program: results and JSON on stdout, messages and the live line on stderr."""
 
 import errno
 import json
@@ -13,9 +13,10 @@ from odtc.base.text import ESCAPES, as_remark, percent_text, visible
 
 
 class ReadableStream:
-    """A text stream for readers: control characters in what is written to it are visible escapes (`visible`).
+    """Text stream for readers: control characters written to it are visible escapes (`visible`).
 
-    `plain` is the stream itself, for data that a program reads, and for what moves the cursor on purpose.
+    `plain` is the stream itself, for data that a program reads, and for control characters that move the cursor on
+    purpose.
     """
 
     def __init__(self, plain: Any) -> None:
@@ -53,7 +54,7 @@ class MessageStream(ReadableStream):
 
 
 class ClosedStream:
-    """A standard stream that was closed before the command began: what is written to it raises OSError."""
+    """Standard stream that was closed before the command began: writing to it raises OSError."""
 
     encoding, errors = "utf-8", "backslashreplace"
 
@@ -75,7 +76,7 @@ class ClosedStream:
 
 @contextmanager
 def readable_streams() -> Iterator[MessageStream]:
-    """Inside, both standard streams are for readers (`ReadableStream`); yield that of messages."""
+    """Make both standard streams readable inside (`ReadableStream`); yield the stream of messages."""
     own = sys.stdout, sys.stderr
     messages = MessageStream(sys.stderr)
     sys.stdout, sys.stderr = ReadableStream(sys.stdout), messages
@@ -109,13 +110,13 @@ def print_json(facts: dict) -> None:
 
 
 def say_replaced(paths) -> None:
-    """Which files go, as they are of the model that is replaced."""
+    """Report which files are removed because they belong to the model that is replaced."""
     if paths:
         say(f"removed {', '.join(map(str, paths))}: of the model that is replaced")
 
 
 def on_one_line(text: str) -> str:
-    """The text with what is no sign to print escaped, so that it stays in its cell of a table."""
+    """Return the text with unprintable characters escaped, so that it stays in its cell of a table."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
@@ -128,7 +129,7 @@ def proof(solution) -> str:
 
 
 def print_no_solution(problem, files, as_json: bool) -> None:
-    """What is known of a run without a tree, before its NoSolutionError is said."""
+    """Print the facts on a run without a tree, before the message of its NoSolutionError."""
     facts = problem.outcome.to_json() | {"files": [str(path) for path in files]}
     print_json(facts) if as_json else print_race(facts)
 
@@ -155,7 +156,7 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
 
 
 def _print_tree(done) -> None:
-    """The tree, and what is proved of it."""
+    """Print the tree and its claim."""
     from odtc.trees.rendering import render_tree
 
     sys.stdout.write(render_tree(done.tree))
@@ -163,7 +164,7 @@ def _print_tree(done) -> None:
 
 
 def say_note(solution) -> None:
-    """What is to be known of a solution besides its numbers."""
+    """Print the remark on a solution, if there is one."""
     if solution.message:
         remark(solution.message)
 
@@ -294,7 +295,7 @@ class ConsoleReporter:
 
 
 def say_own(text: str, whose: str = "") -> None:
-    """Says a line of a log that is odtc's own: what it did with the model, before the solver's words."""
+    """Print a line of a log that comes from odtc: its changes to the model, before the solver's own log."""
     if text.startswith("odtc: "):
         say(whose + text.rstrip())
 
@@ -306,10 +307,10 @@ def hear_racer(name: str, text: str) -> None:
 
 @contextmanager
 def live(name: str, limit: float | None = None, began: float | None = None):
-    """A function that takes Progress: a live line on stderr if it is a terminal, which reports the phases of the work
-    (odtc.base.phases) until there is one. The rounds of a loop are lines that stay, on any stderr; so are phases that
-    take seconds of any data, if there is no live line. `limit` is the time limit in seconds, from `began` on (of
-    time.monotonic(), by default now)."""
+    """Yield a function that takes Progress: a live line on stderr if it is a terminal, which reports the phases of the
+    work (odtc.base.phases) until there is progress. The rounds of a loop are lines that stay, on any stderr; so are
+    phases that take seconds with any data, if there is no live line. `limit` is the time limit in seconds, from
+    `began` on (of time.monotonic(), by default now)."""
     if not sys.stderr.isatty():
         with phases.heard(lambda one: say(str(one)) if one.stays else None, beside=True):
             yield lambda progress: say(str(progress.round)) if progress.round else None
@@ -344,7 +345,8 @@ COMPILING_SHOWN = 0.5  # seconds: kernels that are only loaded from disk take le
 
 
 def line_parts(name: str, seconds: float, limit: float | None, progress, phase, compiling: bool) -> list[tuple]:
-    """The parts of the live line as (text, style, rank): parts of a high rank go first if the line is too long.
+    """Return the parts of the live line as (text, style, rank): parts of a high rank are removed first if the line is
+    too long.
 
     Parameters
     ----------
@@ -354,7 +356,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
         Seconds that have passed, and the limit, if there is one.
     progress : Progress or None
     phase : odtc.base.phases.Phase or None
-        What is at work before there is progress.
+        The phase of the work before there is progress.
     compiling : bool
         Whether kernels are being compiled.
     """
@@ -390,7 +392,8 @@ def fitted(parts: list[tuple], width: int) -> list[tuple[str, str]]:
 
 
 def being_compiled() -> bool:
-    """Whether kernels are being compiled, in this process or in one apart; what was not imported compiles nothing."""
+    """Return whether kernels are being compiled, in this process or in a separate one; modules that were not imported
+    compile nothing."""
     loops, apart = (sys.modules.get(f"odtc.base.{name}") for name in ("compiled_loops", "compile_apart"))
     here = loops is not None and loops.compiling_for() > COMPILING_SHOWN
     return here or (apart is not None and apart.goes_on())
@@ -403,7 +406,7 @@ def at_work(command: str, as_json: bool):
 
 
 def assured_facts(done) -> dict:
-    """What new rows satisfy, as JSON."""
+    """Return the constraints that new rows satisfy, as JSON."""
     from odtc.workflow.constrained.assurance import assumption
     from odtc.workflow.telling.figures import of_the_tree
 
@@ -419,7 +422,7 @@ def assured_facts(done) -> dict:
 
 
 def print_assured(done) -> None:
-    """What new rows satisfy, a line for each constraint that speaks of them."""
+    """Print the constraints that new rows satisfy, a line for each constraint on new rows."""
     from odtc.workflow.telling.figures import assured_lines
 
     for text, remarked in assured_lines(done):
@@ -430,7 +433,7 @@ def print_assured(done) -> None:
 
 
 def priced(done, time_limit: float | None) -> list:
-    """What one more percent of each constraint on a share costs; nothing if the tree is not proved."""
+    """Return the cost of one more percent of each constraint on a share; [] if the tree is not proved."""
     from odtc.data.task import TASKS
     from odtc.errors import ChoiceError
     from odtc.workflow.constrained.prices import prices

@@ -1,4 +1,4 @@
-"""`odtc fit --pool K --within E`, and `odtc show` of what it wrote: the trees that are nearly as good."""
+"""`odtc fit --pool K --within E`, and `odtc show` of its files: the trees that are nearly as good."""
 
 from typing import Annotated
 

@@ -1,6 +1,6 @@
-"""Files of a new member: a working one of its kind under a name of one's own, a test that tries the laws, a package.
+"""Files of a new plug-in: a working one of its type under a new name, a test that runs the property tests, a package.
 
-What is begun with stands in examples/plug-ins of the repository, and in odtc/templates/new of the package.
+The templates are in examples/plug-ins of the repository, and in odtc/templates/new of the package.
 """
 
 import importlib.machinery
@@ -33,7 +33,7 @@ FIRST = {
     "format": "json_model",
     "point": "json_point",
 }
-# No law knows what the leaves of a task cost, so its test counts that by itself.
+# No property test knows the costs of the leaves of a task, so its test counts them by itself.
 BEGUN = FIRST | {"task": "poisson_rate"}
 TEST = '''"""{name} under the laws of its kind: python -m pytest test_{name}.py"""
 
@@ -102,7 +102,7 @@ include = ["{name}.py"]
 
 
 def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
-    """The texts of a new member by the names of their files.
+    """Return the texts of a new plug-in by the names of their files.
 
     Parameters
     ----------
@@ -120,7 +120,8 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     Raises
     ------
     ChoiceError
-        If there is no such kind, or the name is taken, none of Python, or that of a module that it would hide.
+        If there is no such type, or the name is taken, is not a name of Python, or is the name of a module that it
+        would hide.
     """
     if kind not in BEGUN:
         raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, BEGUN)}; known: {', '.join(BEGUN)}")
@@ -136,7 +137,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
     if name in registry.module_names:
         raise ChoiceError(f"odtc has a {kind} {name!r}: take another name")
     own = re.sub(rf"\b{BEGUN[kind]}\b", name, first_of(kind).read_text(encoding="utf-8"))
-    if package:  # an entry point says what it is
+    if package:  # an entry point states its type
         own = re.sub(r'^KIND = "\w+"\n', "", own, flags=re.M)
     test = (TEST if kind in FIRST else TASK_TEST).format(name=name, kind=kind)
     if not package:
@@ -155,7 +156,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
 
 
 def _is_module(name: str) -> bool:
-    """Whether Python has a module of this name, elsewhere than in the current folder."""
+    """Return whether Python has a module of this name, elsewhere than in the current folder."""
     if name in sys.stdlib_module_names:
         return True
     elsewhere = [folder for folder in sys.path if folder and Path(folder).resolve() != Path.cwd()]

@@ -1,4 +1,4 @@
-"""The options of the command line: those of a run are derived from its specification, the others are defined here once
+"""Options of the command line: options of a run are derived from its specification, the others are defined here once
 if several commands have them."""
 
 import functools
@@ -30,7 +30,7 @@ from odtc.workflow.specification import (
 
 
 def completing(kind: str):
-    """What a shell completes a name of this kind to; after a comma, the last name."""
+    """Return the completions of a name of this registry in a shell; after a comma, of the last name."""
 
     def complete(incomplete: str) -> list[str]:
         from odtc.cli.catalogue import names_of
@@ -42,12 +42,12 @@ def completing(kind: str):
 
 
 def among(*words: str):
-    """What a shell completes to, if only these words can stand."""
+    """Return the completions in a shell if only these words are valid."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
 def _of_standard_input(path: Path) -> Path:
-    """The path of a data file; for - that of a file with the bytes of the standard input."""
+    """Return the path of a data file; for - the path of a file with the bytes of the standard input."""
     if str(path) != "-":
         return path
     from odtc.data.file_text.data_files import standard_input
@@ -159,10 +159,10 @@ SECTIONS = {ReadingSpec: DATA, ModelSpec: MODEL_SECTION, SolvingSpec: SOLVER}  #
 
 @dataclass(frozen=True)
 class Part:
-    """The options of a specification's fields that a command has: those of `only`, by default all but `leave`. With
-    `short` also the short options for constraints; `changed` is the default or the help of a field, if the command
-    has its own: {"time_limit": {"default": 60.0}}; `hidden` are those that no help shows, as the command refuses them
-    in a sentence of its own."""
+    """Options for the fields of a specification that a command has: the fields `only`, by default all except `leave`.
+    With `short` also the short options for constraints; `changed` is the default or the help of a field, if the
+    command has its own: {"time_limit": {"default": 60.0}}; `hidden` are those that no help shows, because the
+    command refuses them with a message of its own."""
 
     of: type
     only: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ def _parameter(name: str, default, annotation) -> inspect.Parameter:
 
 
 def _value(one, given):
-    """What was written as the value of a field."""
+    """Return the text given as the value of a field."""
     form = one.metadata.get("form")
     if form == NAMES:
         return tuple(name for text in given for name in names(text))
@@ -296,7 +296,7 @@ SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
 
 def names(text: str | None) -> tuple[str, ...]:
-    """Names between commas; one that holds a comma itself stands in double quotes, as in CSV."""
+    """Split names at commas; a name that contains a comma is in double quotes, as in CSV."""
     import csv
 
     cells = next(csv.reader([text], skipinitialspace=True), []) if text else []
@@ -333,7 +333,7 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
 
 
 def tree_path(o: Path) -> Path:
-    """The file of a tree that -o names: the file itself, as /dev/stdout, or that of a stem."""
+    """Return the file of a tree that -o names: the file itself, such as /dev/stdout, or the one of a stem."""
     return o if o.suffix or o.exists() else Path(f"{o}.tree.json")
 
 

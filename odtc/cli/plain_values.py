@@ -1,8 +1,9 @@
-"""Values of options that mean what is typed, read without pydantic.
+"""Values of options that mean exactly the typed text, read without pydantic.
 
-typer (from 0.27 on) makes an adapter of pydantic for each option, also for one that nobody gave: a sixth of the CPU
-time of a small `odtc fit`. Texts, whole numbers and paths need none. All other values, and all that are wrong, go to
-typer, which also says what is wrong with them. An older typer makes no such adapters: with it nothing is done here.
+From version 0.27 on, typer makes an adapter of pydantic for each option, also for one that was not given: a sixth of
+the CPU time of a small `odtc fit`. Texts, whole numbers and paths need none. All other values, and all invalid ones,
+are passed to typer, which also writes the error message. An older typer makes no such adapters, so nothing is done
+here.
 """
 
 import os
@@ -16,18 +17,18 @@ UNREAD = object()
 
 
 class PlainFirst:
-    """Stands for what typer makes of one option to read its values, and makes that if it is needed.
+    """Replacement of typer's adapter for the values of one option, which makes the adapter only if it is needed.
 
     Parameters
     ----------
-    build : called for what typer makes
+    build : called to make typer's adapter
     """
 
     def __init__(self, build: Callable[[], Any]):
         self.build = build
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """What a value of an option means, from the command line or its default."""
+        """Return the value of an option, from the command line or its default."""
         found = _plain(value, param)
         return self.build().coerce(value, param=param, ctx=ctx) if found is UNREAD else found
 
@@ -41,7 +42,7 @@ def read_plainly(parameters: Iterable[Any]) -> None:
 
 
 def _plain(value, param):
-    """What a plain value means; UNREAD if it is none."""
+    """Return the value of a plain text; UNREAD if it is not plain."""
     kind, given = param.type_descriptor.annotation, param.type_descriptor.parameter_info
     if given.parser is not None or given.min is not None or given.max is not None:
         return UNREAD

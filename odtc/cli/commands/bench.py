@@ -109,7 +109,7 @@ def models(
     _expect_table(o)
     chosen = forms.split(",") if forms else study.usual_forms(spec.reading.task)
     files = study.find_data(names(data))
-    SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
+    SolvingSpec(time_limit=lp_limit)  # raises for an invalid limit
     settings = study.Settings(spec, lp_limit)
     installed(spec.solving.named_solver)
     if spec.model.start not in ("none", AUTO):

@@ -82,7 +82,7 @@ def certify(
         require_writable(file, data)
     with console.live("odtc", time_limit, began):
         found = certifying.certify(problem, limit_left(began, time_limit), data)
-    with interrupts.held(last=True):  # what is found is written and told
+    with interrupts.held(last=True):  # the result is written and reported
         _hand_in(found, path, tree, as_json)
 
 
@@ -120,7 +120,7 @@ def _certify_run(
 
 
 def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
-    """Writes a certificate and its tree, and tells of them."""
+    """Write a certificate and its tree, and report them."""
     proof, done = found.proof, found.fit
     unchecked = "" if found.checked else "; not checked here, as an interruption or the limit came first"
     if done is None:
@@ -139,7 +139,7 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
     files, refused = {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}, None
     try:
         found.write_to(path)
-    except OutputError as full:  # what is proved is told all the same
+    except OutputError as full:  # the proof is reported in any case
         files, refused = {"certificate": None, "tree": None, "files": []}, full
     if as_json:
         console.print_json(done.facts | _scope(proof) | {"checked": found.checked} | files)
@@ -158,11 +158,11 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
 
 
 def verify_certificate(path: Path, data: Path | None, time_limit: float | None = None) -> tuple[dict, list[str]]:
-    """Check a certificate against its data file, read anew, within seconds and a share of the memory.
+    """Check a certificate against its data file, read again, within seconds and a share of the memory.
 
     Returns
     -------
-    (what is proved, as JSON; the same as lines of words)
+    (the proof, as JSON; the same as lines of words)
     """
     from odtc.base import deadline, memory, phases
     from odtc.data.reading import fingerprint
@@ -218,7 +218,7 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
 
 
 def _scope(proof) -> dict:
-    """What a proof is over, and in how many steps, as JSON."""
+    """Return the splits and terms of a proof, and its number of steps, as JSON."""
     return {
         "n_candidate_splits": proof.n_candidate_splits,
         **proof.steps,

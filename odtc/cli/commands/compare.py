@@ -1,4 +1,4 @@
-"""`odtc compare` and `odtc plot`: trees and runs beside each other, and pictures of them."""
+"""`odtc compare` and `odtc plot`: comparison of trees and runs, and pictures of them."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from odtc.errors import ChoiceError
 
 
 class PictureKinds(GroupHelp):
-    """Of a file in the place of the kind of a picture it says which kinds there are."""
+    """Group of commands that lists the types of pictures if a file is given in place of one."""
 
     def resolve_command(self, ctx, args: list[str]):
         if args and "." in args[0]:
@@ -93,7 +93,7 @@ def compare(
             "compare" + ("" if data else "; --data FILE tests all of them on the same rows")
         )
     task = TASKS.get(found.entries[0].run.tree.task)
-    brings = all(entry.run.tree.goal for entry in found.entries)  # told with its own sign, as it is minus the cost
+    brings = all(entry.run.tree.goal for entry in found.entries)  # shown with its own sign: it is the negated cost
     words, sign = task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
     held = [
         (entry.name, entry.facts["n_rows_set_aside"]) for entry in found.entries if "n_rows_set_aside" in entry.facts
@@ -262,7 +262,7 @@ def _sized(found):
 
 
 def _sized_by_figure(found, task):
-    """The same of a task whose figure is no accuracy."""
+    """Return the same for a task whose figure is not accuracy."""
     from odtc.evaluation import plots as pictures
 
     tested = all(entry.facts.get("test_figure") is not None for entry in found.entries)

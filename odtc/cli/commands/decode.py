@@ -1,4 +1,4 @@
-"""`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed anew."""
+"""`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed again."""
 
 import math
 import os
@@ -201,7 +201,7 @@ def verify(
 
 
 def _frontier_of(given: Path) -> Path | None:
-    """The frontier that was named, or that of a stem; None if there is none."""
+    """Return the frontier that was named, or the one of a stem; None if there is none."""
     from odtc.base.commit import expect_settled
     from odtc.workflow.constrained.frontier import SUFFIX
 
@@ -213,7 +213,7 @@ def _frontier_of(given: Path) -> Path | None:
 
 
 def _has_more(stem: Path) -> bool:
-    """Whether a stem has files beside its frontier that are to be verified."""
+    """Return whether a stem has files to verify in addition to its frontier."""
     from odtc.verification.certificate import SUFFIX
     from odtc.workflow.artifacts import NEAR_BEST
 
@@ -221,7 +221,7 @@ def _has_more(stem: Path) -> bool:
 
 
 def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as_json: bool) -> None:
-    """Verifies a frontier by itself, and tells of it. Raises SolutionError if a check fails."""
+    """Verify a frontier by itself, and print the result. Raises SolutionError if a check fails."""
     from odtc.workflow.provenance.frontier_file import recheck_frontier
 
     with console.at_work("verify", as_json):
@@ -244,8 +244,8 @@ def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as
 
 
 def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
-    """(the solution file or the tree to verify, the certificate beside it or None, the near-optimal trees) of what was
-    named: a file is meant alone, near-optimal trees with their run, and a stem with all that was written of it."""
+    """Return (the solution file or the tree to verify, the certificate next to it or None, the near-optimal trees) for
+    a file or stem: a file is verified by itself, near-optimal trees with their run, and a stem with all its files."""
     from odtc.base.commit import expect_settled
     from odtc.verification.certificate import SUFFIX
     from odtc.workflow.artifacts import NEAR_BEST
@@ -263,7 +263,7 @@ def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
     if there == [False, False, True]:
         raise ChoiceError(f"of {str(given)!r} there is only a certificate; check it with --certificate {certificate}")
     if not any(there):
-        if given.suffix:  # a file was meant, whose reader says what is wrong
+        if given.suffix:  # a file was meant, and its reader reports the error
             return given, None, []
         raise ChoiceError(
             f"expected a solution or tree file, or the stem of one, got {str(given)!r}, and there is neither "
@@ -274,15 +274,16 @@ def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
 
 
 def _proves(proof: dict, bound: float | None) -> bool:
-    """Whether what a certificate has proved, as JSON, is the bound of a run, or more than that."""
+    """Return whether the proof of a certificate, as JSON, is at least the bound of a run."""
     proved = proof.get("bound")
     return None not in (proved, bound) and (proved >= bound or math.isclose(proved, bound))
 
 
 def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, tree: Path | None) -> tuple:
-    """(the run of a solution file with all checks, what was derived again, rows left out, remark, remark); `beside` are
-    manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again, `tree` is the
-    file of the tree that was made of it, if that is to be checked, too. Raises NoSolutionError without a point."""
+    """Return (the run of a solution file with all checks, the figures derived again, rows left out, remark, remark).
+    `beside` are manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again,
+    `tree` is the file of the tree that was made of it, if that is to be checked, too. Raises NoSolutionError
+    without a point."""
     from odtc.trees.tree import read_tree
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish, with_rows_of
@@ -297,7 +298,7 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
     known = [*artifacts.known_trees(model, path, opened), *again.trees]
     done = finish(model, solution, dataset=dataset, known=known)
     held = []
-    # Without the data file the leaves of selected rows hold these alone.
+    # Without the data file the leaves of selected rows have only these.
     if tree is not None and tree.is_file() and not (dataset is None and "selection" in opened.facts["data"]):
         runs = (  # as the run left it, or as `--no-simplify` leaves it
             finish(model, solution, dataset=dataset, known=known, simplify=True) if simplify else done
@@ -311,7 +312,7 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
 
 @contextmanager
 def _told_without_solution(as_json: bool):
-    """What is known of a solution file without a point is printed before the NoSolutionError from inside goes on."""
+    """Print the facts on a solution file without a point before the NoSolutionError from inside continues."""
     try:
         yield
     except NoSolutionError as problem:
@@ -320,7 +321,7 @@ def _told_without_solution(as_json: bool):
 
 
 def _expect_solution(model, solution) -> None:
-    """Raises NoSolutionError, with what is known, if a solution file holds no point."""
+    """Raise NoSolutionError, with the known facts, if a solution file has no point."""
     from odtc.workflow.decoding import no_solution
     from odtc.workflow.results import Unsolved
 

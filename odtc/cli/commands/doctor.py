@@ -1,4 +1,4 @@
-"""`odtc doctor`: what is installed, and a tiny model through each solver, as one table."""
+"""`odtc doctor`: installed packages, and a tiny model through each solver, as one table."""
 
 from typing import Annotated
 
@@ -80,7 +80,7 @@ def doctor(
 
 
 def _compile(as_json: bool) -> list[dict]:
-    """Compiles all loops; each as a line and as what --json tells of it."""
+    """Compile all loops; print each as a line, and return each as in --json."""
     from odtc.evaluation import compiled_ahead
 
     try:

@@ -1,4 +1,4 @@
-"""`odtc frontier`: what a constraint costs, as the best tree for each of its numbers."""
+"""`odtc frontier`: the cost of a constraint, as the best tree for each of its numbers."""
 
 import time
 from dataclasses import replace
@@ -63,12 +63,12 @@ def frontier(
     left = limit_left(began, spec.solving.time_limit)
     with console.live("odtc"):
         points = points_of(problem, texts, left, console.say)
-    with interrupts.held(last=True):  # what is found is written and told
+    with interrupts.held(last=True):  # the result is written and reported
         _hand_in(Frontier(problem, vary, points, spec.model), o, spec.model, as_json)
 
 
 def _hand_in(curve, o: Path | None, model: ModelSpec, as_json: bool) -> None:
-    """Writes a frontier as its file, its page or its picture, if it is to be, and tells of it."""
+    """Write a frontier as its file, its page or its picture, if one is requested, and print it."""
     from odtc.workflow.constrained.frontier import SUFFIX
 
     files, refused = [], None

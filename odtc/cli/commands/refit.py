@@ -1,4 +1,4 @@
-"""`odtc refit`: an old tree and new data to a new tree that is close to the old, and a page on what has drifted."""
+"""`odtc refit`: from an old tree and new data to a new tree that is close to the old, and a page on the drift."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -186,7 +186,7 @@ def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...
 
 
 def _print_change(done, drift: dict) -> None:
-    """How far the new tree is from the old one, and what the old one does with the new rows."""
+    """Print how far the new tree is from the old one, and the figures of the old one on the new rows."""
     near, far, n = done.distance, done.best_distance, done.dataset.n_file_rows
     if "accuracy" in drift:
         print(f"old tree  {percent_text(drift['accuracy']['old_now'])} of {n} new rows correct")

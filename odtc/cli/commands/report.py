@@ -134,7 +134,7 @@ def explain(
 
 
 def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
-    """Of each row what the tree answers wherever it is moved to; empty of a tree whose rows stay."""
+    """Return for each row the predictions of the tree wherever it is moved; {} for a tree whose rows stay."""
     from odtc.workflow.run_parameter import run_parameter
 
     if run_parameter(tree, "robust") is None:
@@ -146,8 +146,8 @@ def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
 
 
 def _kept(tree: Path) -> list[dict]:
-    """The constraints of the run and what the tree reaches on its training and test rows, if a record is beside the
-    tree. The rows to explain are not rows of a test: two of them say nothing about a rate."""
+    """Return the constraints of the run and the figures of the tree on its training and test rows, if a record is next
+    to the tree. The rows to explain are not test rows: two of them say nothing about a rate."""
     if not Path(str(tree).removesuffix(".tree.json") + ".run.json").is_file():
         return []
     from odtc.evaluation.html_report import kept_of_run  # many trees have no run, and need nothing of it

@@ -82,7 +82,7 @@ def select(
     expect_rounds(several, spec, test)
     dataset = read_in_time(spec, data)
     for note in data_notes(dataset):
-        console.say(note.replace("--auxiliary", "--ignore"))  # what is set aside is no part of the file
+        console.say(note.replace("--auxiliary", "--ignore"))  # columns set aside are not a part of the file
     if format is not None:
         write_programs(dataset, spec, format, program, str(o or dataset.name), as_json)
         return
@@ -180,7 +180,7 @@ def expect_rounds(several: bool, spec, test: Path | None) -> None:
 
 
 def print_rounds(done) -> None:
-    """The accuracy per share of rows, and what the rows that were not selected can still change."""
+    """Print the accuracy per share of rows, and the possible effect of the rows that were not selected."""
     tested = done.rounds[0].test_accuracy is not None
     print(f"round  rows selected   share  correct of all{'  correct of test rows' if tested else ''}  lost of all")
     for one in done.rounds:

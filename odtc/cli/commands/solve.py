@@ -131,7 +131,7 @@ def _relax(how: SolvingSpec, model_file: Path, as_json: bool) -> None:
 
 
 def _plan(kind, spec, model_file, start, target) -> None:
-    """The commands that would be run, or a job script beside the model, instead of a run."""
+    """Print the commands that would be run, or write a job script next to the model, instead of a run."""
     from odtc.base.atomic_write import write_text
     from odtc.solvers import job_script, portfolio_members
     from odtc.solvers.protocols import PackageSolver

@@ -1,4 +1,4 @@
-"""`odtc show`, `odtc export` and `odtc predict`: what is done with a tree."""
+"""`odtc show`, `odtc export` and `odtc predict`: uses of a tree."""
 
 import codecs
 import sys
@@ -127,7 +127,7 @@ def export(
 
 
 def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
-    """What a user should know of an export, by the training rows, if the record beside the tree names their file."""
+    """Return remarks for a user of an export, by the training rows, if the record next to the tree names their file."""
     from odtc.data.reading import read_rows
     from odtc.errors import OdtcError
     from odtc.trees.exporting import EXPORTERS, remarks

@@ -168,7 +168,7 @@ def tune(
         if kept := len(list(folder.glob("*.json"))):
             interrupts.leaves(f"the finished fits ({kept}) are kept in {folder}: the same command goes on")
         raise
-    with interrupts.held(last=True):  # what is found is written and told
+    with interrupts.held(last=True):  # the result is written and reported
         facts = tuning.to_json(tuned, majority)
         files = _write(facts, stem, store, sink)
         if as_json:
@@ -253,7 +253,7 @@ def _fit_text(tuning, fit) -> str:
 
 
 def _fit_chosen(tuning, tuned, stem: str):
-    """(what the most frequent class is right on, the chosen setting on all rows, the sink of its files)."""
+    """Return (the scores of the most frequent class, the chosen setting on all rows, the sink of its files)."""
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
 
@@ -292,7 +292,8 @@ def _say_of_majority(tuning, tuned, majority) -> None:
 
 
 def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, as_json: bool) -> None:
-    """What was written in the place of a study, and what to do with it; a script of sh ends the study itself."""
+    """Report the script that was written in place of a study, and how to run it; a script of sh ends the study
+    itself."""
     if as_json:
         console.print_json({"script": str(path), "parts": parts, "fits": n_fits})
         return
@@ -303,7 +304,7 @@ def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, 
 
 
 def nested_text(honest, settings, task, terms: Mapping) -> str:
-    """What nested cross-validation says, in words."""
+    """Return the result of nested cross-validation, in words."""
     times = {place: honest.chosen.count(place) for place in honest.chosen}
     first = max(times, key=times.get)
     score, deviation, said = (
@@ -322,7 +323,8 @@ def nested_text(honest, settings, task, terms: Mapping) -> str:
 
 
 def _shown(value: float, task=None, terms: Mapping = MappingProxyType({})) -> str:
-    """A score: a share, or of a task that is no classification its figure, told as its terms say (`Task.headline`)."""
+    """Return a score as text: a share, or the figure of a task other than classification, according to its terms
+    (`Task.headline`)."""
     if task is None or task.CLASSES:
         return f"{percent_text(value)}"
     figure = -value if task.LESS_IS_BETTER else value
@@ -337,8 +339,8 @@ def print_results(
     task=None,
     terms: Mapping = MappingProxyType({}),
 ) -> None:
-    """A table of settings, as of `Result.to_json`, of which one is chosen; `folds` fits each. `terms` are those of the
-    task (`Task.terms`)."""
+    """Print a table of settings, as in `Result.to_json`, with the chosen one; `folds` fits each. `terms` are the terms
+    of the task (`Task.terms`)."""
     from odtc.base.templates.filters import aligned, one_line
 
     named = score.replace("_", " ") if task is None or task.CLASSES else task.headline(terms)[0]
