@@ -113,10 +113,10 @@ def _started(workers: int) -> Any:
     own: dict[str, Any] = {
         # Together the workers have as many threads of polars as there are cores.
         "nanny.pre-spawn-environ.POLARS_MAX_THREADS": max(1, cores // several),
-        # Dask's own order to give memory back at once has each array taken from the system anew: that costs more than
-        # to fill it.
+        # Dask's own setting to return memory at once makes each array request it from the system again: that costs
+        # more than to fill it.
         "nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
-        # Every 10 ms it looks at what a worker does, for a page of its dashboard: an eighth of the seconds of a read.
+        # Every 10 ms it samples a worker's stack, for a page of its dashboard: an eighth of the seconds of a read.
         "worker.profile.interval": "1s",
         # It looks 50 times a second whether it still answers, and 10 times at its memory: 11 % of a core, in all
         # processes of a cluster that does nothing, as long as they run.

@@ -1,11 +1,12 @@
-"""Kernels, compiled by a process apart while work goes on in numpy: `python -m` this module does it.
+"""Kernels, compiled by a separate process while work continues in numpy: `python -m` runs this module as that process.
 
 numba needs two to twelve CPU seconds for the kernels of a module, once on a machine. Work with a short limit would
 never wait for that; a second processor, if there is one, has them on disk before the limit, or for the next command. A
-module of kernels has `compile_now`, which calls them on little data, and `COMPILED`, which says where they stay; one
-that has kernels of several names takes the name in `compile_now` and `place`. One process compiles at a time. Its input
-ends with the process that has started it: it then goes on at a low priority, ALONE seconds at most, as else commands
-that end sooner would begin the same function again and again; and it never takes more than MOST CPU seconds.
+module of kernels has `compile_now`, which calls them on little data, and `COMPILED`, which states their place on disk;
+one that has kernels of several names takes the name in `compile_now` and `place`. One process compiles at a time. Its
+input ends with the process that has started it. It then continues at a low priority, for at most ALONE seconds,
+because otherwise commands that end sooner would begin the same function again and again; and it never takes more than
+MOST CPU seconds.
 """
 
 import atexit
@@ -21,7 +22,7 @@ from typing import Any
 
 from odtc.base import compiled_loops, system
 
-LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
+LOCK = "compiling.lock"  # next to the compiled files; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 ALONE = 120.0  # seconds that it goes on once the process that has started it has ended
 NICE = 10  # its priority then, as `nice` counts it
@@ -31,8 +32,8 @@ MOST = 60  # CPU seconds of it
 PAYS = 2.0  # CPU seconds in numpy, after which it begins
 
 _process: subprocess.Popen[bytes] | None = None
-_waited_for: set[subprocess.Popen[bytes]] = set()  # those of `finish`
-_begun: list[tuple[str, str]] = []  # modules and names of kernels that were asked for, the last one that process's
+_waited_for: set[subprocess.Popen[bytes]] = set()  # processes of `finish`
+_begun: list[tuple[str, str]] = []  # modules and names of requested kernels, the last one that process's
 
 
 def begin(module: str, name: str = "") -> None:
@@ -83,7 +84,7 @@ def finish(module: str, name: str = "") -> Path | None:
 
 
 def _start(module: str, name: str, out: int) -> subprocess.Popen[bytes]:
-    """Starts the process; `out` is where it tells the folder."""
+    """Start the process; it writes the folder to `out`."""
     command = system.child_python(__name__, module, name, str(ALONE))
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": out, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=system.python_environment(), **streams, **system.own_group())
@@ -95,8 +96,9 @@ def _place(module: str, name: str) -> Path | None:
 
 
 def once_it_pays(module: str, load: Callable[[], Any]) -> Callable[[float], bool]:
-    """What has the kernels of a module, those that `load` gives, compiled by a process apart if so many CPU seconds in
-    numpy pay for it, and tells whether that goes on (odtc.base.compiled_loops.Repaid)."""
+    """Return a function of CPU seconds spent in numpy. It lets a separate process compile the kernels of a module, as
+    returned by `load`, if these seconds pay for it, and returns whether that process is running
+    (odtc.base.compiled_loops.Repaid)."""
 
     def apart(spent: float) -> bool:
         if spent > PAYS and compiled_loops.place(load()) is not None:
@@ -107,12 +109,12 @@ def once_it_pays(module: str, load: Callable[[], Any]) -> Callable[[float], bool
 
 
 def goes_on() -> bool:
-    """Whether the process that `begin` has started compiles still."""
+    """Return whether the process that `begin` has started is still compiling."""
     return _process is not None and _process.poll() is None
 
 
 def leave() -> None:
-    """Lets that process go on alone, if it compiles still."""
+    """Let that process continue by itself, if it is still compiling."""
     if _process is not None and _process.stdin is not None:
         _process.stdin.close()
         _process.poll()

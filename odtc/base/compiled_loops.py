@@ -1,8 +1,8 @@
-"""Plain loops over arrays, compiled by numba, which keeps what it has compiled on disk.
+"""Plain loops over arrays, compiled by numba, which keeps its compiled code on disk.
 
-numba fills its tables when it is first used, and a table that Ctrl-C leaves half full breaks whatever is compiled
-later; in calls back from LLVM an exception is lost. So what numba does before a loop runs is done in a thread apart,
-where no signal comes, and which a time limit does not wait for.
+numba fills its tables when it is first used, and a table that Ctrl-C leaves half full breaks everything that is
+compiled later; in calls back from LLVM an exception is lost. So numba's work before a loop runs is done in a separate
+thread, which receives no signal, and for which a time limit does not wait.
 """
 
 import functools
@@ -20,7 +20,7 @@ from typing import Any
 
 from odtc.base import deadline, system, threads
 
-VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" settles what is compiled
+VARIABLE = "ODTC_COMPILED"  # of the environment: "never" or "always" decides whether loops are compiled
 LOADING = 0.4  # CPU seconds without compiled loops, after which they are loaded if they are on disk
 READY = 0.02  # the same once numba is imported, which takes most of that time
 CONFIG = ".numba_config.yaml"  # numba reads it where a command runs: it could name a folder of code to load
@@ -33,20 +33,20 @@ def wish() -> str:
 
 
 def may_compile() -> bool:
-    """Whether numba is installed, and the environment does not say never."""
+    """Return whether numba is installed, and the environment does not say never."""
     return wish() != "never" and importlib.util.find_spec("numba") is not None
 
 
 class Repaid:
-    """Loops that can be done without, taken compiled once that pays: if they are on disk, after a moment of work, else
+    """Loops with a plain alternative, compiled once that pays: if they are on disk, after a moment of work, otherwise
     once this process has spent as long without them as numba takes to compile them.
 
     Parameters
     ----------
     load : called for the compiled loops
-    seconds : CPU seconds that numba compiles them in, about
-    apart : called, with CPU seconds spent that pay for a process apart, to have them compiled there; tells whether that
-        goes on
+    seconds : CPU seconds in which numba compiles them, about
+    apart : called with the CPU seconds spent, to let a separate process compile them if that pays; returns whether that
+        process is running
     """
 
     def __init__(self, load: Callable[[], Any], seconds: float, apart: Callable[[float], bool] = lambda spent: False):
@@ -57,7 +57,7 @@ class Repaid:
 
     def loops(self, ahead: float) -> Any:
         """The compiled loops; None if as many CPU seconds as lie `ahead` are to be spent without."""
-        if (wished := wish()) == "never" or threads.is_left():  # what is left would be waited for
+        if (wished := wish()) == "never" or threads.is_left():  # it would wait for the thread that is left
             return None
         matters = wished == "always" or self._spent + ahead > (READY if "numba" in sys.modules else LOADING)
         if self._made is None and matters and not self._lacking and may_compile():
@@ -68,7 +68,8 @@ class Repaid:
         return self._made
 
     def run(self, plain: Callable[..., Any], *given: Any) -> Any:
-        """What the compiled loops make of `given`; until they pay, what `plain` makes, whose CPU seconds count."""
+        """Return the result of the compiled loops for `given`; until they pay, the result of `plain`, whose CPU
+        seconds count."""
         if (loops := self.loops(0.0)) is not None:
             return loops(*given)
         began = time.process_time()
@@ -91,14 +92,15 @@ class Repaid:
 
 
 def repays(seconds: float) -> bool:
-    """Whether a limit leaves so many CPU seconds, as this machine is busy now: nothing ends numba once it compiles."""
+    """Return whether a limit leaves so many CPU seconds, at the present load of this machine: nothing ends numba once
+    it compiles."""
     left = deadline.seconds_left()
     return left is None or left > seconds * system.crowd()
 
 
 def is_on_disk(function: Any, **dtypes: str) -> bool:
-    """Whether a function of `compile_loops` was compiled before, so that loading it takes a moment; for arrays of these
-    types, by the names of its arguments. A name that is none of them is passed over."""
+    """Return whether a function of `compile_loops` was compiled before, so that loading it takes a moment; for arrays
+    of these types, by the names of its arguments. Other names are ignored."""
     names = function.py_func.__code__.co_varnames[: function.py_func.__code__.co_argcount]
     asked = [(names.index(name), dtype) for name, dtype in dtypes.items() if name in names]
     try:
@@ -181,7 +183,7 @@ def _noted() -> Iterator[None]:
 
 def compiling_for() -> float:
     """The seconds for which this process has been compiling kernels; 0 if it compiles none."""
-    begun = list(_begun)  # another thread may ask
+    begun = list(_begun)  # another thread may call this
     return time.monotonic() - begun[0] if begun else 0.0
 
 
@@ -211,8 +213,9 @@ def limit_of_wait() -> Callable[[], None] | None:
 
 
 def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:
-    """Lets numba keep what it compiles of a function, for as long as nothing changes in the files of the functions
-    `among` which it may call: numba itself looks at the file of the function alone, and what it calls is inside."""
+    """Let numba store the compiled code of a function on disk, valid as long as nothing changes in the files of the
+    functions `among` which it may call. numba itself checks only the file of the function, but the code of the
+    functions that it calls is included."""
     try:
         function.enable_caching()
         file = function._cache._cache_file
@@ -224,8 +227,8 @@ def keep_on_disk(function: Any, among: Iterable[types.FunctionType]) -> None:
 
 
 def _whole_or(load: Callable[..., Any], otherwise: Callable[[], Any]) -> Callable[..., Any]:
-    """Loads what is on disk; a file that is cut short or damaged, as a crash of the machine leaves it, counts as
-    missing, so that numba writes it anew."""
+    """Return a function that loads a file on disk; a file that is cut short or damaged, as after a crash of the
+    machine, counts as missing, so that numba writes it again."""
 
     def loaded(*given: Any) -> Any:
         try:

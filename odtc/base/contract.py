@@ -34,7 +34,7 @@ class Hook:
     required: bool
     default: Any = MISSING
     parameters: tuple[str, ...] | None = None  # of a function; None for a value
-    variadic: bool = False  # a function that takes options by name beside its parameters
+    variadic: bool = False  # a function that takes options by name in addition to its parameters
     kind: type | None = None  # of a value, if it is a plain class
 
     @property
@@ -68,8 +68,8 @@ class Hook:
 
 @dataclass(frozen=True)
 class Contract:
-    """Abilities of the members of a registry: those in `always`, at least one of `one_of` (if there are any), and
-    those of `may` that it defines. A module that defines one required name of an ability must define all of them."""
+    """Abilities of the members of a registry: the abilities `always`, at least one of `one_of` (if there are any), and
+    those in `may` that it defines. A module that defines one required name of an ability must define all of them."""
 
     always: tuple[type, ...]
     one_of: tuple[type, ...] = ()
@@ -90,7 +90,7 @@ class Contract:
         return (*self.always, *able)
 
     def misfit(self, module: Any) -> str:
-        """Why a module does not fit, as a part of a sentence that begins with what it is; "" if it does."""
+        """Return why a module does not fit, as the rest of a sentence that begins with its name; "" if it does."""
         own = vars(module)
         wanted = [hook for ability in self.abilities(module) for hook in self.required(ability)]
         missing = [hook for hook in wanted if hook.name not in own]

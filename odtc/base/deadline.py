@@ -24,14 +24,14 @@ from odtc.errors import ModelError, TimeLimitReached
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
 CELLS = 2**24  # of `left` that one block takes as numbers: 128 MB
 ROWS = 2048  # of one block at least, so that a product stays one of matrices
-RARE = 64  # a column with an entry in fewer than one of so many rows is summed by these alone
+RARE = 64  # a column with an entry in fewer than one of so many rows is summed only over these
 
 MOMENT = 0.01  # seconds that are left when a limit has passed, so that what comes last is begun
 RATE = 1e10  # multiplications a second of one thread, about
 HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
 
-GRACE = 2.0  # seconds in which what an interruption leaves is brought to its end
-IN_HAND = 0.5  # of them for a certificate of what is known, or for its check
+GRACE = 2.0  # seconds to complete the result after an interruption
+IN_HAND = 0.5  # of them for a certificate of the present bound, or for its check
 
 _until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
 # The end that an interruption has set, of time.monotonic(); NEVER before one, None outside of any limit.
@@ -60,7 +60,7 @@ def within(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Inside there is no end: for a short piece of work that the result needs."""
+    """Suspend the end inside: for a short piece of work that the result needs."""
     token, around = _until.set(None), _interrupted.get()
     try:
         yield
@@ -195,7 +195,8 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
 
 
 def _add_rare(left: np.ndarray, right: np.ndarray, rare: np.ndarray, out: np.ndarray) -> None:
-    """Lines of `product` for the columns `rare` of `left`, that are 0 but in a few rows, from these rows alone."""
+    """Compute the lines of `product` for the columns `rare` of `left`, which are 0 except in a few rows, only from
+    these rows."""
     at, rows = np.nonzero(left[:, rare].T)
     ends = np.searchsorted(at, np.arange(len(rare) + 1))
     begin, most = 0, max(1, int(BLOCK / ROWS / right.shape[1]))

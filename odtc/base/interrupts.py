@@ -1,9 +1,9 @@
-"""Ctrl-C and SIGTERM in a command: KeyboardInterrupt, but not in the middle of what would be left half made.
+"""Ctrl-C and SIGTERM in a command: KeyboardInterrupt, but not while something would remain incomplete.
 
-A library that is cut in its import stays half filled, and fails in its own way when it is used again for what is
-handed in: a signal waits until the import has ended. A result that is found and written is also printed. Python loses
-what is raised in a finalizer or a callback of the garbage collector: such a signal comes again. Before the command has
-begun, and after it has ended, a signal ends the process without a traceback.
+A library whose import is interrupted stays incomplete, and fails in its own way when it is used again for the result:
+a signal waits until the import has ended. A result that is found and written is also printed. Python loses exceptions
+in a finalizer or a callback of the garbage collector: such a signal is sent again. Before the command has begun, and
+after it has ended, a signal ends the process without a traceback.
 """
 
 import _thread
@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from os import PathLike
 from types import FrameType
 
-AGAIN = 0.05  # seconds between two looks whether what is not to be cut has ended
+AGAIN = 0.05  # seconds between two checks whether the protected work has ended
 LONGEST = 5.0  # seconds after which it is cut all the same
-# Seconds of work, and of the clock, after what was held: one block follows another, and a signal that waits comes after
+# Seconds of work, and of the clock, after `held`: one block follows another, and a waiting signal comes after
 # the last, not between two of them if this process happens to be set aside there.
 BETWEEN, PAUSE = 0.05, 0.5
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -31,10 +31,10 @@ _written: list[str] = []  # the files that have their names, in this order
 _since: list[float] = []  # when the signal came that waits, if one does
 _reminders: list[int] = []  # the signal that a thread brings back
 _released: list[tuple[float, float]] = []  # (clock, CPU time of the main thread) at the end of the last block of `held`
-_forgetting: list[None] = []  # whether what it still brings counts for nothing
-_left: list[str] = []  # what the command says that an interruption leaves
+_forgetting: list[None] = []  # whether its signals are ignored from now on
+_left: list[str] = []  # the results that an interruption leaves, as stated by the command
 _first: list[int] = []  # the signal that came first since the command began
-_hooks: list[Callable[["sys.UnraisableHookArgs"], object]] = []  # what tells of exceptions that are lost, but for ours
+_hooks: list[Callable[["sys.UnraisableHookArgs"], object]] = []  # the hook for lost exceptions except for ours
 
 
 def hear(starting: bool = False) -> None:
@@ -108,7 +108,7 @@ def _forget_the_waiting() -> None:
     until = time.monotonic() + 1.0  # a process that was forked has no such thread
     while _reminders and time.monotonic() < until:
         time.sleep(AGAIN / 10)
-    time.sleep(AGAIN / 10)  # what was sent last is heard in here
+    time.sleep(AGAIN / 10)  # the last signal arrives in here
     _reminders.clear()
     _forgetting.clear()
 
@@ -127,7 +127,8 @@ def begin() -> None:
 
 
 def leaves(sentence: str) -> None:
-    """State what an interruption leaves, such as finished fits; without this it is the files that were written."""
+    """State the results that an interruption leaves, such as finished fits; by default, these are the files that were
+    written."""
     _left[:] = [sentence]
 
 
@@ -137,7 +138,7 @@ def exit_code(otherwise: int) -> int:
 
 
 def words() -> str:
-    """What an interruption leaves, as a sentence without its end. A log is no result."""
+    """Return the results that an interruption leaves, as a sentence without its end. A log is not a result."""
     if _left:
         return f"interrupted; {_left[0]}"
     if results := [path for path in _written if not path.endswith(".log")]:
@@ -173,7 +174,7 @@ def _wait(number: int, now: float) -> bool:
 
 
 def _lost(unraisable: "sys.UnraisableHookArgs") -> None:
-    """The hook for exceptions that nobody gets: a signal is to be heard, of all others their own hook tells."""
+    """Handle exceptions that nobody catches: a signal is sent again, all others are passed to their own hook."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         _hooks[0](unraisable)
     elif not _since:

@@ -33,7 +33,7 @@ def available() -> int | None:
 
 
 FEW = 2**22  # bytes
-SHARE = 0.5  # of what is free, for the check of a file that anybody may have written
+SHARE = 0.5  # of the free memory, for the check of a file that anybody may have written
 
 
 @contextlib.contextmanager
@@ -59,7 +59,7 @@ def smaller() -> str:
 
 def require_memory(size: float, what: str, instead: str = "") -> None:
     """Raise ModelError if `size` bytes are more than the free memory."""
-    room = available() if size > FEW else None  # to ask takes longer than to fill so little
+    room = available() if size > FEW else None  # the query takes longer than filling so little
     if room is not None and size > room:
         raise ModelError(
             f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; "

@@ -37,8 +37,8 @@ _hearer: ContextVar[Callable[[Phase], None] | None] = ContextVar("odtc phases", 
 
 @contextmanager
 def heard(take: Callable[[Phase], None], beside: bool = False) -> Iterator[None]:
-    """Inside, `take` is called with each phase as it begins, and with each part of it, instead of an outer listener,
-    or in addition to it (`beside`)."""
+    """Call `take` inside with each phase as it begins, and with each part of it, instead of an outer listener, or in
+    addition to it (`beside`)."""
     outer = _hearer.get() if beside else None
 
     def both(phase: Phase) -> None:

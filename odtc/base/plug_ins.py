@@ -22,7 +22,7 @@ from odtc.errors import ChoiceError
 VARIABLE = "ODTC_PLUGINS"
 OPTION = "--plugin"
 
-# What a file may say it is -> the entry point group without "odtc." and the plural.
+# The type that a file may state -> the entry point group without "odtc." and the plural.
 KINDS = {
     kind: kind
     for kind in (

@@ -209,7 +209,7 @@ def _folders() -> tuple[tuple[str, int], ...]:
 def _by_group(folders: tuple[tuple[str, int], ...]) -> dict[str, tuple[Any, ...]]:
     """Return the entry points of all packages by their group. Reading them takes 20 ms for any number of groups, and a
     command uses several registries, some of them for each file."""
-    # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
+    # importlib.metadata costs 30 ms, so it is only imported when a registry is really used.
     from importlib.metadata import entry_points
 
     found = entry_points()

@@ -38,11 +38,11 @@ def spec_field(
     wanted : str
         The range in words, for the refusal: "seconds above 0".
     fits : callable or None
-        Whether a value lies in the range.
+        Whether a value is in the range.
     **written
         How the command line writes the field: `form` (NAMES, REPEATED, PAIRS), `type` (of its value there, by default
-        the annotation), `completes` (a kind of `odtc list`, or a tuple of words) and `group` (the section of the help
-        it stands in).
+        the annotation), `completes` (a registry of `odtc list`, or a tuple of words) and `group` (its section of the
+        help).
     """
     about = {"help": help, "metavar": metavar, "wanted": wanted, "fits": fits, **written}
     if isinstance(default, dict):

@@ -38,9 +38,9 @@ LOOK = 1.0  # seconds until a process looks again whether its parent is there
 SAFE_PATH, OURS = "PYTHONSAFEPATH", "odtc"  # any text sets it; by ours it is known again
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group, and on Linux all whose environment holds
-# the mark that it was told, and removes the folder.
+# its mark, and removes the folder.
 # Waits for the name of the input, which comes when the watcher is at work, then becomes the command in its arguments;
-# if we die before, it ends. A command whose input we hold ourselves is told an empty name.
+# if we die before, it ends. A command whose input we hold ourselves receives an empty name.
 GATE = 'IFS= read -r input || exit 1; if [ "$input" ]; then exec "$@" < "$input"; else exec "$@"; fi'
 WATCH = (
     'IFS= read -r group && IFS= read -r folder && IFS= read -r mark && [ "$mark" ] || exit; cat > /dev/null; '
@@ -137,7 +137,7 @@ def end_marked(mark: str) -> None:
         return
     told, seen = mark.encode(), set()
     while found := [pid for pid in _processes() if pid not in seen and _end_if(pid, told)]:
-        seen.update(found)  # what they have started meanwhile is looked for once more
+        seen.update(found)  # processes that they have started meanwhile are found in the next round
 
 
 def _processes() -> list[int]:
@@ -526,7 +526,7 @@ class Descriptor:
 
 
 # What libraries print there, past Python: a thread of polars that comes to its end prints its stack to the latter,
-# beside the exception that reaches us.
+# in addition to the exception that reaches us.
 STDOUT, STDERR = Descriptor(1), Descriptor(2)
 
 

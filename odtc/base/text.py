@@ -20,7 +20,7 @@ def show_figure(value: float, digits: int = 4) -> str:
     return f"{value:.1f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
 
 
-# Characters that change what a terminal does, or the order in which it shows text: C0, DEL and C1 except for the
+# Characters that change the state of a terminal, or the order in which it shows text: C0, DEL and C1 except for the
 # newline and the tab, separators of lines, and marks of bidirectional text. Other invisible ones are a part of words.
 CONTROLS = [
     *range(32),
@@ -49,7 +49,7 @@ def percent_text(share: float, some_wrong: bool = False) -> str:
 
 
 def in_notebook(text: str) -> str:
-    """Text as HTML in which signs of one width stand below each other, as notebooks show it."""
+    """Return text as HTML with characters of one width, as notebooks show it."""
     from html import escape  # few runs are in a notebook
 
     return f'<pre style="line-height: 1.2">{escape(text, quote=False)}</pre>'

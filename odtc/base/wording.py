@@ -1,10 +1,10 @@
 """Names of options in messages: `--time-limit` on the command line, `time_limit` in Python, and `max_depth` for the
 depth of an estimator.
 
-The code that finds an error, deep inside, writes the sentence, and the caller knows the reader: the command line says
-that it is one (`on_command_line`), an estimator which keywords are its own (`in_keywords`); all others speak Python.
-Names are those of the fields of specifications (odtc.workflow.specification). Options that only the command line has,
-such as --pool, are written as they are.
+The code that finds an error writes the sentence, and the caller knows the reader: the command line states that it is
+one (`on_command_line`), an estimator states which keywords are its own (`in_keywords`); all others use the names of
+Python. Names are those of the fields of specifications (odtc.workflow.specification). Options that only the command
+line has, such as --pool, are written unchanged.
 """
 
 import json

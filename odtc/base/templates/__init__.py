@@ -23,8 +23,8 @@ MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 GROUP = "odtc.templates"
 KINDS = ("tree", "check", "command", "options")  # folders of templates that a plug-in may bring
 
-# What a template of a user may raise; the last two of numbers as Jinja writes them in Python (1e999, digits of other
-# scripts).
+# Errors that a template of a user may raise; the last two for numbers as Jinja writes them in Python (1e999, digits of
+# other scripts).
 PYTHON_FAULTS = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
     *(NameError, SyntaxError),
@@ -68,7 +68,7 @@ def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
     """
     here = Path(__file__).resolve().parents[2]  # the package odtc
     packaged, checkout = here / "templates", here.parent / "templates"
-    # Beside an installed package a folder `templates` would be a stranger's.
+    # Next to an installed package a folder `templates` would belong to something else.
     own = packaged if packaged.is_dir() else checkout
     if templates is None:
         return *brought_folders(), own

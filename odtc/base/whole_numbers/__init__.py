@@ -15,9 +15,9 @@ import numpy as np
 
 Encoded = Any  # odtc.data.encoding.Encoded: the checker of certificates imports this module, and no encoding
 
-MAX_DENOMINATOR = 10**6  # of a quotient, such as 1/3 or a weight of balanced classes, that a double stands for
-MAX_CHANCE = 1e-3  # that a double of many digits is that of a quotient by chance: about denominator² times its ulp
-MAX_DIGITS = 15  # significant digits of decimals that doubles always tell apart
+MAX_DENOMINATOR = 10**6  # of a quotient, such as 1/3 or a weight of balanced classes, that a double represents
+MAX_CHANCE = 1e-3  # that a double of many digits is near a quotient by chance: about denominator² times its ulp
+MAX_DIGITS = 15  # significant digits of decimals that doubles always distinguish
 MAX_EXACT = 2**53  # sums of whole numbers below it are exact in float64
 MAX_INT64 = 2**62
 MAX_VALUES = 20_000  # different numbers that may be quotients; of more of them each is the decimal that it prints as
@@ -139,7 +139,7 @@ class WholeLosses:
 
     @cached_property
     def most(self) -> int:
-        """What all rows can cost together at most, as a multiple of the unit."""
+        """The largest total cost of all rows, as a multiple of the unit."""
         dearest = self.cost.max(axis=1)
         held = sums_of_whole(self._y, self.weight, len(dearest))
         return sum(int(n) * int(cost) for n, cost in zip(held, dearest))
