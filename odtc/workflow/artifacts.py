@@ -119,7 +119,7 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
         model = replaced(model, content=digest.hexdigest())
     files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
     if point is not None:
-        # A format that cannot say the model's names has its own, and a start speaks of columns by name.
+        # A format that cannot write the model's names has its own, and a start uses names of columns.
         model = FORMATS.get(format).renamed(model) if format is not None else model
         files += [write_point(model, point, f"{stem}{suffix}", name) for name, suffix in _start_forms(dialect)]
     if format is not None:
@@ -150,7 +150,7 @@ def outdated(model: Model, stem, keep=()) -> list[Path]:
 
 
 def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -> list[Path]:
-    """A pricing problem as STEM.pricing_N.mps (.lp); its path."""
+    """Write a pricing problem as STEM.pricing_N.mps (.lp), and return its path."""
     suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
     return [write_model(model, f"{stem}.{model.name}{suffix}", format)]
 
@@ -165,7 +165,7 @@ def write_beside(problem, stem) -> list[Path]:
 
 
 def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
-    """(point format, suffix) of the start files to write."""
+    """Return (point format, suffix) of the start files to write."""
     if dialect is None:
         return [("highs", ".start.sol"), ("name-value", ".mst")]
     names = SOLVERS.names() if dialect == "all" else (dialect,)
@@ -174,25 +174,25 @@ def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
 
 
 def _file_word(solver: str) -> str:
-    """A solver's name in the name of a file: of one that a file describes, that file's."""
+    """Return a solver's name for the name of a file; if a file describes the solver, the stem of that file."""
     return Path(solver).stem if solver.endswith(".toml") else solver
 
 
 def write_tree(tree: Tree, path) -> Path:
-    """Writes STEM.tree.json."""
+    """Write STEM.tree.json."""
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     return Path(path)
 
 
 def tree_of_solution(path) -> Path:
-    """The file of the tree of a solution file: STEM.tree.json of STEM.sol, which runs of odtc write, and FILE.tree.json
-    of any other, so that each solution file of a model keeps its own tree."""
+    """Return the file of the tree of a solution file: STEM.tree.json for STEM.sol, which runs of odtc write, and
+    FILE.tree.json for any other, so that each solution file of a model has its own tree."""
     path = Path(path)
     return path.with_suffix(".tree.json") if path.suffix == ".sol" else Path(f"{path}.tree.json")
 
 
 def write_certificate(facts: dict, data, path) -> Path:
-    """Writes a certificate, which names its data file, if there is one, as it is found from there."""
+    """Write a certificate, which names its data file, if there is one, relative to its own folder."""
     path = Path(path)
     place = {} if data is None else {"path": stated_path(data, path.resolve().parent)}
     write_text(path, json.dumps(facts | {"data": facts["data"] | place}, ensure_ascii=False, indent=1) + "\n")
@@ -222,7 +222,7 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
 
 
 def forget_solution(stem) -> None:
-    """Removes the solution of an earlier run of this stem: it would pass for one of this run."""
+    """Remove the solution of an earlier run of this stem, which would pass for one of this run."""
     for suffix in (".sol", ".run.json"):
         remove(f"{stem}{suffix}")
 
@@ -234,7 +234,7 @@ def forget_near_optimal(stem) -> None:
 
 
 def move_run(paths, stem: str, to: str) -> list[Path]:
-    """The files of the run `stem` under another stem, whose own solution goes; where they are then."""
+    """Move the files of the run `stem` to another stem, whose own solution is removed, and return their new paths."""
     moved = [Path(f"{to}{str(path).removeprefix(stem)}") for path in paths]
     with together(to):
         forget_solution(to)

@@ -1,4 +1,4 @@
-"""A Problem to its Model and its start, within a time limit that the solver shares."""
+"""From a Problem to its Model and its start, within a time limit that includes the solver."""
 
 import contextlib
 import time
@@ -218,7 +218,8 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
 
 
 def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> HeapTree | None:
-    """The tree as one of the problem that satisfies the constraints, None if it cannot be made one; says so."""
+    """Return the tree as one of the problem that satisfies the constraints, None if this is not possible, and report
+    it."""
     found = project_tree(tree, problem)
     try:
         heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
@@ -275,7 +276,7 @@ class Prepared:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the solver may take, a moment at least; None without a limit."""
+        """Seconds that the solver may use, at least a moment; None without a limit."""
         return deadline.limit_left(self.began, self.time_limit)
 
 
@@ -366,7 +367,7 @@ def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree |
     paid = problem.module.objective(problem, kept)
     found, costs = kept, paid
     for other in (heap, known_tree(problem, "cart")):
-        with contextlib.suppress(TreeError):  # with a price of features, which a tree without gaps has none of
+        with contextlib.suppress(TreeError):  # with a penalty of features, which is not defined for a tree without gaps
             if other is not None and other.fewest_rows(problem.encoded) >= problem.module.least_rows(problem):
                 own = problem.module.objective(problem, other)
                 found, costs = (other, own) if own < costs else (found, costs)
@@ -384,9 +385,10 @@ def searches(problem: Problem) -> bool:
 
 
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
-    """CART's tree, made one of the formulation's, by name; none if it cannot be made to satisfy the constraints. If the
-    formulation searches itself, all trees over the tests are its own, and `trimmed` would search for the best one.
-    A tree that loses less or more than CART's was changed on the way, and is called so."""
+    """Return CART's tree, converted to one of the formulation's, by name; [] if it cannot be made to satisfy the
+    constraints. If the formulation searches by itself, all trees over the candidate splits are its own, and
+    `trimmed` would search for the best one. A tree whose loss differs from CART's was changed on the way, and its
+    name says so."""
     try:
         cart = known_tree(problem, "cart")
         heap = own_tree(problem, cart)
@@ -405,8 +407,8 @@ def own_tree(problem: Problem, heap: HeapTree | None) -> HeapTree | None:
 
 
 def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree]]:
-    """The best tree by a search of a moment, made one of the formulation's, by name; none if it costs no less than the
-    bound, if the search would be longer, or if the tree cannot be made to satisfy the constraints."""
+    """Return the best tree by a short search, converted to one of the formulation's, by name; [] if it costs no less
+    than the bound, if the search would be longer, or if the tree cannot be made to satisfy the constraints."""
     encoded = problem.encoded
     if encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth > MOMENT:
         return []
@@ -437,7 +439,7 @@ def quick_floor(problem: Problem) -> float | None:
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
-    """The tree as one of the formulation's, and one that keeps the constraints; None if there is none."""
+    """Return the tree as one of the formulation's that satisfies the constraints; None if there is none."""
     if heap is None or is_tree_file(name):
         return heap
     try:
@@ -448,7 +450,7 @@ def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
 
 
 def choose_cuts(text: str | tuple[str, ...] | None) -> tuple[str, ...] | str | None:
-    """The cut families that `--cuts` names, None (the formulation's own) and "all" as they are; raises
+    """Return the cut families that `--cuts` names, None (the formulation's own) and "all" unchanged; raises
     ChoiceError for an unknown one."""
     if text is None or text == "all":
         return text

@@ -1,4 +1,4 @@
-"""A Solution to its tree, checked; and trees that came to be without a solver."""
+"""From a Solution to its tree, checked; and trees that were found without a solver."""
 
 import time
 from collections.abc import Sequence
@@ -139,7 +139,7 @@ def decode(
     paid = tree_cost(problem, smaller)
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
-    if paid is not None and proves(problem, paid):  # whatever the solver says of its end
+    if paid is not None and proves(problem, paid):  # whatever the solver's status is
         by_solver = solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound)
         own = solution.proved_by if by_solver else COMPILER
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
@@ -329,8 +329,7 @@ def with_rows_of(model: Model, dataset: Dataset | None) -> Model:
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
-    """The data set that was handed in, with the rows of it that the problem's own were selected from it as; else the
-    problem's own."""
+    """Return the given data set, with the same rows selected as in the problem; without one, the problem's own."""
     own = problem.encoded.dataset
     if (
         dataset is None
@@ -373,7 +372,7 @@ def _decoded(
 def learn(
     problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None, simplify: bool = False
 ) -> Fit:
-    """The tree of a formulation that has no model (CART): checked, and compared with nothing proven. A search ends with
+    """Find the tree of a formulation that has no model (CART): it is checked, and nothing is proved. A search ends at
     the time limit."""
     began = time.monotonic()
     with deadline.within(time_limit):
@@ -389,8 +388,8 @@ def learn(
 def unfinished(
     ready: Prepared, labelled: Dataset | None = None, found: Solution | None = None, simplify: bool = False
 ) -> Fit:
-    """The tree that was known when the time limit came before there was one from a solver; bounded by what equivalent
-    points leave.
+    """Return the tree that was known when the time limit came before there was one from a solver, with the bound of
+    equivalent points.
 
     `found` is how a solver ended that had no point; without it the limit came before there was a model. Raises
     NoSolutionError if no tree was known.

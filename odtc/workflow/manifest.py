@@ -167,7 +167,8 @@ class Manifest:
         return self.columns[-1].stop
 
     def with_separated(self, model: Model) -> Model:
-        """A rebuilt model with the rows that the manifest holds themselves, as no build makes them again."""
+        """Return a model built again with the separated constraints that the manifest itself contains, because no
+        build makes them again."""
         for block in self.facts["model"]["rows"]:
             if "cut" in block:
                 n, part = block["axes"][0]["size"], block["matrix"]
@@ -190,9 +191,9 @@ class Manifest:
         return replace(model, cuts=self.cuts)
 
     def point(self, raw: RawPoint) -> np.ndarray | None:
-        """The point of a solution file in the model's column order, None if it holds none.
+        """Return the point of a solution file in the model's column order, None if it has none.
 
-        Raises SolutionError if the file speaks of other columns.
+        Raises SolutionError if the file has other columns.
         """
         if raw.values is None:
             return None
@@ -222,7 +223,7 @@ class Manifest:
 
 
 def _members(problem: Problem, model) -> dict:
-    """The members of other packages or files that made the model, with their versions; {} if all are odtc's."""
+    """Return the plug-ins of other packages or files that made the model, with their versions; {} if all are odtc's."""
     used = [
         (FORMULATIONS, problem.module.name),
         (ENCODINGS, problem.encoded.scheme.partition(":")[0]),

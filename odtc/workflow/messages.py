@@ -23,7 +23,7 @@ from odtc.workflow.specification import RunSpec
 
 LEAST_LEVELS = 4  # of which two and two are a set that no split on one level makes
 LESS, NOTHING = 1e-9, 1e-300  # by which errors are fewer, relatively; a weight that divides
-COMPILER = "odtc"  # in the place of a solver, if none ran
+COMPILER = "odtc"  # in place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
 CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
 START_INSTEAD = "the solver had no solution yet: the tree is the start"
@@ -77,7 +77,7 @@ def held_out_text(dataset: Dataset) -> str:
 
 
 def why_dropped(dataset: Dataset) -> str:
-    """Why rows were left out; which of them --missing separate would keep."""
+    """Report why rows were left out, and which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled
     keeps = f"{option('missing', 'separate')} keeps them"
     if dataset.missing_words:
@@ -152,7 +152,7 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     notes = [dropped_text(whole), held_out_text(dataset)]
     if whole is not dataset:
         notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
-    # A tree under costs or constraints is to be more than right on most rows.
+    # A tree under costs or constraints has another goal than to be correct on most rows.
     asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
 

@@ -101,8 +101,8 @@ def expect_pool_options(problem: Problem, most: int | None, within: float | str 
 def write_pool(
     problem: Problem, most: int, within: float | str | None, left: float | None, stem: str
 ) -> tuple[list, str]:
-    """Finds the best trees in the seconds that are left, and writes STEM.pool.json; its path in a list, and a sentence
-    if there are more trees than it holds."""
+    """Find the best trees in the seconds that are left, and write STEM.pool.json; return its path in a list, and a
+    sentence if there are more trees than it contains."""
     path = Path(f"{stem}{SUFFIX}")
     found = near_optimal(problem, most, within, left)
     note = "" if found.complete else f"the pool has {found.words}"

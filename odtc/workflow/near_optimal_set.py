@@ -107,7 +107,7 @@ class NearOptimalSet:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The columns that tests look at."""
+        """The columns that splits use."""
         return tuple(column["name"] for column in self.facts["columns"])
 
     @cached_property
@@ -196,7 +196,7 @@ def expect_within(problem: Problem, within) -> Within:
 def near_optimal_set(
     problem: Problem, within: float | str, seconds: float | None = None, known: HeapTree | None = None, seed: int = 0
 ) -> NearOptimalSet:
-    """All near-optimal trees of a problem, counted without listing them.
+    """Count all near-optimal trees of a problem without listing them.
 
     Parameters
     ----------
@@ -300,7 +300,8 @@ def _columns(problem, found, drawn, graph) -> list[dict]:
 
 
 def _saved(found, graph) -> dict[int, dict]:
-    """By column the least and the greatest of what its tests save in a tree, as far as there is a graph and time."""
+    """Return for each column the least and the greatest saving of its splits in a tree, as far as there is a graph and
+    time."""
     saved: dict[int, dict] = {}
     if graph is None:
         return saved
@@ -317,7 +318,7 @@ def _saved(found, graph) -> dict[int, dict]:
 
 
 def _fewest(found) -> dict | None:
-    """The fewest distinct columns of a tree, and the first such columns."""
+    """Return the fewest distinct columns of a tree, and the first such columns."""
     if not found.complete:
         return None
     fewest = None
@@ -327,7 +328,7 @@ def _fewest(found) -> dict | None:
 
 
 def _reliances(problem: Problem, name: str, heaps: list[HeapTree]) -> dict | None:
-    """The least, mean and greatest model reliance of trees on a column."""
+    """Return the least, mean and greatest model reliance of trees on a column."""
     places = [j for j, feature in enumerate(problem.encoded.features) if feature.name == name]
     if not places or not heaps:
         return None
@@ -439,7 +440,7 @@ def write_near_optimal_set(
 
 
 def read_near_optimal_set(path) -> NearOptimalSet | None:
-    """The set of a file, None if it holds none; raises TreeError for one that is not whole."""
+    """Read the set of a file, None if it has none; raises TreeError for one that is not whole."""
     facts = read_if_of(path, SCHEMA, SUFFIX, "set of trees", "make it again with --within", TreeError)
     if facts is None:
         return None

@@ -133,15 +133,15 @@ def build(data=None, y=None, model: str = "flowoct", depth: int = 2, *, cuts=Non
 
 
 def labelled(data, y, model, depth, keywords: dict) -> tuple:
-    """(data, model, depth), whether labels, their column or the model come second; labels are put into the data, and
-    how they are to be read is taken from the keywords."""
+    """Return (data, model, depth), whether labels, their column or the model come second; labels are added to the
+    data, and the keywords state how they are read."""
     if "X" in keywords:
         if data is not None:
             raise ChoiceError("expected the data once, got them as X=, too")
         data = keywords.pop("X")
     if data is None:
         raise ChoiceError("expected data (an array, a data frame, a Dataset or a path) as the first argument, got none")
-    whole = isinstance(data, Dataset | str | Path)  # it holds its labels
+    whole = isinstance(data, Dataset | str | Path)  # it contains its labels
     columns = [] if whole else [str(name) for name in getattr(data, "columns", ())]
     if isinstance(y, str) and columns and y not in (models := FORMULATIONS.names()) and (y != "auto" or y in columns):
         if y not in columns:
@@ -406,7 +406,7 @@ def frontier(
     >>> len(curve)
     3
     """
-    if vary is None and isinstance(y, str) and any(sign in y for sign in ("<=", ">=")):  # data that holds its labels
+    if vary is None and isinstance(y, str) and any(sign in y for sign in ("<=", ">=")):  # data that contains its labels
         vary, y = y, None
     if not isinstance(vary, str):
         raise ChoiceError(f'expected vary="CONSTRAINT OP FIRST:LAST:STEP", as "leaves <= 2:8:1", got {vary!r}')

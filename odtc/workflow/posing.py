@@ -68,7 +68,7 @@ def pose_run(
         spec = spec.with_model(depth=1, constraints=(*spec.model.constraints, LEAF_ONLY))
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
-    settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work
+    settings = _settings(spec, model) if model != "auto" else None  # an invalid one is reported before the work
     encoded = data if isinstance(data, Encoded) else encode_run(spec, data, later)
     dataset = encoded.dataset
     encoded = priced(encoded)
@@ -98,7 +98,7 @@ def pose_run(
         if getattr(wanted, name) is not None:
             expect_classes(dataset.task, option(name))
     if wanted.class_weight is not None or wanted.cost is not None:
-        # "balanced" is of all rows, also if some of them are selected: the leaves will hold all.
+        # "balanced" is by all rows, also if some of them are selected, because the leaves will contain all.
         counted = encoded if dataset.selected is None else dataset.selected.whole
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         with _part_of_limit(spec, began):
@@ -118,19 +118,8 @@ POSED = schema_of(ModelSpec) | {"class_weight": None, "cost": ([[NUMBER]], None)
 
 
 def model_to_json(problem: Problem, model: ModelSpec) -> dict:
-    """The specification that poses a problem again, as JSON: its model and parameters by name, its prices as
-    numbers.
-
-    Parameters
-    ----------
-    problem : Problem
-    model : ModelSpec
-        The one that posed it.
-
-    Returns
-    -------
-    dict
-    """
+    """Return the specification that builds a problem again, as JSON: its model and parameters by name, its costs as
+    numbers."""
     priced = model.cost is not None or model.class_weight is not None
     told = replace(
         model,
@@ -151,7 +140,7 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
     if wanted.select is not None:
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
-        # Columns that part the rows alike do so no more once an adversary moves one of them.
+        # Columns that separate the rows in the same way no longer do so if an adversary moves one of them.
         radius = _radius(dataset, wanted.params.get("robust"))
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
         merge = wanted.model == "auto" or not keeps_rows(_settings(spec, wanted.model))
@@ -159,7 +148,7 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:
-    """The data of a file, read as a specification says and within its time limit. Raises DataError, ChoiceError and
+    """Read the data of a file as a specification says and within its time limit. Raises DataError, ChoiceError and
     TimeLimitReached."""
     with deadline.within(spec.solving.time_limit):
         return read_as(path, spec.reading)
@@ -187,7 +176,7 @@ def default_params(model: str, fitting: bool) -> dict:
 
 
 def _with_auxiliary(problem: Problem, path) -> Dataset | None:
-    """Labelled rows with the auxiliary columns, which groups are compared by; None if there are none."""
+    """Return labelled rows with the auxiliary columns by which groups are compared; None if there are none."""
     encoded, auxiliary = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.auxiliary
     if not auxiliary:
         return None
@@ -200,14 +189,14 @@ def _with_auxiliary(problem: Problem, path) -> Dataset | None:
 
 
 def held_out_rows(problem: Problem) -> Dataset | None:
-    """The labelled rows that were set aside when the data was read; None if none were."""
+    """Return the labelled rows that were set aside when the data was read; None if none were."""
     dataset = problem.encoded.dataset
     return None if dataset is None or dataset.held_out is None else test_rows(problem, dataset.held_out)
 
 
 def test_rows(problem: Problem, path) -> Dataset:
-    """Labelled rows of another file, or of a data frame, coded as the training data and under its policy for missing
-    cells; raises DataError."""
+    """Read labelled rows of another file, or of a data frame, coded as the training data and under its policy for
+    missing cells; raises DataError."""
     encoded = problem.encoded
     if encoded.task != CLASSIFICATION and encoded.dataset is not None:
         rows = read_judged_rows(path, encoded.dataset)

@@ -1,4 +1,4 @@
-"""Who hears of a run while it goes on."""
+"""Listeners to a run while it is in progress."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -9,10 +9,10 @@ from odtc.workflow.solving import ChosenSolver, Hearing
 
 
 class Reporter:
-    """Hears nothing, and says nothing; the base of those that do."""
+    """Reporter that ignores everything; the base of all others."""
 
     def say(self, sentence: str) -> None:
-        """Takes a sentence about the run."""
+        """Take a sentence about the run."""
 
     @contextmanager
     def reading(self):
@@ -21,14 +21,14 @@ class Reporter:
 
     @contextmanager
     def solving(self, solver: ChosenSolver):
-        """Within it the model is compiled and solved; yields who hears of that."""
+        """Yield the listener to the compilation and the solution of the model, which happen inside."""
         yield Hearing()
 
 
 @dataclass(frozen=True)
 class CallbackReporter(Reporter):
-    """Calls `progress` with Progress records, and `log` with pieces of the solver's log; keeps the sentences about the
-    run as `said`."""
+    """Reporter that calls `progress` with Progress records, and `log` with pieces of the solver's log; it stores the
+    sentences about the run in `said`."""
 
     progress: Callable[[Progress], None] | None = None
     log: Callable[[str], None] | None = None
@@ -44,7 +44,7 @@ class CallbackReporter(Reporter):
 
 @contextmanager
 def listening(progress, logs):
-    """Hearing of two contexts that yield Hearing each: a reporter's, which shows the progress, and a sink's."""
+    """Combine two contexts that yield a Hearing each: a reporter's, which shows the progress, and a sink's."""
     with progress as one, logs as other:
         yield Hearing(one.progress, _both(one.log, other.log), _both(one.logs, other.logs))
 

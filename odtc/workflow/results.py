@@ -42,14 +42,14 @@ from odtc.workflow.telling.claims import BEST, Claim, reason_of
 
 @dataclass(frozen=True, repr=False)
 class Decoded:
-    """A solution turned into a tree: in the model's terms, in words, and every check made of it."""
+    """A solution turned into a tree: over the splits of the model, as a Tree, and with every check of it."""
 
     heap: HeapTree
     # if its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.fill_leaves)
     tree: Tree
     checks: list[Check]
     solution: Solution
-    # The tree before its needless branch nodes went (odtc.problem.simplifying); None if it was not simplified.
+    # The tree before its needless branch nodes were removed (odtc.problem.simplifying); None if it was not simplified.
     point_heap: HeapTree | None = None
 
     @property
@@ -308,12 +308,12 @@ class Fit:
 
     @cached_property
     def greedy(self) -> HeapTree:
-        """CART's tree over the tests of the problem."""
+        """CART's tree over the splits of the problem."""
         return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology)
 
     @cached_property
     def cart(self) -> Tree:
-        """CART's tree on the same tests at the same depth, with all rows in its leaves."""
+        """CART's tree over the same splits at the same depth, with all rows in its leaves."""
         tree = self.greedy.to_tree(self.problem.encoded)
         return tree if self._selected is None else fill_leaves(tree, self.problem, self._selected.whole)
 
@@ -445,7 +445,7 @@ class Fit:
             facts["simplified"] = self.simplified
         if self.robust is not None:
             facts["robust"] = self.robust
-        if self.judged is not None:  # none of its rows is right or wrong
+        if self.judged is not None:  # its rows are neither correct nor misclassified
             facts = {key: value for key, value in facts.items() if key not in OF_CLASSES}
             facts["loss"] = self.decoded.heap.loss(self.problem.encoded)
             facts |= {"task": self.problem.encoded.task, "judged": self.judged}
@@ -462,12 +462,12 @@ class Fit:
 
     @cached_property
     def facts(self) -> dict:
-        """`to_json()`, made once."""
+        """The result of `to_json()`, computed once."""
         return self.to_json()
 
 
 NOISE = 1e-12  # of the cost of a tree: a positive bound below it is the rounding of a linear program
-OF_CLASSES = frozenset(  # the figures that count rows which are right
+OF_CLASSES = frozenset(  # the figures that count correct rows
     f"{tree}train_{figure}"
     for tree in ("", "cart_")
     for figure in ("correct", "accuracy", "balanced_accuracy", "weighted_accuracy")

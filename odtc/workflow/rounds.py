@@ -16,9 +16,9 @@ from odtc.model.solution import Progress, Round, Solution
 
 
 class Rounds:
-    """`solve(model, start=, progress=, time_limit=, path=)` is a solver with all else settled. The time
-    limit, in seconds, holds for all rounds together. `progress` is called with Progress records and
-    `log` with text; `keep` is a Keeper, or None."""
+    """Rounds of a loop. `solve(model, start=, progress=, time_limit=, path=)` is a solver with all other options set.
+    The time limit, in seconds, is for all rounds together. `progress` is called with Progress records and `log`
+    with text; `keep` is a Keeper, or None."""
 
     def __init__(self, solve, time_limit: float | None = None, progress=None, log=None, keep=None):
         self._solve, self.time_limit, self._progress, self._log, self._keep = solve, time_limit, progress, log, keep
@@ -30,7 +30,7 @@ class Rounds:
 
     @property
     def left(self) -> float | None:
-        """Seconds of the time limit that are left, a moment at least; None without one."""
+        """Seconds of the time limit that are left, at least a moment; None without a limit."""
         return None if self.time_limit is None else max(0.1, self.time_limit - self.seconds)
 
     def remaining(self) -> float | None:
@@ -53,7 +53,7 @@ class Rounds:
         return self.solve(model, start, cuts=cuts)
 
     def tell(self, ended: Round) -> None:
-        """Shows a round that has ended."""
+        """Show a round that has ended."""
         self._last = ended
         if self._log:
             self._log(f"{ended}\n")

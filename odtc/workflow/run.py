@@ -1,6 +1,6 @@
-"""One function that runs a specification: read, pose, start, compile, solve, decode, verify, write.
+"""One function that runs a specification: read, build the problem, start, compile, solve, decode, verify, write.
 
-The command line, `odtc.fit`, the estimator and `odtc tune` call it; a sink takes the files, a reporter hears of the
+The command line, `odtc.fit`, the estimator and `odtc tune` call it; a sink receives the files, a reporter the
 progress.
 """
 

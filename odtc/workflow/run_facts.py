@@ -183,7 +183,7 @@ class TreeFacts(Facts):
 
 
 def _balanced(tree: Tree) -> float:
-    """The mean over the classes of the share of their weight that is predicted right."""
+    """Return the mean over the classes of the share of their weight that is correct."""
     held = np.sum([leaf.counts for leaf in tree.leaves()], axis=0)
     right = np.zeros(len(held))
     for leaf in tree.leaves():
@@ -193,7 +193,7 @@ def _balanced(tree: Tree) -> float:
 
 @dataclass(frozen=True)
 class CartFacts(Facts):
-    """CART on the same tests at the same depth."""
+    """CART over the same splits at the same depth."""
 
     cart_train_correct: int
     cart_train_accuracy: float
@@ -215,9 +215,10 @@ class CartFacts(Facts):
 
 @dataclass(frozen=True)
 class AllRowsFacts(Facts):
-    """A tree of selected rows on all rows that these were selected from; `breaks` are the constraints that it violates
-    there, `relabelled` counts the leaves that predict another class than on the selected rows (None for CART). No tree
-    loses less of all rows than `bound` (odtc.workflow.row_selection.rest_bound), if that is known."""
+    """A tree of selected rows on all rows from which these were selected; `breaks` are the constraints that it
+    violates there, `relabelled` counts the leaves that predict another class than on the selected rows (None for
+    CART). No tree has less loss on all rows than `bound` (odtc.workflow.row_selection.rest_bound), if that is
+    known."""
 
     n_rows: int
     correct: int
@@ -266,7 +267,7 @@ class TestFacts(Facts):
     """The tree, and CART's, on labelled rows of another file; `test_majority_accuracy` is the share of these rows that
     are of the most frequent class of the training rows."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not a test of pytest
 
     test_accuracy: float | None
     cart_test_accuracy: float | None

@@ -121,12 +121,12 @@ def _options_to_json(options: Options) -> dict:
 
 
 def rename_run(stem) -> None:
-    """Has STEM.run.json, if there is one, speak of STEM.sol, which its solution file is called now."""
+    """Update STEM.run.json, if there is one, to the new name STEM.sol of its solution file."""
     _edit_run(stem, lambda facts: {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name})
 
 
 def add_to_run(stem, more: dict) -> None:
-    """Puts more keys in STEM.run.json, if there is one."""
+    """Add keys to STEM.run.json, if there is one."""
     _edit_run(stem, lambda _: more)
 
 
@@ -138,12 +138,12 @@ def _edit_run(stem, new: Callable[[dict], dict]) -> None:
 
 
 def read_run(solution_path) -> Solution | None:
-    """The record of exactly this solution file, without its point; None if there is none."""
+    """Return the record of exactly this solution file, without its point; None if there is none."""
     return next((run for _, run in _records(solution_path)), None)
 
 
 def record_of(solution_path) -> dict | None:
-    """The record of exactly this solution file as its JSON; None if there is none."""
+    """Return the record of exactly this solution file as its JSON; None if there is none."""
     return next((facts for facts, _ in _records(solution_path)), None)
 
 

@@ -1,4 +1,4 @@
-"""A problem to its proved tree without a model: the own search of a formulation (odtc.problem.formulation)."""
+"""From a problem to its proved tree without a model: the own search of a formulation (odtc.problem.formulation)."""
 
 import time
 from collections.abc import Sequence
@@ -57,12 +57,13 @@ def searched(
     simplify: bool = False,
     say=None,
 ) -> Fit:
-    """The tree of the formulation's own search: proved, or the best one and a bound at the time limit or after Ctrl-C.
+    """Find the tree by the formulation's own search: proved, or the best one and a bound at the time limit or after
+    Ctrl-C.
 
     Raises
     ------
     NoSolutionError
-        If no tree keeps the constraints, or none was met in time.
+        If no tree satisfies the constraints, or none was found in time.
     """
     began = time.monotonic()
 
@@ -126,7 +127,7 @@ def searched(
     told_open = open_text(paid, raise_bound_to_floor(problem, solution).bound) if problem.constraints else ""
     is_open = ended != Termination.OPTIMAL and not proves(problem, paid)
     if (found.phases or told_open) and certified.accepted is None and is_open:
-        more = _easier(problem, ended != Termination.UNKNOWN)  # else it has ended before the limit
+        more = _easier(problem, ended != Termination.UNKNOWN)  # otherwise it has ended before the limit
         solution = replace(solution, message="; ".join(filter(None, [told_open, found.phases, more])))
     solution = replace(solution, message=rounded or solution.message)
     written = found.written if found.written is not None and heap is found.heap else heap
@@ -194,7 +195,7 @@ def tells_apart(problem: Problem, off: float, heap: HeapTree, paid: float) -> bo
 
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:
-    """A solution that says "infeasible", with the constraints that conflict."""
+    """Return an "infeasible" solution with the constraints that conflict."""
     from odtc.problem.constraints.conflicts import conflict  # most runs never need it
 
     until = time.monotonic() + min(EXPLAINED, max(0.0, (time_limit or np.inf) - solution.seconds))
@@ -238,7 +239,7 @@ def best_met(problem: Problem, met: Sequence[Tree], known: HeapTree | None) -> H
 
 
 def expect_feasible(ready: Prepared) -> None:
-    """Raises NoSolutionError if the search before the model proved that no tree keeps the constraints."""
+    """Raise NoSolutionError if the search before the model proved that no tree satisfies the constraints."""
     if ready.searched is not None and ready.searched.infeasible:
         seconds = time.monotonic() - ready.began
         solution = Solution(None, Termination.INFEASIBLE, None, None, seconds, COMPILER)
@@ -246,7 +247,7 @@ def expect_feasible(ready: Prepared) -> None:
 
 
 def raised(ready: Prepared, solution: Solution) -> Solution:
-    """The solution of a solver with the bound of the search before the model, if that is greater."""
+    """Return the solution of a solver with the bound of the search before the model, if that is greater."""
     if ready.bound is None or solution.objective is None or (solution.bound or -np.inf) >= ready.bound:
         return solution
     paid = solution.objective

@@ -28,7 +28,7 @@ from odtc.workflow.specification import RunSpec
 
 
 class Sink:
-    """Takes no file; the base of those that do. The functions are called in this order."""
+    """Sink that writes no file; the base of all others. The functions are called in this order."""
 
     keeper: Keeper | None = None  # writes every round of a loop
     files: list = []
@@ -40,11 +40,11 @@ class Sink:
         return self
 
     def posed(self, problem: Problem, spec: RunSpec) -> None:
-        """The problem is there; raises ChoiceError for files that there cannot be of it."""
+        """Take the problem; raises ChoiceError for files that it cannot have."""
 
     @contextmanager
     def logs(self, solver: ChosenSolver):
-        """Within it the model is compiled and solved; yields who writes down the logs."""
+        """Yield the listener that writes the logs while the model is compiled and solved inside."""
         yield Hearing()
 
     def built(self, model: Model) -> Path | None:
@@ -54,7 +54,8 @@ class Sink:
         """Take the result of the solver: the model of the first round and of the last, the same without a loop."""
 
     def unsolved(self, problem: Problem, start: HeapTree) -> str:
-        """The solver failed, and this tree was its start; where that is, in words, or ""."""
+        """Take note that the solver failed, and this tree was its start; return the place of that tree in words, or
+        ""."""
         return ""
 
     def no_model(self) -> None:
@@ -125,7 +126,7 @@ class FileSink(Sink):
         return bool(self.format or self.keep or (self.pool is not None and not self._sums))
 
     def for_round(self, number: int) -> "FileSink":
-        """A sink with a stem of its own, so that the files of the best round are not written over."""
+        """Return a sink with a stem of its own, so that the files of the best round are not overwritten."""
         sink = FileSink(self._stem_of, self.format, self.gzip, self.keep, self.pool, self.within, self.log)
         sink._mark = f".select{number}"
         return sink
@@ -198,8 +199,8 @@ class FileSink(Sink):
             yield hearing
 
     def built(self, model: Model) -> Path | None:
-        """Writes the model, if its file is wanted; else its manifest waits for the solution, so that a disk that is
-        full leaves the older ones."""
+        """Write the model, if its file is wanted; otherwise its manifest is written with the solution, so that a full
+        disk keeps the older files."""
         if self.format is None or loop_of(model.problem):
             return None
         self._built = self._write_build(model, self.format)
@@ -228,7 +229,7 @@ class FileSink(Sink):
         return f"the tree of the start, of which nothing is proved, is in {path} (objective {paid:.10g})"
 
     def no_model(self) -> None:
-        self._modelless = True  # an older solution goes when the tree comes: if that cannot be written, nothing is lost
+        self._modelless = True  # an older solution is removed with the new tree: if that fails, nothing is lost
         self.files = [*self._built, *self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
@@ -284,8 +285,9 @@ class FileSink(Sink):
 
 @contextmanager
 def open_logs(stem: str | None, racers: tuple[str, ...], files: list):
-    """Hearing that writes STEM.log, and in a race STEM.NAME.log for each solver; nothing for stem None. The paths are
-    appended to `files`. The files stay also if solvers contradict each other: they are the evidence."""
+    """Return a Hearing that writes STEM.log, and in a race STEM.NAME.log for each solver; nothing for stem None. The
+    paths are appended to `files`. The files stay also if solvers contradict each other, because they are the
+    evidence."""
     if stem is None:
         yield Hearing()
         return

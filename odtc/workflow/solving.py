@@ -1,4 +1,4 @@
-"""A Model to its Solution: by one solver, by several side by side, or by the loop of a formulation."""
+"""From a Model to its Solution: by one solver, by several in parallel, or by the loop of a formulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +30,8 @@ STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a sta
 
 @dataclass(frozen=True)
 class ChosenSolver:
-    """Who solves: the name in words, the names of those in a race (none without one), and who is left out of it."""
+    """The chosen solver: the name in words, the names of those in a race (none without one), and remarks on those left
+    out."""
 
     label: str
     racers: tuple[str, ...] = ()
@@ -39,8 +40,8 @@ class ChosenSolver:
 
 @dataclass(frozen=True)
 class Hearing:
-    """Who hears of a solver while it runs: `progress` takes Progress records, `log` pieces of its log, and `logs` those
-    of a race with the solver's name before; None if nobody does."""
+    """Listeners to a solver while it runs: `progress` takes Progress records, `log` pieces of its log, and `logs`
+    pieces of the logs of a race after the solver's name; None for no listener."""
 
     progress: Callable[[Progress], None] | None = None
     log: Callable[[str], None] | None = None
@@ -125,7 +126,7 @@ def solve(
 
 
 def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing: Hearing = NOBODY) -> Solution:
-    """`solve`, with a specification of how."""
+    """Call `solve` with the options of a specification."""
     if not isinstance(model, Model):
         raise ChoiceError(
             f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model "
@@ -187,14 +188,14 @@ def solve_or_loop(
 
 
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:
-    """Rounds of separation: by the HiGHS that is in this process, on one thread, so that the same data has
-    the same rows."""
+    """Return rounds of separation by the embedded HiGHS on one thread, so that the same data has the same
+    constraints."""
     return Rounds(partial(solve, solver="highs", threads=1, log=log), time_limit, progress, log, keep)
 
 
 def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:
-    """The solution; the start, if a solver was stopped before it had a point of its own, as one of an LP
-    is that takes no start."""
+    """Return the solution; or the start, if a solver was stopped before it had a point of its own, such as one for
+    linear programs that takes no start."""
     if found.has_solution or start is None or found.termination not in STOPPED:
         return found
     message = f"{START_INSTEAD}{': ' * bool(found.message)}{found.message}"
@@ -204,7 +205,7 @@ def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Soluti
 
 
 def loop_of(problem: Problem):
-    """The `fit` of a formulation that solves round after round, with these parameters; else None."""
+    """Return the `fit` of a formulation that solves round after round, with these parameters; otherwise None."""
     module = problem.module
     return module.fit if module.can(Iterative) and module.loops(problem) else None
 

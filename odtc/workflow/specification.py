@@ -209,15 +209,15 @@ class RunSpec:
         return self.fitting and not self.solving.names_solver and self.model.cuts in (None, "none", ())
 
     def with_model(self, **fields) -> "RunSpec":
-        """The specification with other fields of its ModelSpec."""
+        """Return the specification with other fields of its ModelSpec."""
         return replace(self, model=replace(self.model, **fields))
 
     def with_solving(self, **fields) -> "RunSpec":
-        """The specification with other fields of its SolvingSpec."""
+        """Return the specification with other fields of its SolvingSpec."""
         return replace(self, solving=replace(self.solving, **fields))
 
     def command(self, data, stem: str) -> list[str]:
-        """The words of the command line that run it: `odtc fit DATA … -o STEM`."""
+        """Return the command line that runs it: `odtc fit DATA … -o STEM`."""
         data = f"./{data}" if str(data).startswith("-") else str(data)
         data = "-" if Path(data).name == "standard input" else data
         parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
@@ -256,6 +256,6 @@ def _expect_no_misspelt(model: str, keywords: dict, fitting: bool) -> None:
 
 
 def _pick(cls, keywords: dict, leave=()) -> dict:
-    """Takes the fields of a record out of the keywords."""
+    """Take the fields of a record out of the keywords."""
     names = [name for name in fields_by_name(cls) if name in keywords and name not in leave]
     return {name: keywords.pop(name) for name in names}

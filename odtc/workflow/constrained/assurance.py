@@ -64,7 +64,7 @@ class Assured:
         return not self.why
 
     def to_json(self) -> dict:
-        """As JSON."""
+        """Return the entry as JSON."""
         return {
             "constraint": str(self.constraint),
             "assured": self.holds,
@@ -221,7 +221,7 @@ def never_assured(problem: Problem, labelled: Dataset, confidence: float) -> lis
         One sentence each.
     """
     given = [one for one in problem.constraints if one.module.can(OnProportions)]
-    rows = RowPredictions(problem.encoded, labelled, np.zeros(labelled.n_rows, np.int32))  # shares among all of a kind
+    rows = RowPredictions(problem.encoded, labelled, np.zeros(labelled.n_rows, np.int32))  # shares of all such rows
     found = {one: _sums(one, problem, rows) for one in given}
     alpha = _of_each_bound(found, confidence)
     told = {}
@@ -278,7 +278,7 @@ def _of_each_bound(found: "dict[Constraint, list[ShareSum] | str]", confidence: 
 
 
 def assured_text(entry: Assured, confidence: float) -> str:
-    """An entry in words."""
+    """Return an entry in words."""
     if entry.figure is None:
         return f"{entry.constraint}: cannot be assured, {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
@@ -290,14 +290,14 @@ def assured_text(entry: Assured, confidence: float) -> str:
 
 
 def lower_bound(counted: float, among: float, alpha: float) -> float:
-    """The Clopper-Pearson bound from below: the share is less with a probability of at most alpha."""
+    """Return the Clopper-Pearson bound from below: the share is less with a probability of at most alpha."""
     from scipy.special import betaincinv
 
     return 0.0 if not counted else float(betaincinv(counted, among - counted + 1, alpha))
 
 
 def upper_bound(counted: float, among: float, alpha: float) -> float:
-    """The same from above."""
+    """Return the Clopper-Pearson bound from above."""
     return 1.0 - lower_bound(among - counted, among, alpha)
 
 
@@ -321,8 +321,8 @@ def share_interval(counted: int, among: int) -> tuple[float, float] | None:
 def rate_interval(
     given: Constraint, problem: Problem, tree: Tree, labelled: Dataset | None
 ) -> tuple[float, float] | None:
-    """The interval of the rate of a constraint on test rows (`share_interval`); None if it does not compare one rate of
-    unweighted rows, such as a difference of groups."""
+    """Return the interval of the rate of a constraint on test rows (`share_interval`); None if it does not compare one
+    rate of unweighted rows, such as a difference of groups."""
     if labelled is None or not given.module.can(OnProportions):
         return None
     sums = _sums(given, problem, RowPredictions(problem.encoded, labelled, tree.predict(labelled.X)), tree)
@@ -403,7 +403,7 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
 
 
 def _bound(share: Share, alpha: float, scale: float = 1.0) -> float:
-    """The greatest that coef · share may be, except with a probability of at most alpha, if there were `scale` times as
-    many rows."""
+    """Return the greatest value of coef · share, except with a probability of at most alpha, if there were `scale`
+    times as many rows."""
     among, counted = scale * int(share.among.sum()), scale * int((share.among & share.counted).sum())
     return share.coef * (upper_bound if share.coef > 0 else lower_bound)(counted, among, alpha)

@@ -163,9 +163,9 @@ class _BeforeSearch(Sink):
 
 
 def _tightened(given: Constraint, factor: float, width: float) -> Constraint:
-    """The constraint with a number that is harder by so many times the width, or by the most of FACTORS below it with
-    which the number is one that a tree of more than one class can have; as it is if no share leaves room for the whole
-    width."""
+    """Return the constraint with a number that is stricter by `factor` times the width, or by the largest smaller one
+    of FACTORS with which a tree of more than one class can have the number; unchanged if no share leaves room for
+    the whole width."""
     if not width or not _has_room(given, width):
         return given
     for less in (one for one in FACTORS if one <= factor):

@@ -78,10 +78,11 @@ class Frontier(Sequence):
         return {"data": self.problem.encoded.name, "depth": self.problem.topology.depth}
 
     def write(self, path: str | Path) -> Path:
-        """Writes STEM.frontier.json, with the trees; `path` is the STEM or the file. Raises OutputError.
+        """Write STEM.frontier.json, with the trees; `path` is the STEM or the file. Raises OutputError.
 
-        Of a data file it says which one it was, by its SHA-256, and how it was read and posed: `odtc verify` does both
-        again."""
+        If there is a data file, it is identified by its SHA-256, with how it was read and how the problem was built,
+        so that `odtc verify` can repeat both.
+        """
         path = file_of(Path(path))
         require_writable(path)
         head = self.head | {"vary": self.vary, "constraints": [str(given) for given in self.problem.constraints]}
@@ -98,7 +99,7 @@ class Frontier(Sequence):
 
 
 def file_of(path: Path) -> Path:
-    """STEM.frontier.json of a STEM, or of the name itself."""
+    """Return STEM.frontier.json for a STEM, or for the name itself."""
     return path.with_name(path.name.removesuffix(".json").removesuffix(SUFFIX.removesuffix(".json")) + SUFFIX)
 
 

@@ -27,8 +27,8 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.searching import tells_apart
 
 MOST_POINTS = 200
-FREE = 0.5  # of the time limit, for the best tree whatever the number
-STARTS = 0.6  # of the time that is left, for trees of all numbers by one search over a few tests of each column
+FREE = 0.5  # of the time limit, for the best tree without the constraint
+STARTS = 0.6  # of the time that is left, for trees of all numbers by one search over a few splits of each column
 SHARE = 0.4  # of the time that is left, for a number that others come after
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
@@ -139,7 +139,7 @@ def frontier(
 
 
 def _left(until: float | None) -> float | None:
-    """Seconds until time.monotonic() is `until`; None without a limit."""
+    """Return the seconds until time.monotonic() is `until`; None without a limit."""
     return None if until is None else max(deadline.MOMENT, until - time.monotonic())
 
 
@@ -198,8 +198,8 @@ class _Halving:
         return known or self.free.point(self.loose_first[place]) is not None
 
     def _search(self, place: int, floor: float, start: HeapTree | None) -> None:
-        """The point of a number by a search of its own, unless the best of all trees keeps it; no tree costs less than
-        `floor`."""
+        """Find the point of a number by a search of its own, unless the best of all trees satisfies it; no tree costs
+        less than `floor`."""
         problem, given = self.problem, self.loose_first[place]
         settled = self.free.point(given)
         if settled is not None and settled.ended == "optimal":
@@ -240,7 +240,7 @@ class _Halving:
             self._search(place, loose.bound, start)
 
     def _fill(self, low: int, high: int) -> None:
-        """The places between two that are known, the looser first."""
+        """Find the points between two that are known, the looser first."""
         if high - low < 2 or self.is_stopped or self._is_over:
             return
         loose, tight = self.points[low], self.points[high]
@@ -289,7 +289,7 @@ class _Without:
         return Point(given, self.heap, self.paid, settled_bound(self.problem, self.bound, self.paid), False)
 
     def better(self, points: list[Point]) -> list[Point]:
-        """The points with the tree if it is better than theirs, and with the bound if that is higher."""
+        """Return the points with the tree if it is better than theirs, and with the bound if that is higher."""
         found = []
         for point in points:
             own = None if point.bound is None else self.point(point.constraint)
@@ -300,7 +300,7 @@ class _Without:
 
 
 def _with(problem: Problem, point: Point, heap: HeapTree | None) -> Point:
-    """The point with a tree that keeps its number, if that is better."""
+    """Return the point with a tree that satisfies its number, if that is better."""
     if heap is None or point.bound is None:
         return point
     paid = problem.module.objective(problem, heap)
@@ -323,14 +323,14 @@ def _by_trees_met(problem: Problem, points: list[Point]) -> list[Point]:
 
 
 def _bounded(point: Point, bound: float) -> Point:
-    """The point with this bound, if that is higher."""
+    """Return the point with this bound, if that is higher."""
     most = bound if point.objective is None else min(bound, point.objective)
     return replace(point, bound=max(point.bound, most))
 
 
 def _shared(points: list[Point]) -> list[Point]:
-    """The points, the loosest first: a tree of a tighter number keeps a looser one, and a bound of a looser number
-    holds for tighter ones."""
+    """Return the points, the loosest first: a tree of a tighter number satisfies a looser one, and a bound of a looser
+    number is valid for tighter ones."""
     found = list(points)
     for place in range(len(found) - 2, -1, -1):
         tighter, own = found[place + 1], found[place]
@@ -395,13 +395,13 @@ def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
 
 
 def loosest_first(points: list[Point]) -> list[Point]:
-    """The points in the order in which they get tighter."""
+    """Return the points in the order in which they get tighter."""
     return tightening(points, points[0].constraint.op)
 
 
 def tightening(rising: list, op: str) -> list:
-    """Return a list that is in the order of rising numbers in the order in which a constraint with this sign gets
-    tighter; or, because this is its own inverse, such a list by rising numbers."""
+    """Sort a list that is in the order of rising numbers by the order in which a constraint with this operator gets
+    tighter; or such a list by rising numbers, because this is its own inverse."""
     return rising if op == ">=" else rising[::-1]
 
 

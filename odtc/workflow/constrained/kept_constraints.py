@@ -69,8 +69,8 @@ def broken_text(kept: list[dict]) -> str:
 
 
 def kept_line(entry: dict, tree: Tree) -> str:
-    """An entry as a line of a result: whether the constraint is satisfied, the figures of training and test rows, and
-    the names for readers of the classes that it is about."""
+    """Return an entry as a line of a result: whether the constraint is satisfied, the figures of training and test
+    rows, and the display names of its classes."""
     named = [
         f"{name}: {text}"
         for name, text in zip(tree.classes, tree.shown.classes)
@@ -81,9 +81,9 @@ def kept_line(entry: dict, tree: Tree) -> str:
 
 
 def kept_text(entry: dict) -> str:
-    """An entry in words."""
+    """Return an entry in words."""
     if entry.get("asked") is None and not entry["training"] and not entry["test"]:
-        return str(entry["constraint"])  # a kind without a number, which counts what breaks it
+        return str(entry["constraint"])  # a constraint without a number, which counts its violations
     figure = f"{entry['constraint']}: {show_figure(entry['training'])} on training rows"
     if entry["test"] is None:
         return figure

@@ -38,7 +38,7 @@ class Price:
     ended: str
 
     def to_json(self) -> dict:
-        """As JSON."""
+        """Return the entry as JSON."""
         return {"constraint": str(self.constraint), "price": self.price, "ended": self.ended}
 
 
@@ -95,7 +95,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
 
 
 def price_text(entry: Price) -> str:
-    """An entry in words."""
+    """Return an entry in words."""
     if entry.ended == "optimal":
         return f"{entry.constraint} would cost {entry.price:.6g} more"
     return f"{entry.constraint}: {'no tree satisfies it' if entry.ended == 'infeasible' else 'not settled in time'}"

@@ -90,7 +90,8 @@ def _pace(facts: dict) -> Callable[[], None]:
 
 
 def _checked(facts: dict, dataset: Dataset) -> tuple[Any, bool]:
-    """(proof, whether its costs are sums over leaves): each checker is imported where its certificate comes."""
+    """Return (proof, whether its costs are sums over leaves); each checker is imported only for its own
+    certificates."""
     if facts["schema"] in SCHEMAS:
         return check(facts, dataset, _pace(facts)), False
     from odtc.verification.leaf_sums import MEASURES, check_leaf_sums
@@ -128,7 +129,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
 
 
 def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, searched: float = 0.0) -> Certified:
-    """Makes a certificate and checks it, until the deadline of this context.
+    """Make a certificate and check it, until the deadline of this context.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class ProvedRun:
 
 
 def stem_of_run(given: str | Path) -> str | None:
-    """The stem of the run that a path names: STEM, STEM.run.json or STEM.tree.json; None of any other file."""
+    """Return the stem of the run that a path names: STEM, STEM.run.json or STEM.tree.json; None for any other file."""
     text = str(given)
     for ending in (RECORD, TREE):
         if text.endswith(ending):
@@ -147,7 +147,7 @@ def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> cer
 
 
 def _of_tree(found: certifying.Certificate, tree: Tree, problem: Problem) -> certifying.Certificate:
-    """The certificate with the tree of the run in the place of an equally good one, if its check accepts that."""
+    """Return the certificate with the tree of the run in place of an equally good one, if its check accepts that."""
     facts = found.facts | {"tree": {key: one for key, one in tree.to_json().items() if key != "labels"}}
     try:
         certifying.checks()[facts["schema"]](facts, problem.encoded.dataset)

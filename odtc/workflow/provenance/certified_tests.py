@@ -33,7 +33,7 @@ def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict
         return 0
     keys = np.random.default_rng().integers(1 << 63, size=(rows.n_rows, 2), dtype=np.int64)
     whole = np.bitwise_xor.reduce(keys)
-    by_column = bool(problem.constraints)  # which may speak of columns: a test of another one is another test
+    by_column = bool(problem.constraints)  # which may be on columns: a split on another one is another split
     known = {
         (of if by_column else "", one)
         for of, sides in _of_certificate(facts, rows, keys)
@@ -68,7 +68,7 @@ def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
 
 
 def _either(sides: np.ndarray, whole: np.ndarray):
-    """The sums of sides, and of the sides opposite, as bytes."""
+    """Yield the sums of sides, and of the sides opposite, as bytes."""
     for side in sides:
         yield side.tobytes()
         yield (side ^ whole).tobytes()

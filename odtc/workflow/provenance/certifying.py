@@ -111,7 +111,7 @@ class Certificate:
 
     @property
     def bound(self) -> float | None:
-        """No tree costs less."""
+        """The lower bound on the cost of all trees."""
         return None if self.infeasible else self.proof.bound
 
     @property

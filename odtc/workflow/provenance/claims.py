@@ -128,9 +128,9 @@ def file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
 
 
 def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | None:
-    """Another model under the columns of this one, in their order; None if it is the same model.
+    """Return another model under the columns of this one, in their order; None if it is the same model.
 
-    Columns that this one has not come last. Raises SolutionError if it lacks some.
+    Columns that this one does not have come last. Raises SolutionError if it lacks some.
     """
     names, columns = name_list(other.columns), model.columns
     if other.n_cols > model.n_cols:

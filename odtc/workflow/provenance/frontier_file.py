@@ -89,7 +89,7 @@ class RecheckedFrontier:
 
 
 def read_frontier(path: str | Path) -> dict:
-    """The JSON object of a STEM.frontier.json; raises TreeError for one that is not whole."""
+    """Read the JSON object of a STEM.frontier.json; raises TreeError for one that is not whole."""
     advice = f"make it again with {command('frontier')}"
     facts = read_if_of(path, SCHEMA, SUFFIX, "frontier", advice, TreeError)
     if facts is None:
@@ -197,7 +197,7 @@ def _data(facts: dict, path: Path, data: Path | None) -> Dataset:
 
 
 def _posed(facts: dict, path: Path, dataset: Dataset) -> tuple[list[str], Problem]:
-    """(the constraints of the numbers, the problem without them); raises TreeError."""
+    """Return (the constraints of the numbers, the problem without them); raises TreeError."""
     try:
         texts, model = varied(facts["vary"]), ModelSpec(**facts["model"])
         if model.model not in FORMULATIONS.able(SearchesItself):
@@ -270,7 +270,8 @@ def _shown(value) -> str:
 
 
 def _searched_again(problem: Problem, texts: list[str], seconds: float) -> list[Point]:
-    """The points by a search of some seconds, the loosest first; none if there is none. Raises KeyboardInterrupt."""
+    """Return the points of a search of some seconds, the loosest first; none if there is none. Raises
+    KeyboardInterrupt."""
     if not seconds > 0:
         return []
     phases.begin("searching again")

@@ -248,7 +248,7 @@ def _beyond_rows(theirs: Any, kinds: set[str]) -> str:
 
 
 def _model(A: Any, objective: tuple, rows: tuple, columns: tuple, whole: np.ndarray) -> Model:
-    """A model of arrays."""
+    """Build a model of arrays."""
     import scipy.sparse as sp
 
     n_rows, n_cols = A.shape
@@ -264,5 +264,5 @@ def _model(A: Any, objective: tuple, rows: tuple, columns: tuple, whole: np.ndar
 
 
 def _infinite(side: np.ndarray) -> np.ndarray:
-    """Sides of which those beyond 1e20 are infinite, as HiGHS and Gurobi have it."""
+    """Replace bounds beyond 1e20 by infinite ones, as in HiGHS and Gurobi."""
     return np.where(side >= 1e20, np.inf, np.where(side <= -1e20, -np.inf, side))

@@ -104,7 +104,7 @@ def same_model(manifest: Manifest, model: Model, solution: Solution, place: Path
 
 
 def _point_check(written: Written, names: Sequence[bytes], x: np.ndarray) -> Check:
-    """The check of a solver's point, within the tolerance of solvers."""
+    """Check a solver's point, within the tolerance of solvers."""
     if not np.isfinite(x).all():
         return Check("file and point", False, "the solver's point has values that are not finite")
     checks = check_against_file(written, names, x, None, Fraction(TOLERANCE))

@@ -112,7 +112,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
 
 
 def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, str]:
-    """The same of a set."""
+    """Return (the first false statement of a set, the claim that was not derived again), in words, "" for none."""
     problem, facts = done.problem, near.facts
     each = of_each_column(problem.encoded)
     if each is None:
@@ -211,7 +211,7 @@ def _heap(problem: Problem, tree: Tree) -> HeapTree:
 
 
 def _wrong_best(done: Fit, best: float) -> str:
-    """Why this is not the best objective of a run, in words; "" if it is."""
+    """Return why this is not the best objective of a run, in words; "" if it is."""
     problem, paid, bound = done.problem, done.proof.objective, done.proof.bound
     if bound is not None and is_below(problem, best, bound):
         return f"its best tree costs {best:.10g}, and the run says that none costs less than {bound:.10g}"

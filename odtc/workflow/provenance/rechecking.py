@@ -24,7 +24,7 @@ from odtc.workflow.results import Fit, tree_cost
 from odtc.workflow.row_selection.selection import rounds_of, select_rows
 from odtc.workflow.run_record import record_of
 
-ADDED = 5e-13  # relative: rounding of c·x, and of c, whose sums a manifest holds as doubles
+ADDED = 5e-13  # relative: rounding of c·x, and of c, whose sums a manifest contains as doubles
 LOGGED = 1e-4  # relative: rounding by the digits of a log
 
 
@@ -119,7 +119,7 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
 
 
 def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
-    """The check "rows read": how many rows there are and how many were left out, as the manifest says."""
+    """Check "rows read": the numbers of rows and of rows left out equal those in the manifest."""
     stated = manifest.facts["data"]["n_rows"], manifest.facts["data"]["n_rows_dropped"]
     found = dataset.n_file_rows, dataset.n_dropped
     words, told = (f"{rows:,} rows, {left_out:,} left out" for rows, left_out in (found, stated))

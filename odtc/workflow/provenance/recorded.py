@@ -80,7 +80,7 @@ def described(manifest: Manifest, path: Path) -> Model:
 
 
 def _built(manifest: Manifest) -> Model:
-    """The model by the code of today, with the rows that the manifest holds itself."""
+    """Build the model by the present code, with the constraints that the manifest itself contains."""
     problem = manifest.problem
     return manifest.with_separated(cut.add(problem, constraint.built(problem), manifest.cuts))
 
@@ -111,7 +111,7 @@ def _makers(manifest: Manifest) -> tuple[str, str]:
 
 
 def _columns_alone(manifest: Manifest) -> Model:
-    """A model with the recorded columns, and without rows or costs."""
+    """Return a model with the recorded columns, and without constraints or costs."""
     n, none = manifest.n_cols, np.zeros(0)
     return Model(
         manifest.facts["model"].get("name", manifest.problem.formulation),

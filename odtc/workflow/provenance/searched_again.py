@@ -109,8 +109,8 @@ def word_of_run(facts: dict, derived: list[str]) -> list[str]:
 
 
 def word_of_run_text(words: list[str], bound: float) -> str:
-    """A sentence on what `word_of_run` lists and on the bound that was found again; "" if that is nothing that
-    proves."""
+    """Return a sentence on the claims listed by `word_of_run` and on the bound that was found again; "" if these prove
+    nothing."""
     claims = [key.replace("_", " ") for key in words if key in (*OF_BOUND, *OF_SEARCH)]
     if not claims:
         return ""
@@ -210,7 +210,7 @@ def search_solved(model: Model, solution: Solution, seconds: float | None = None
 
 
 def tree_size(problem: Problem, heap: HeapTree) -> tuple[int, int]:
-    """(leaves, columns that are tested) of a tree."""
+    """Return (leaves, used columns) of a tree."""
     tree = heap.to_tree(problem.encoded)
     asked = {feature for node, _ in tree.walk() if isinstance(node, Branch) for feature in node.split.features}
     return tree.n_leaves, len(asked)
@@ -251,8 +251,8 @@ def _bounds_in(problem: Problem, posed: Problem, found: Any) -> tuple[float, Any
 
 
 def _searched_problem(problem: Problem) -> Problem | None:
-    """The problem whose search bounds the trees of a run: its own, or one with all trees over the tests, at the same
-    prices; None if there is none, as of hyperplanes."""
+    """Return the problem whose search bounds the trees of a run: its own, or one with all trees over the candidate
+    splits, with the same costs; None if there is none, as for hyperplanes."""
     if searches(problem):
         return problem
     module, encoded = problem.module, problem.encoded

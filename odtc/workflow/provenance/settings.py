@@ -42,7 +42,8 @@ ALL = "all"
 
 
 def write_settings(stem: str, spec: RunSpec, tree_path: str | Path) -> Path:
-    """Adds the specification of a run to STEM.run.json, with the SHA-256 of its tree; the path of the record."""
+    """Add the specification of a run to STEM.run.json, with the SHA-256 of its tree, and return the path of the
+    record."""
     path, folder = Path(f"{stem}.run.json"), Path(tree_path).resolve().parent
     facts: dict[str, Any] = {name: asdict(part) for name, part in spec.parts.items()}
     for part, names in FILES.items():
@@ -57,7 +58,7 @@ def write_settings(stem: str, spec: RunSpec, tree_path: str | Path) -> Path:
 
 
 def from_folder(given, folder: Path):
-    """A value as JSON; the name of a file as it is found from a folder."""
+    """Return a value as JSON; the name of a file relative to a folder."""
     if isinstance(given, str | Path):
         return os.path.relpath(Path(given).resolve(), folder) if Path(given).is_file() else str(given)
     return given
@@ -165,7 +166,7 @@ def _words(usual, field: str, value) -> list[str]:
 
 
 def _told(usual, field: str, value) -> str:
-    """A field with its value as it is on the command line, or that there is none."""
+    """Return a field with its value as on the command line, or that it has none."""
     if value == getattr(usual, field) and value in (None, (), {}):
         return f"no {flag(field)}"
     return shlex.join(_words(usual, field, value)) or f"{flag(field)} {plain(value)}"

@@ -207,7 +207,7 @@ def _other_costs(facts: dict, problem: Problem) -> str:
     if not np.allclose(there, here, rtol=1e-9, atol=0):
         return "counts other costs of errors than this run"
     loss, branch = least_prices(problem)
-    price = branch / ((loss + branch) or 1.0)  # of sums in which both prices are 1 together
+    price = branch / ((loss + branch) or 1.0)  # of sums in which both costs are 1 together
     if not is_close(facts["penalty"] / facts["scale"], price):
         return f"counts {facts['penalty'] / facts['scale']:.10g} for a branch node, and this run {price:.10g}"
     return ""
@@ -217,7 +217,7 @@ def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path 
     """Return how the rows or the splits of a certificate differ from those of a run, in words; "" if they do not."""
     _, rows = certified_rows(path, facts, data)
     encoded = done.problem.encoded
-    if done.dataset is None and encoded.dataset is None:  # the manifest knows no file, and holds the rows
+    if done.dataset is None and encoded.dataset is None:  # the manifest names no file, and contains the rows
         again = check_encoding(encoded, rows)
         if not again.passed:
             return f"is of other rows than this run, whose data file is not at hand ({again.text})"

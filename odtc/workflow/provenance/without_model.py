@@ -1,8 +1,8 @@
-"""The record of a run without a model: what STEM.run.json says of it, and the run again from its tree and its data.
+"""Record of a run without a model: STEM.run.json, and the run computed again from its tree and its data.
 
-`odtc fit` without a solver leaves a tree and no model, so nothing holds the words of the run but its record. It names
-the tree and the data file by their SHA-256; the tree is posed and counted again on the rows, and only the bound, the
-end and the seconds are the words of the run.
+`odtc fit` without a solver writes a tree and no model, so its claims are only in its record. It names the tree and the
+data file by their SHA-256; the tree is read and counted again on the rows, and only the bound, the end and the seconds
+are claimed by the run.
 """
 
 import contextlib
@@ -68,9 +68,9 @@ class OpenedFit:
 
 
 def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
-    """Writes STEM.run.json of a run without a model. None, and no file, for data in memory, and for rounds of a
-    selection, which another run does not find again. `repeats` says whether `odtc fit` makes the same tree: of a tree
-    that was chosen among the nearly best it does not."""
+    """Write STEM.run.json for a run without a model. None, and no file, for data in memory, and for rounds of a
+    selection, which another run does not find again. `repeats` is whether `odtc fit` makes the same tree, which is
+    not the case for a tree that was chosen among the nearly best."""
     dataset = done.dataset
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is None or rounds_of(spec.model.select) > 1:

@@ -1,1 +1,1 @@
-"""Row selection: which rows to train on. The contract and its members."""
+"""Row selection: which rows to train on. The contract and its plug-ins."""

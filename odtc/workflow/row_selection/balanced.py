@@ -58,7 +58,7 @@ def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: fl
 
 
 def halved(points: np.ndarray, most: int) -> list[np.ndarray]:
-    """Places of the points in parts of at most `most`, halved at the median of the widest coordinate."""
+    """Return the positions of the points in parts of at most `most`, halved at the median of the widest coordinate."""
     stack, done = [np.arange(len(points))], []
     while stack:
         at = stack.pop()

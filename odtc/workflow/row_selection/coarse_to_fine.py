@@ -38,7 +38,7 @@ GROWS = True
 SHARE = 0.1
 TRIES = 3  # the better of two trees of as many rows is often far better
 DRAWS, TIES = 2**24, 2**23  # numbers of draws; the one that orders rows as near as each other
-FEW = 1000  # rows that such a round has whatever their share: of fewer a tree follows the noise
+FEW = 1000  # rows that such a round has at least: with fewer, a tree follows the noise
 
 
 def expect(
@@ -92,7 +92,7 @@ def select(
     due = filled(rows / n + roots / roots.sum(), rows, most)
     rate = (due / rows)[group]
     zones = whole_numbers(np.bincount(label, rate), of_class, most)
-    # Of rows as near as each other the order is another chance than the draw, which else would prefer the next ones.
+    # Ties in distance are broken by another random number than the draw, which would otherwise prefer the next ones.
     order = np.lexsort((drawn_number(cluster.rows, TIES), near, leaf, label))
     zone = _zones(rate[order], label[order], zones)
     drawn = np.lexsort((drawn_number(cluster.rows, later)[order], zone))
@@ -116,7 +116,8 @@ def filled(due: np.ndarray, most: np.ndarray, total: float) -> np.ndarray:
 
 
 def whole_numbers(due: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
-    """int64: `filled` in whole numbers, by largest remainder; no class that has rows (`most`) has none."""
+    """Return `filled` in whole numbers, int64, by largest remainder; every class that has rows (`most`) has at least
+    one."""
     share = filled(due, most, total)
     found = np.clip(np.floor(share).astype(np.int64), np.minimum(most, 1), most)
     while left := total - int(found.sum()):
@@ -129,8 +130,8 @@ def whole_numbers(due: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
 
 
 def _zones(rate: np.ndarray, label: np.ndarray, zones: np.ndarray) -> np.ndarray:
-    """int64 (rows,): the zone of each row, of rows in the order of their classes; of each class as many as `zones` has,
-    of equal sums of rates."""
+    """Return the zone of each row, int64 (rows,), for rows in the order of their classes; each class has as many zones
+    as `zones` states, with equal sums of rates."""
     of_class = np.bincount(label, minlength=len(zones))
     upto = np.append(0.0, rate.cumsum())
     starts = of_class.cumsum() - of_class
@@ -141,7 +142,7 @@ def _zones(rate: np.ndarray, label: np.ndarray, zones: np.ndarray) -> np.ndarray
 
 
 def drawn_number(rows: np.ndarray, draw: int) -> np.ndarray:
-    """uint64 (rows,): what looks drawn at random, of each row and draw (Steele, Lea & Flood 2014)."""
+    """Return uint64 (rows,): a pseudo-random number for each row and draw (Steele, Lea & Flood 2014)."""
     with np.errstate(over="ignore"):
         z = rows.astype(np.uint64) + (np.uint64(draw % DRAWS) << np.uint64(40))
         z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

@@ -96,8 +96,8 @@ def select(
 
 
 def held_to(kept: np.ndarray, found: Hull, near: np.ndarray, most: int) -> np.ndarray:
-    """At most `most` of these places: by turns the one that weighs most in all mixtures, and the one nearest to a
-    hyperplane."""
+    """Return at most `most` of these positions, chosen in turns: the one of the largest weight in all mixtures, and
+    the one nearest to a hyperplane."""
     if len(kept) <= most:
         return kept
     weighs = np.bincount(found.of.ravel(), found.weight.ravel(), minlength=len(near))[kept]

@@ -91,7 +91,7 @@ def solved(points: np.ndarray, eps: float, solver: str) -> tuple[np.ndarray, sp.
 
 
 def _optimum(model: Model, solver: str) -> np.ndarray:
-    """An optimal point of a linear program by a solver, by the embedded HiGHS if it is ""."""
+    """Return an optimal point of a linear program by a solver, or by the embedded HiGHS if it is ""."""
     if not solver:
         from scipy.optimize import milp
 
@@ -109,7 +109,7 @@ def _optimum(model: Model, solver: str) -> np.ndarray:
 
 
 def transformed(mix: sp.csr_array, inside: np.ndarray) -> sp.csr_array:
-    """T(λ) of the points inside, sparse (inside, points): the same points as mixtures of extreme points only."""
+    """Return T(λ) of the points inside, sparse (inside, points): the same points as mixtures of extreme points only."""
     from scipy.sparse.linalg import splu
 
     I, E = np.flatnonzero(inside), np.flatnonzero(~inside)
@@ -122,5 +122,5 @@ def transformed(mix: sp.csr_array, inside: np.ndarray) -> sp.csr_array:
 
 
 def heavy(mix: sp.csr_array, dimensions: int) -> np.ndarray:
-    """J: the points with a weight of 1/(d+1) or more in some mixture."""
+    """Return J: the points with a weight of 1/(d+1) or more in some mixture."""
     return np.unique(mix.indices[mix.data >= 1 / (dimensions + 1) - SURE])

@@ -141,8 +141,8 @@ def by_algorithm(extreme: np.ndarray, J: np.ndarray, near: np.ndarray, beta1: fl
 
 
 def heavy_points(found: Hull, dimensions: int) -> np.ndarray:
-    """J: the points with 1/(d+1) or more in some mixture; and the heaviest of each mixture, should a program's
-    have more than d + 1 points."""
+    """Return J: the points with 1/(d+1) or more in some mixture; and the heaviest of each mixture, in case those of a
+    program have more than d + 1 points."""
     share = found.weight >= 1 / (dimensions + 1) - 1e-12
     if len(share):
         share[np.arange(len(share)), found.weight.argmax(axis=1)] = True

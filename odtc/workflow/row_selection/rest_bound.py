@@ -90,11 +90,11 @@ def bound_by_parts(
     time_limit: float | None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> float | None:
-    """The sum of the bounds of `parts` parts, which are disjoint and together all rows: each has its share of each
-    class, drawn at random, and an equal share of the time that is left.
+    """Return the sum of the bounds of `parts` parts, which are disjoint and together all rows: each has its share of
+    each class, drawn at random, and an equal share of the time that is left.
 
-    `prove(part, seconds)` is the bound of a part, None for none; a part that ends without a tree has bound 0, and so
-    have those after `interrupted()` says that Ctrl-C or SIGTERM ended one.
+    `prove(part, seconds)` returns the bound of a part, None for none; a part that ends without a tree has bound 0, and
+    so have the parts after `interrupted()` is true because Ctrl-C or SIGTERM ended one.
     """
     random, began, total, known = np.random.default_rng(SEED), time.monotonic(), 0.0, 0
     order = random.permutation(dataset.n_rows)

@@ -38,7 +38,7 @@ class Selection(Protocol):
     NAME: str
     SUMMARY: str
     OPTIONS: dict  # name -> (type, help), of `--select NAME:KEY=VALUE`
-    # Whether clusters hold only the rows that the first tree has right; the others are then all kept.
+    # Whether clusters have only the rows that the first tree classifies correctly; the others are then all kept.
     SPLITS_RIGHT: bool = False
     # Whether it draws from all rows, which are then one cluster, in the first round without a tree; all rounds are
     # made, unless no row is left that can change the tree.
@@ -46,7 +46,7 @@ class Selection(Protocol):
 
     @abstractmethod
     def select(self, cluster: "Cluster", **options) -> "KeptRows":
-        """The rows of a cluster that are kept; clusters are independent and may be handled side by side."""
+        """Return the kept rows of a cluster; clusters are independent and may be processed in parallel."""
         ...
 
     def allowances(self, rows: np.ndarray, classes: np.ndarray, **options) -> np.ndarray | None:
@@ -55,18 +55,19 @@ class Selection(Protocol):
         return None
 
     def expect(self, dimensions: int, **options) -> None:
-        """Raises ChoiceError for options that fit no cluster."""
+        """Raise ChoiceError for options that fit no cluster."""
 
     def rounds(self, **options) -> int:
         """Return the largest number of times that a fit selects again, by its last tree."""
         return 1
 
     def parts(self, **options) -> int:
-        """Into how many disjoint parts of all rows the data goes after the rounds, whose bounds add up; 0 for none."""
+        """Return into how many disjoint parts all rows are divided after the rounds, whose bounds add up; 0 for
+        none."""
         return 0
 
     def enough(self, **options) -> float:
-        """The share of the weight of all rows within which the gap of a tree ends the rounds."""
+        """Return the share of the weight of all rows within which the gap of a tree ends the rounds."""
         return 0.0
 
 
@@ -84,11 +85,14 @@ FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the
 
 @dataclass(frozen=True)
 class Cluster:
-    """Rows of one class in one leaf: `rows` int64, their places in the data set; `Z` float64 (rows,
-    coordinates), numbers and indicators of levels, scaled to [0, 1] over all data; `near` float64 (rows,),
-    how far in these units each is from the nearest hyperplane above its leaf. `allowed` is the number of rows that may
-    be kept, None for no limit. For a selection that GROWS they are all rows, `label` and `leaf`, int64 (rows,), the
-    class and the leaf of each (None: all of one), and `round` counts from 1."""
+    """Rows of one class in one leaf.
+
+    `rows` int64 are their positions in the data set; `Z` float64 (rows, coordinates) numbers and indicators of levels,
+    scaled to [0, 1] over all data; `near` float64 (rows,) the distance of each in these units from the nearest
+    hyperplane above its leaf. `allowed` is the number of rows that may be kept, None for no limit. For a selection
+    that GROWS they are all rows, `label` and `leaf`, int64 (rows,), are the class and the leaf of each (None: all of
+    one), and `round` counts from 1.
+    """
 
     rows: np.ndarray
     Z: np.ndarray
@@ -172,7 +176,7 @@ def select_rows(
 
 
 def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | None) -> KeptRows:
-    """The kept rows of a cluster, in whatever process, by the time `ends` of the monotonic clock of this machine."""
+    """Return the kept rows of a cluster, in any process, by the time `ends` of the monotonic clock of this machine."""
     with deadline.within(None if ends is None else ends - time.monotonic()):
         return select(cluster, **options)
 
@@ -259,9 +263,8 @@ def select_in_rounds(
 
 
 def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
-    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also if its
-    own
-    rows were selected before."""
+    """Return the data set with these rows, positions in rising order, of these weights; it remembers the whole, also
+    if its own rows were selected before."""
     before = dataset.selected
     of = Selected(dataset, rows, facts) if before is None else Selected(before.whole, before.rows[rows], facts)
     return dataset.taken(rows, weight=weight, selected=of)
@@ -294,7 +297,7 @@ def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
 
 
 def as_csv(dataset: Dataset) -> tuple[str, str | None]:
-    """The rows as the text of a CSV file, the label last, and the name of its column of weights, which it has
+    """Return the rows as the text of a CSV file, the label last, and the name of its column of weights, which it has
     only if these are not all 1."""
     import csv
     import io
@@ -313,7 +316,7 @@ def as_csv(dataset: Dataset) -> tuple[str, str | None]:
 
 
 def first_tree(dataset: Dataset, depth: int) -> Tree:
-    """CART's tree of this depth, on quantiles of the numbers."""
+    """Return CART's tree of this depth, on quantiles of the numbers."""
     encoded = encode(dataset, FIRST_ENCODING)
     return grow("cart", encoded, CompleteTree(depth)).to_tree(encoded)
 
@@ -341,7 +344,7 @@ def coordinates(dataset: Dataset) -> np.ndarray:
 
 
 def all_rows(dataset: Dataset, tree: Tree | None, Z: np.ndarray, number: int) -> Cluster:
-    """All rows as one cluster, for the round `number` of a selection that draws from them."""
+    """Return all rows as one cluster, for the round `number` of a selection that draws from them."""
     rows, label = np.arange(dataset.n_rows), dataset.y.astype(np.int64)
     if tree is None:
         return Cluster(rows, Z, np.full(dataset.n_rows, np.inf), label=label, round=number)
@@ -349,21 +352,21 @@ def all_rows(dataset: Dataset, tree: Tree | None, Z: np.ndarray, number: int) ->
 
 
 def clusters_of(dataset: Dataset, tree: Tree, Z: np.ndarray, placed: np.ndarray) -> list[Cluster]:
-    """The clusters of the rows that `placed` (bool) says, by leaf and then by class."""
+    """Return the clusters of the rows for which `placed` (bool) is true, by leaf and then by class."""
     number, near = tree.apply(dataset.X) * len(dataset.classes) + dataset.y, nearest_split(dataset, tree)
     each = (np.flatnonzero(placed & (number == cluster)) for cluster in np.unique(number[placed]))
     return [Cluster(rows, Z[rows], near[rows]) for rows in each]
 
 
 def clusters_of_tree(dataset: Dataset, depth: int) -> tuple[Tree, list[Cluster]]:
-    """CART's tree of this depth, and the clusters of the rows without a missing number."""
+    """Return CART's tree of this depth, and the clusters of the rows without a missing number."""
     tree = first_tree(dataset, depth)
     return tree, clusters_of(dataset, tree, coordinates(dataset), ~_unplaced(dataset))
 
 
 def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
-    """float64 (rows,): how far each row is from the nearest hyperplane on its way through the tree, in units
-    scaled to [0, 1]; infinity if none of its splits compares numbers."""
+    """Return float64 (rows,): the distance of each row from the nearest hyperplane on its path through the tree, in
+    units scaled to [0, 1]; infinity if none of its splits compares numbers."""
     near = np.full(dataset.n_rows, np.inf)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         spread = np.array(
@@ -394,6 +397,6 @@ def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
 
 
 def _unplaced(dataset: Dataset) -> np.ndarray:
-    """bool (rows,): rows with a missing number."""
+    """Return bool (rows,): rows with a missing number."""
     numeric = [place for place, feature in enumerate(dataset.features) if feature.kind == NUMERIC]
     return np.isnan(dataset.X[:, numeric]).any(axis=1)

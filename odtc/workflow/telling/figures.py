@@ -99,7 +99,7 @@ def assured_lines(done: Fit) -> Iterator[Line]:
 
 
 def of_the_tree(done: Fit) -> list[str]:
-    """The constraints that say nothing of new rows: they are of the tree itself, or count training rows."""
+    """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
     return [str(given) for given in done.asked or done.problem.constraints if not speaks_of_new_rows(given)]
 
 
