@@ -1,4 +1,4 @@
-"""A warning that names the line of who called an estimator, however deep inside it is said."""
+"""Warnings that name the line of the caller of an estimator, however deep inside they are raised."""
 
 import contextlib
 import sys
@@ -8,13 +8,7 @@ OWN = ("odtc", contextlib.__name__)  # `fit` is wrapped in a context (odtc.base.
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:
-    """Warns at the nearest line that is neither of odtc nor of what wraps its methods.
-
-    Parameters
-    ----------
-    text : str
-    category : subclass of Warning
-    """
+    """Warn at the nearest line outside of odtc and of the wrappers of its methods."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
         level, frame = level + 1, frame.f_back

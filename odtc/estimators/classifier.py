@@ -34,7 +34,7 @@ from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 TINY = 1e-6  # of the dearest error: costs nearer than 1e-9 count as equal
-PRICED_OUT = 2.0**30  # the price of a branch node in costs of a user: (1-λ) has lost too many digits
+PRICED_OUT = 2.0**30  # the penalty of a branch node in costs of a user: (1-λ) has lost too many digits
 NO_NODE = 100.0  # of `ccp_alpha`, in the highest cost of an error: far more than any branch node saves
 
 
@@ -382,7 +382,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     # What `fit` is made of.
 
     def _training_rows(self, X, y, sample_weight, auxiliary=None) -> Dataset:
-        """Rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
+        """Return rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
         y = column_or_1d(y)
         codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
         if len(y) != len(X) or (self.classes_[codes] != y).any():
@@ -414,8 +414,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         return frames.learn_features(frames.series_of(table), names, set())
 
     def _dataset(self, X, codes, weight, auxiliary) -> Dataset:
-        """The rows that weigh something, in an order of their own: so neither the order of the rows nor
-        whether a row is repeated or weighs 2 makes any difference among trees that are equally good."""
+        """Return the rows of positive weight, in an order of their own, so that neither the order of the rows nor
+        whether a row is repeated or has weight 2 makes any difference among trees that are equally good."""
         kept = np.flatnonzero(weight > 0)
         if not len(kept):
             raise ValueError("expected a sample weight above 0, got only zero-weight rows")
@@ -581,7 +581,7 @@ def _leaf_alone(dataset: Dataset, cost: np.ndarray, kept: list[int]) -> tuple[Tr
 
 
 def _label(label) -> str:
-    """A label as a data file has it: 1 for 1.0, true for True."""
+    """Return a label as in a data file: 1 for 1.0, true for True."""
     if isinstance(label, (bool, np.bool_)):
         return "true" if label else "false"
     return show_number(label) if isinstance(label, (float, np.floating)) else str(label)

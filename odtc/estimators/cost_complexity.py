@@ -1,6 +1,6 @@
 """Cost-complexity on scikit-learn's scale, over all trees instead of the prunings of one.
 
-    min over trees T of  R(T) + α · leaves(T),    R(T) = weight of wrong rows / weight of all rows
+    min over trees T of  R(T) + α · leaves(T),    R(T) = weight of misclassified rows / weight of all rows
 
 The least value is the lower envelope of one line R + α k for each pair of least loss R and leaves k, so it is concave
 and piecewise linear in α; its breakpoints are the slopes of the lower convex hull of the pairs (k, R).
@@ -14,7 +14,7 @@ SAME = 1e-9  # of a share of the weight: sums of weights are rounded
 
 @dataclass(frozen=True)
 class Corner:
-    """A tree on the envelope: its leaves, and the share of the weight that it gets wrong."""
+    """A tree on the envelope: its leaves, and the share of the weight that it misclassifies."""
 
     leaves: int
     wrong: float
@@ -33,21 +33,7 @@ def penalty_of_branch_node(alpha: float, weight: float) -> float:
 
 
 def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float, Corner]]:
-    """The corners of the envelope by rising α, each with the α from which on it is the best.
-
-    Parameters
-    ----------
-    solve : callable
-        A best tree at an α.
-    most : float
-        An α from which on no branch node is worth its price.
-
-    Returns
-    -------
-    list of (float, Corner)
-        The first from α = 0 on; no α twice. Between two neighbours α is the slope from one to the other, which is
-        exact.
-    """
+    """Return the corners of the envelope by rising α, each with the α from which on it is the best."""
     first, last = solve(0.0), solve(most)
 
     def between(more: Corner, less: Corner) -> list[tuple[float, Corner]]:

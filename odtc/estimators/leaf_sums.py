@@ -64,11 +64,11 @@ class LeafSumsEstimator(TreeEstimator):
     _power = 1  # of the targets, that a cost is
 
     def _in_units(self, targets: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
-        """The targets, of rows of these weights, in a unit of their own, and that unit."""
+        """Return the targets, of rows of these weights, in a unit of their own, and that unit."""
         return targets, 1.0
 
     def _weighed(self, rows: Dataset) -> tuple[Dataset, float]:
-        """The rows with their weights in a unit of their own, and that unit."""
+        """Return the rows with their weights in a unit of their own, and that unit."""
         return rows, 1.0
 
     @abstractmethod
@@ -77,7 +77,7 @@ class LeafSumsEstimator(TreeEstimator):
 
     @abstractmethod
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """float64 (rows, sums) of the task, of rows that weigh something."""
+        """Return float64 (rows, sums) of the task, for rows of positive weight."""
 
     @abstractmethod
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
@@ -199,12 +199,12 @@ class LeafSumsEstimator(TreeEstimator):
         """Return the single leaf, with its proof; raises NoSolutionError if it breaks the constraints."""
         least = self._fewest(rows.n_rows)
         if self.constraints or least > 1:
-            self._labels_alone(replace(rows, classes=("y",)), least)  # whatever its numbers are
+            self._labels_alone(replace(rows, classes=("y",)), least)  # for any numbers
         tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
         return tree, self._loss_counts(solution, float(rows.weight.sum()) / unit**self._power)
 
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
-        """The tree without a branch node, which is then the best one."""
+        """Return the tree without a branch node, which is then the best one."""
         total, task = sums.sum(axis=0), self.TASK
         counts = (float(rows.weight.sum()),), (len(sums),)
         leaf = Leaf(0, *counts, tuple(map(float, total)), TASKS.get(task.NAME).curve(sums))

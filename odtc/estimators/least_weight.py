@@ -86,7 +86,7 @@ def best_fitting(
 
 
 def _cart(problem: Problem, of_class: np.ndarray, least: float) -> HeapTree:
-    """CART whose leaves hold the weight: it counts rows, which are here parts of the least weight."""
+    """Grow CART with leaves of this weight: it counts rows, which are here parts of the least weight."""
     encoded = problem.encoded
     parts = encoded.weight * of_class[encoded.y] / least * (1 + ROUNDING)
     given = {**limits(problem), "least_rows": 1}
@@ -96,8 +96,8 @@ def _cart(problem: Problem, of_class: np.ndarray, least: float) -> HeapTree:
 
 
 def _cut_back(node, of_class: np.ndarray, cost: np.ndarray, least: float):
-    """The node without the branch nodes, from the bottom up, that have a leaf of less weight; the same
-    object if there are none."""
+    """Return the node without the branch nodes, from the bottom up, that have a leaf of less weight; the same object
+    if there are none."""
     if isinstance(node, Leaf):
         return node
     left, right = (_cut_back(child, of_class, cost, least) for child in (node.left, node.right))

@@ -1,8 +1,8 @@
 """`monotonic_cst`: as constraints of the classifier, and for trees of numbers as the best tree whose numbers rise.
 
-No search knows orders between numbers of leaves. So the trees are ranked by their cost: the first whose numbers rise
-with the columns is proved the best of these, and if none of the first `MAX_RANKED` does, the last one bounds them from
-below. The tree is then the best pruning of the optimal tree; a leaf by itself always rises.
+No search supports orders between numbers of leaves, so the trees are ranked by their cost: the first whose numbers
+rise with the columns is proved the best of these. If none of the first `MAX_RANKED` does, the last one bounds them
+from below, and the tree is the best pruning of the optimal tree; a single leaf always rises.
 """
 
 import heapq
@@ -28,21 +28,7 @@ MAX_PRUNINGS = 500  # of one tree, by ascending cost
 
 
 def directions(given, names: Sequence[str]) -> list[tuple[str, int]]:
-    """(column, 1 or -1) of each constrained column.
-
-    Parameters
-    ----------
-    given : sequence of int, mapping {column name: int} or None
-        1 if the second class becomes more likely, or the number larger, as the column grows, -1 if less, 0 for no
-        constraint.
-    names : sequence of str
-        The columns in their order.
-
-    Raises
-    ------
-    ValueError
-        For another number of columns, an unknown name, or other values.
-    """
+    """Return (column, 1 or -1) of each constrained column."""
     if given is None:
         return []
     if isinstance(given, Mapping):
@@ -59,7 +45,7 @@ def directions(given, names: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def constraint_text(kind: str, name: str, positive: str) -> str:
-    """The constraint of this kind that the class becomes more likely as the column grows."""
+    """Return the constraint of this type by which the class becomes more likely as the column grows."""
     return f"{kind}[{quoted(name)},{quoted(f'positive={positive}')}]"
 
 

@@ -190,7 +190,7 @@ def document(cls: type) -> type:
 
 
 def expect(estimator) -> None:
-    """Raises ValueError for the first parameter that does not fit, whatever the data."""
+    """Raise ValueError for the first parameter that does not fit, before the data is read."""
     given = estimator.get_params(deep=False)
     for name, fits, what in PARAMETERS:
         if name in given and not fits(getattr(estimator, name)):

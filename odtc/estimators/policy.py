@@ -186,7 +186,7 @@ class OptimalPolicyTree(TreeEstimator):
         return tree, self._loss_counts(solution, float(votes.sums[:, 1].sum()) / unit)
 
     def _in_units(self, costs: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
-        """The costs, of rows of these weights, in a unit of their own, and that unit."""
+        """Return the costs, of rows of these weights, in a unit of their own, and that unit."""
         unit = self._unit(float((costs.max(axis=1) / 2 - costs.min(axis=1) / 2).max() * 2), 1, weight)
         return costs / unit, unit
 
@@ -282,7 +282,7 @@ class OptimalPolicyTree(TreeEstimator):
         return rows, -costs if self.goal == "max" else costs, actions, policy.DIGITS
 
     def _rows(self, X, weight) -> Dataset:
-        """Rows in the codes of the features, without a target."""
+        """Return rows in the codes of the features, without a target."""
         return Dataset(
             "X", X + 0.0, np.zeros(len(X), np.int32), self.features_, (), weight, "action", "separate", task="policy"
         )
@@ -351,7 +351,7 @@ def _leaf_alone(votes: Dataset) -> tuple[Tree, Solution]:
 
 
 def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """(costs float64 (rows, actions), the names of the actions). Raises ValueError for another shape."""
+    """Return (costs float64 (rows, actions), the names of the actions). Raises ValueError for another shape."""
     names = np.array([str(name) for name in costs.columns]) if hasattr(costs, "columns") else None
     try:
         table = np.asarray(costs, float)

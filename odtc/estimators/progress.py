@@ -135,6 +135,6 @@ def _notebook() -> Callable[[str], None] | None:
 
 
 def _html(share: float | None, text: str) -> str:
-    """A bar that is filled to a share, or of work without a known end, and a text behind it."""
+    """Return a bar that is filled to a share, or for work without a known end, and a text after it."""
     value = "" if share is None else f' value="{share:.3f}"'
     return f'<progress max="1"{value}></progress> <span>{escape(visible(text))}</span>'

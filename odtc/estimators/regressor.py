@@ -1,4 +1,4 @@
-"""`OptimalTreeRegressor`: the regression tree of least error in the manners of scikit-learn, with its proof."""
+"""`OptimalTreeRegressor`: the regression tree of least error with the interface of scikit-learn, with its proof."""
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -85,7 +85,8 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         self.monotonic_cst = monotonic_cst
 
     def _run(self, spec: RunSpec, dataset: Dataset, units: Units = ONE):
-        """As of TreeEstimator; with `monotonic_cst` the best tree whose numbers rise, as far as it can be proved."""
+        """Return the result of TreeEstimator's; with `monotonic_cst` the best tree whose numbers rise, as far as it
+        can be proved."""
         orders = directions(self.monotonic_cst, self._names())
         problem, tree, solution, smallest = super()._run(spec, dataset, units)
         if not orders or rises(tree, orders):

@@ -1,4 +1,5 @@
-"""`OptimalSurvivalTree`: the survival tree of greatest likelihood in the manners of scikit-survival, with its proof.
+"""`OptimalSurvivalTree`: the survival tree of greatest likelihood with the interface of scikit-survival, with its
+proof.
 
 scikit-survival need not be installed.
 """
@@ -17,13 +18,7 @@ from odtc.estimators.leaf_sums import LeafSumsEstimator
 
 
 class StepFunction:
-    """A function that keeps its value until the next step, as scikit-survival's.
-
-    Attributes
-    ----------
-    x, y : float64 (steps,), the times in rising order, and the value from each on
-    before : float, the value before the first step
-    """
+    """Function that is constant until the next step, as in scikit-survival."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, before: float):
         self.x, self.y, self.before = x, y, before
@@ -164,7 +159,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         return found
 
     def _curves(self, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(survival, cumulative hazard) of each leaf at `unique_times_`."""
+        """Return (survival, cumulative hazard) of each leaf at `unique_times_`."""
         check_is_fitted(self)
         for leaf in self.tree_.leaves():
             at, left = np.array(leaf.curve).T
@@ -182,7 +177,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         return functions[leaf]
 
     def _targets(self, y, n_rows: int) -> np.ndarray:
-        """(time, event) of each row."""
+        """Return (time, event) of each row."""
         names = getattr(getattr(y, "dtype", None), "names", None)
         if names is None or len(names) != 2 or np.ndim(y) != 1:
             raise ValueError(

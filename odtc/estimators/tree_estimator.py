@@ -30,8 +30,8 @@ from odtc.workflow.telling.claims import Claim
 
 
 def _dense(X):
-    """A sparse matrix of scipy, or a data frame with sparse columns, with all its cells, those that are not stored 0;
-    anything else as it is."""
+    """Return a sparse matrix of scipy, or a data frame with sparse columns, with all its cells, where those that are
+    not stored are 0; anything else unchanged."""
     if hasattr(X, "iloc") and getattr(X, "ndim", 2) == 2:
         sparse = {name: kind.subtype for name, kind in X.dtypes.items() if str(kind).startswith("Sparse[")}
         return X.astype(sparse) if sparse else X
@@ -44,8 +44,8 @@ def _dense(X):
 
 
 def _as_table(X):
-    """Rows in lists, of which some cell is text, as an array of objects; a sparse matrix as a dense one; anything else
-    as it is. Raises DataError for lists of different lengths."""
+    """Return rows in lists, of which some cell is text, as an array of objects; a sparse matrix as a dense one;
+    anything else unchanged. Raises DataError for lists of different lengths."""
     rows = X if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X) else ()
     lengths = {len(row): at for at, row in reversed(list(enumerate(rows)))}
     if len(lengths) > 1:
@@ -113,7 +113,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return np.array([at for at, (node, _) in enumerate(self.tree_.walk()) if isinstance(node, Leaf)], np.int64)
 
     def _leaves(self, X) -> np.ndarray:
-        """int64 (rows,): the leaf of each row, counted from the left from 0, as in arrays by leaf."""
+        """Return int64 (rows,): the leaf of each row, counted from the left from 0, as in arrays by leaf."""
         X = self._coded(X)
         return self.tree_.apply(X)
 
@@ -152,7 +152,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _learnt(self, X):
-        """(X, features) of the training rows, after scikit-learn's own checks of them."""
+        """Return (X, features) of the training rows, after scikit-learn's own checks of them."""
         from odtc.data import column_types, frames  # they load polars
 
         self._interrupted = self._certified = False
@@ -192,7 +192,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return X, features
 
     def _remark(self, X: np.ndarray, features: tuple[Feature, ...]) -> None:
-        """Keeps the remarks on columns; one on a column of words is a warning, too, as no rule holds of it."""
+        """Store the remarks on columns; a remark on a column of words is a warning, too, because no rule generalises
+        from it."""
         from odtc.data.notes import notes_on_columns  # it loads polars
 
         found = notes_on_columns(X, features)
@@ -255,13 +256,13 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
 
     def _unit(self, spread: float, power: int, weight: np.ndarray) -> float:
-        """The unit of numbers of this spread, of which this power is a cost, for rows of these weights; 1 if a price is
-        given in units of cost."""
+        """Return the unit of numbers of this spread, whose costs are their `power`, for rows of these weights; 1 if a
+        penalty is given in units of cost."""
         given = {"lambda", "lambda_"} & set(self.params or {})
         return 1.0 if given else unit_of(spread, power, float(self.ccp_alpha) * float(weight.sum()))
 
     def _fewest(self, n_rows: int) -> int:
-        """The fewest rows of a leaf that `min_samples_leaf` allows, of so many in all."""
+        """Return the fewest rows of a leaf that `min_samples_leaf` allows, for so many in all."""
         given = self.min_samples_leaf
         return int(given) if isinstance(given, Integral) else max(1, math.ceil(given * n_rows))
 
@@ -289,7 +290,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return replace(solution, objective=share * solution.objective, bound=share * solution.bound)
 
     def _units(self, unit: float, weight: float, power: int = 1) -> Units:
-        """The units of numbers of which this power is a cost, for rows of this weight in all."""
+        """Return the units of numbers whose costs are their `power`, for rows of this total weight."""
         return units_for(unit, power, float(self.ccp_alpha) * weight)
 
     def _checks_alone(self, only: bool, again, units: Units = ONE) -> list[Check]:
@@ -309,8 +310,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         )
 
     def _priced(self, weight: float):
-        """`params` with the price of a branch node that `ccp_alpha` is, of rows of this weight in all, in units of the
-        cost of a row."""
+        """Return `params` with the penalty of a branch node for `ccp_alpha`, for rows of this total weight, in units
+        of the cost of a row."""
         if not self.ccp_alpha:
             return self.params
         if {"lambda", "lambda_"} & set(self.params or {}):
@@ -340,7 +341,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return RunSpec(model=self._asked_model(weight, unit), solving=solving, simplify=self.simplify)
 
     def _shown(self, units: Units):
-        """Who shows the progress of a run whose costs are in these units."""
+        """Return the reporter that shows the progress of a run whose costs are in these units."""
         from odtc.estimators.progress import ShownProgress  # it loads solvers
 
         return ShownProgress(type(self).__name__, self.verbose, self.progress, self.time_limit, units.cost)

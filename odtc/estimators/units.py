@@ -41,8 +41,9 @@ def units_for(unit: float, power: int = 1, price: float = 0.0) -> Units:
 
 
 def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:
-    """The unit of numbers whose greatest difference is `spread`, and of which this power is a cost: 1 unless that is
-    very small or large, or more so than doubles hold costs, or a branch node's `price` in these costs is large."""
+    """Return the unit of numbers whose greatest difference is `spread`, and whose costs are their `power`: 1 unless
+    that is very small or large, or beyond the costs that doubles represent, or a branch node's `price` in these
+    costs is large."""
     if not 0 < spread < math.inf:
         return 1.0
     exponent = 0 if SMALLEST <= spread <= LARGEST else math.floor(math.log2(spread))
@@ -52,7 +53,7 @@ def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:
 
 
 def in_unit(tree: Tree, unit: float) -> Tree:
-    """A tree whose numbers (of survival its weights) are multiples of `unit`, with the numbers themselves."""
+    """Return a tree whose numbers (for survival its weights) are multiples of `unit`, with the numbers themselves."""
     if unit == 1:
         return tree
 
@@ -81,8 +82,8 @@ def in_unit(tree: Tree, unit: float) -> Tree:
 
 @contextmanager
 def in_doubles() -> Iterator[None]:
-    """Around a `fit`, whose errors are in its own words. Raises DataError for numbers of which a sum, a square or a
-    quotient is none that doubles hold."""
+    """Decorate a `fit`, so that errors use its own keywords. Raises DataError for numbers whose sum, square or
+    quotient is beyond the range of doubles."""
     try:
         with in_keywords(KEYWORDS):
             yield

@@ -1,4 +1,4 @@
-"""Arguments that the constructor of an estimator does not have, each answered by the one that was meant."""
+"""Arguments that the constructor of an estimator does not have, each with the one that was meant."""
 
 import inspect
 

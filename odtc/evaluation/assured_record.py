@@ -26,8 +26,8 @@ RECORD = {"confidence": NUMBER, "assumption": TEXT, "constraints": [ENTRY], "of_
 
 @dataclass(frozen=True)
 class AssuredRecord:
-    """The key `assured` of STEM.run.json: `entries` as of `Assured.to_json`; `again`, whether they were counted again,
-    else they are the word of the run; `note` says what kept them from it."""
+    """The key `assured` of STEM.run.json: `entries` as in `Assured.to_json`; `again`, whether they were counted again,
+    otherwise they are only claimed by the run; `note` is the reason why they were not."""
 
     confidence: float
     assumption: str
@@ -41,7 +41,7 @@ class AssuredRecord:
 
 
 def read_assured(path: Path) -> AssuredRecord | None:
-    """The record in STEM.run.json; None if the run had no confidence, or the file is none that can be read."""
+    """Read the record in STEM.run.json; None if the run had no confidence, or the file cannot be read."""
     try:
         told = read_object(path, "a run", TreeError, named=False).get("assured")
         if told is None:
@@ -53,16 +53,8 @@ def read_assured(path: Path) -> AssuredRecord | None:
 
 
 def counted_again(record: AssuredRecord, problem: Problem, tree: Tree, labelled: Dataset | None) -> AssuredRecord:
-    """The same of these rows; the record itself if there are none, or if it is of other columns or classes.
-
-    Parameters
-    ----------
-    record : AssuredRecord
-    problem : Problem
-    tree : Tree
-    labelled : Dataset or None
-        The rows to test on.
-    """
+    """Count the record again on these rows; return the record itself if there are none, or if it has other columns or
+    classes."""
     told = "so this is the word of the run"
     if labelled is None:
         return replace(

@@ -164,8 +164,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that holds for every cell of a study: the run that its cells have in common, and `lp_limit`, the wall seconds
-    in which HiGHS solves the relaxation, whatever the solver."""
+    """Settings for every cell of a study: the run that its cells have in common, and `lp_limit`, the wall seconds in
+    which HiGHS solves the relaxation, for any solver."""
 
     spec: RunSpec = RunSpec(
         model=ModelSpec(encoding="onehot"), solving=SolvingSpec(time_limit=60, threads=1), fitting=False
@@ -186,7 +186,7 @@ def usual_forms(task: str) -> list[str]:
 
 
 def data_folder() -> Path:
-    """The folder of the public data sets: $ODTC_DATA, else ../shared/data."""
+    """Return the folder of the public data sets: $ODTC_DATA, otherwise ../shared/data."""
     return Path(os.environ.get("ODTC_DATA") or "../shared/data")
 
 
@@ -237,7 +237,7 @@ def list_cells(data: list[Path], depths: list[int], forms: list[Form], peers: di
     the peers' models, then the other forms."""
     cells = []
     for depth in depths:
-        CompleteTree(depth)  # one that cannot be is said before the work
+        CompleteTree(depth)  # an impossible one is reported before the work
         for place, form in enumerate(forms):
             cells += [Cell(path, depth, form) for path in data]
             if place == 0:
@@ -295,8 +295,8 @@ def read_results(path) -> list[dict]:
 
 
 def _lines_of(path: Path) -> list[tuple[dict, bool]]:
-    """The finished cells of a results file, each with whether its seal says that it is as it was written; a line
-    without one is of an older odtc, or of another hand. Raises DataError as `read_results`."""
+    """Return the finished cells of a results file, each with whether its seal shows that it is unchanged; a line
+    without a seal was written by an older odtc, or by another program. Raises DataError as `read_results`."""
     if not path.exists():
         return []
     results = []
@@ -365,7 +365,7 @@ class CellTask:
         return f"[{self.number}/{self.many}] {cell.data.name.split('.')[0]} depth {cell.depth} {cell.what}"
 
     def run(self) -> dict:
-        """A line of the results file."""
+        """Return a line of the results file."""
         return {"schema": SCHEMA, "key": self.facts, **measure(self.cell, self.settings)}
 
 
@@ -397,7 +397,7 @@ def run(
     KeyboardInterrupt
         At Ctrl-C; finished cells are in the file.
     """
-    for data in dict.fromkeys(cell.data for cell in cells):  # a file that is none is said before hours of work
+    for data in dict.fromkeys(cell.data for cell in cells):  # a missing file is reported before hours of work
         encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
         for text in settings.spec.model.constraints:
             parse(text, encoded)

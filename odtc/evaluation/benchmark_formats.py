@@ -96,14 +96,14 @@ def to_csv(results: list[dict]) -> str:
 
 
 def to_parquet(results: list[dict]) -> bytes:
-    """A row a cell, each column of one type."""
+    """Write a row for each cell, each column of one type."""
     stream = io.BytesIO()
     write_parquet(_rows(results), COLUMNS, stream)
     return stream.getvalue()
 
 
 def to_latex(results: list[dict]) -> str:
-    """A table of booktabs; of the proofs of one data set and depth the quickest is bold."""
+    """Return a table of booktabs; the quickest of the proofs of one data set and depth is bold."""
     results = in_order(results)
     quickest: dict[tuple, float] = {}
     for result in filter(is_proved, results):
@@ -196,7 +196,7 @@ def _measured(result: dict, metric: str) -> float:
 
 
 def draw_profiles(found: dict[str, np.ndarray], ax, metric: str = "cpu") -> None:
-    """The profiles as steps: how many of the problems are proved within τ times the least of a metric."""
+    """Draw the profiles as steps: how many of the problems are proved within τ times the least of a metric."""
     finite = np.concatenate([line[np.isfinite(line)] for line in found.values()])
     last = 1.2 * max(2.0, finite.max(initial=1.0))
     for place, (form, ratios) in enumerate(found.items()):

@@ -26,7 +26,7 @@ HEAD = (
 # Shorter solves cannot be distinguished, so their ratios are not computed.
 LEAST_SECONDS = 0.01
 NOT_KNOWN = "–"
-# A solver that had less of a core when its limit came says little of the formulation.
+# If a solver had less of a core when its limit came, its result does not characterise the formulation.
 BUSY = 0.8
 
 
@@ -55,17 +55,18 @@ def latest(results: list[dict]) -> list[dict]:
 
 
 def in_order(results: list[dict]) -> list[dict]:
-    """The latest results by depth and data, peers behind the others."""
+    """Return the latest results by depth and data, peers behind the others."""
     return sorted(latest(results), key=_order)
 
 
 def conditions(results: list[dict]) -> list[str]:
-    """A sentence for each solver and limit of these results."""
+    """Return a sentence for each solver and limit of these results."""
     return [_conditions(group) for group in _groups(results)]
 
 
 def pair_results(results: list[dict]) -> list[tuple[dict, dict]]:
-    """(a form's result, a peer's result) of the same data and depth under the same solver and limits."""
+    """Return pairs (a variant's result, a peer's result) of the same data and depth under the same solver and
+    limits."""
     peers = {}
     for result in results:
         if result["peer"]:
@@ -84,7 +85,7 @@ def is_proved(result: dict) -> bool:
 
 
 def _starved(result: dict) -> str:
-    """A word on a solve that the limit ended while it had less than BUSY of one core."""
+    """Return a remark on a solve that the limit ended while it had less than BUSY of one core."""
     if result["cpu_seconds"] is None:  # not counted by every system
         return ""
     share = result["cpu_seconds"] / max(result["seconds"] or 0, LEAST_SECONDS)
@@ -240,12 +241,12 @@ def _line(cells) -> str:
 
 
 def number_text(value, digits: int = 6) -> str:
-    """A figure of a cell as tables show it."""
+    """Return a figure of a cell as tables show it."""
     if value is None:
         return NOT_KNOWN
     return f"{0.0 if abs(value) < 1e-9 else value:.{digits}g}"
 
 
 def whole_text(value) -> str:
-    """A count of a cell as tables show it."""
+    """Return a count of a cell as tables show it."""
     return NOT_KNOWN if value is None else f"{value:,}"

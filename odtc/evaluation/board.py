@@ -132,7 +132,7 @@ def _reached(given: Constraint, entry: dict, names: dict[str, str]) -> str:
 
 
 def constraint_subject(given: Constraint, names: dict[str, str]) -> str:
-    """The figure that a constraint is about, in words: "recall of bad customers"."""
+    """Return the figure of a constraint, in words: "recall of bad customers"."""
     kind = given.name.replace("_", " ")
     if len(given.args) == 1 and given.args[0] in names:
         return f"{kind} of {names[given.args[0]]}"
@@ -145,7 +145,7 @@ def constraint_subject(given: Constraint, names: dict[str, str]) -> str:
 
 
 def shown_figure(given: Constraint, value: Fraction | float) -> str:
-    """A figure of a constraint: a share of rows in percent, or a number."""
+    """Return a figure of a constraint as text: a share of rows in percent, or a number."""
     return f"{100 * float(value):.1f} %" if given.module.can(OnProportions) else show_figure(value)
 
 
@@ -242,7 +242,7 @@ def constraints_of_cart(fit: Fit | None) -> str:
 
 
 def columns_that_matter(found: list[Place]) -> list[tuple[str, int, int]]:
-    """(column, branch nodes that test it, training rows that meet such a node), the most rows first."""
+    """Return (column, branch nodes that split on it, training rows that reach such a node), the most rows first."""
     nodes: Counter[str] = Counter()
     rows: Counter[str] = Counter()
     for place in found:
@@ -255,7 +255,8 @@ def columns_that_matter(found: list[Place]) -> list[tuple[str, int, int]]:
 
 
 def rules(found: list[Place], tree: Tree) -> list[dict]:
-    """A sentence a leaf: its rule, its class, its training rows and how many of them are right; most rows first."""
+    """Return a sentence for each leaf: its rule, its class, its training rows and how many of them are correct; most
+    rows first."""
     leaves = [
         {
             "rule": place.rule,

@@ -72,10 +72,10 @@ class Comparison:
 
 
 def compare(given, data=None, described: Callable[[Tree], Tree] = lambda tree: tree) -> Comparison:
-    """Runs or trees by their stems or files, with the rows of a file `data` if it is named; `described` makes of a tree
-    one that reads this file.
+    """Compare runs or trees by their stems or files, on the rows of a file `data` if it is named; `described` makes a
+    tree read this file.
 
-    Raises ChoiceError for fewer than two, and what `open_run` and the reader do.
+    Raises ChoiceError for fewer than two, and the errors of `open_run` and the reader.
     """
     if len(given) < 2:
         raise ChoiceError(f"expected two trees or runs to compare, got {len(given)}")
@@ -119,8 +119,9 @@ def _trained_on(run: Run) -> tuple[int, str]:
 
 
 def _judging(runs: list[Run], data) -> tuple[Dataset, Dataset] | None:
-    """The rows of a file with their target, as the first run reads them that has its data, and these; None if there is
-    none, or the file lacks the target. All trees are judged on them, for runs may weigh and estimate differently."""
+    """Return (the rows of a file with their target, as read for the first run that has its data, and these data); None
+    if there is none, or the file lacks the target. All trees are judged on these rows, because runs may weigh and
+    estimate differently."""
     for run in runs:
         trained = None if run.fit is None or TASKS.get(run.tree.task).CLASSES else run.fit.dataset
         if trained is not None:
@@ -140,7 +141,7 @@ def _scored(trained: Dataset | None) -> str:
 
 
 def _targets(judging: tuple[Dataset, Dataset] | None, n_rows: int) -> list[str | None]:
-    """The target of each row of a file in words; None for one without."""
+    """Return the target of each row of a file in words; None for one without."""
     labels: list[str | None] = [None] * n_rows
     if judging is not None:
         rows, goal = judging[0], TASKS.get(judging[0].task).terms(judging[1].source).get("goal", "")
@@ -209,8 +210,7 @@ def _set_aside(run: Run, task, figure: str) -> dict:
 
 
 def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | None, figure: str) -> float | None:
-    """The figure of this name of the task of the rows, of the tree's answers on all rows of a file; None if the rows
-    cannot judge it."""
+    """Return the figure of this name for the tree's answers on all rows of a file; None if the rows cannot judge it."""
     if judging is None:
         return None
     task, rows = TASKS.get(tree.task), judging[0]

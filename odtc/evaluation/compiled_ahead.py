@@ -1,5 +1,8 @@
-"""All loops that numba compiles are compiled before the first search: for an image of a container, or a machine that is
-set up once for many. A search compiles them by itself, but only once that pays (odtc.base.compiled_loops)."""
+"""Compilation of all numba loops before the first search: for an image of a container, or a machine that is set up
+once for many.
+
+A search compiles them by itself, but only once that pays (odtc.base.compiled_loops).
+"""
 
 import time
 from collections.abc import Iterator
@@ -60,7 +63,7 @@ def compile_all() -> Iterator[Compiled]:
 
 
 def _compile(module: str) -> list[Compiled]:
-    """Compiles the loops of a module one by one: they share what numba keeps of it on disk."""
+    """Compile the loops of a module one by one, because they share the files of numba on disk."""
     told = []
     for name in (name for other, name in LOOPS if other == module):
         began = time.monotonic()

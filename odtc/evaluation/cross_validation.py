@@ -101,7 +101,7 @@ class Result:
     folds: tuple[Fold, ...]
 
     def to_json(self) -> dict:
-        """As in STEM.tune.json, without the trees of the folds."""
+        """Return the result as in STEM.tune.json, without the trees of the folds."""
         told = asdict(self)
         for fold in told["folds"]:
             del fold["tree"]
@@ -114,10 +114,10 @@ class Result:
 def grid(
     models, depths, params: dict[str, list[str]], leaf_rows=(None,), encodings=(None,), constraints=((),)
 ) -> list[Setting]:
-    """All settings, in order: of each encoding and each set of constraints all others. Depth 0 is one setting, first.
-    A parameter is varied for the models that have it (`known`). Raises ChoiceError for a depth or a number of rows
-    that is none, for an unknown model or encoding, and for a parameter that no model has or a value that one does not
-    take."""
+    """Return all settings, in order: for each encoding and each set of constraints all others. Depth 0 is one setting,
+    first. A parameter is varied for the models that have it (`known`). Raises ChoiceError for an invalid depth or
+    number of rows, for an unknown model or encoding, and for a parameter that no model has or a value that one does
+    not take."""
     for depth in filter(None, depths):
         CompleteTree(depth)
     for encoding in filter(None, encodings):
@@ -146,7 +146,7 @@ def known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def points(model: str, params: dict[str, list[str]]) -> list[tuple[tuple[str, str], ...]]:
-    """All values of the parameters that a model has, with their keys."""
+    """Return all values of the parameters that a model has, with their keys."""
     mine = known(model, params)
     return [tuple(zip(mine, values)) for values in product(*mine.values())]
 
@@ -181,13 +181,13 @@ def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
 
 
 def expect_score(score: str) -> None:
-    """Raises ChoiceError for an unknown score."""
+    """Raise ChoiceError for an unknown score."""
     if score not in (*SCORES, OF_TASK):
         raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
 
 
 def expect_rule(rule: str) -> None:
-    """Raises ChoiceError for an unknown rule."""
+    """Raise ChoiceError for an unknown rule."""
     if rule not in RULES:
         raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")
 
@@ -226,7 +226,8 @@ def standing_note(params: dict[str, list[str]], score: str) -> str | None:
 
 
 def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--folds") -> np.ndarray:
-    """int64 (rows,): the fold of each row, so that every class is in all folds alike, by at most one row.
+    """Return the fold of each row, int64 (rows,), so that the counts of every class in the folds differ by at most one
+    row.
 
     Raises ChoiceError that names the `option` for fewer than 2 folds, or more than the rarest of two classes has rows.
     """
@@ -289,7 +290,7 @@ def run(
 
 
 def fold_tasks(dataset: Dataset, settings: list[Setting], fold: np.ndarray, spec: RunSpec = PLAIN) -> list["FoldTask"]:
-    """The fits of `run`, the folds of one setting side by side."""
+    """Return the fits of `run`; the folds of one setting follow each other."""
     content, specs = _content(dataset, fold), [setting.of(spec) for setting in settings]
     turn = turns(one.model for one in specs)
     return [
@@ -317,7 +318,7 @@ class FoldTask:
 
     @cached_property
     def step(self) -> Step:
-        """Fits on the same rows at other depths and prices are of one path."""
+        """The step of the path of fits on the same rows at other depths and penalties."""
         return Step(key_of(self._facts(beside_price(self.spec.model), None)), str(self.spec.model.depth), self.turn)
 
     def _facts(self, model, number: int | None) -> dict:
@@ -329,7 +330,7 @@ class FoldTask:
         return asdict(score_fold(*self._parts, self.spec, self.number, self.k, self.step.path))
 
     def agrees(self, result: dict) -> bool:
-        """As of odtc.evaluation.studies.fold_scores."""
+        """Return whether a stored result can be its own (odtc.evaluation.studies.fold_scores)."""
         placed = (result.get("setting"), result.get("fold")) == (self.number, self.k)
         return placed and result.keys() == Fold.__dataclass_fields__.keys() and agrees(result, *self._parts, self.spec)
 
@@ -393,8 +394,8 @@ def run_nested(
     score: str = "accuracy",
     store: Store | None = None,
 ) -> Nested:
-    """The whole choice within each fold of `outer`, int64 (rows,): `choose` is given the other rows, and hands back the
-    results of all settings and the place of one, which is fitted on these rows and scored on the fold."""
+    """Make the whole choice within each fold of `outer`, int64 (rows,): `choose` receives the other rows, and returns
+    the results of all settings and the position of one, which is fitted on these rows and scored on the fold."""
     scores, inner, chosen, seconds, content = [], [], [], 0.0, _content(dataset, outer)
     for k in range(int(outer.max()) + 1):
         results, best = choose(dataset.taken(outer != k))
@@ -434,9 +435,9 @@ def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> lis
 
 
 def best_setting(results: list[Result], rule: str = "best") -> int:
-    """The place of the best setting: the highest score, or by "1se" the smallest tree whose score is within
-    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also if no
-    setting has a tree in every fold."""
+    """Return the position of the best setting: the highest score, or by "1se" the smallest tree whose score is within
+    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also if no setting has a
+    tree in every fold."""
     expect_rule(rule)
     whole = [place for place, result in enumerate(results) if result.score is not None]
     if not whole:
@@ -452,10 +453,10 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
 
 
 def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int, path: str = "") -> Fold:
-    """A fit on some rows, scored on others; without scores if the solver finds no tree, or the data refuse the
-    setting: what others of the study found is not lost for it. A fit that Ctrl-C ends is none: it raises
-    KeyboardInterrupt. What fits of the same `path` (odtc.evaluation.studies.price_path) have proved of it is not
-    searched again."""
+    """Fit on some rows and score on others. The result has no scores if the solver finds no tree, or the data do not
+    fit the setting, so that the results of other fits of the study are not lost. A fit that Ctrl-C ends has no
+    result: it raises KeyboardInterrupt. Results proved by fits of the same `path`
+    (odtc.evaluation.studies.price_path) are not searched again."""
     known, price = path_of(path) if path else None, price_of(spec.model)
     if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
         return replace(scored, setting=number, fold=k, seconds=0.0)

@@ -31,7 +31,8 @@ LIMIT = 30.0  # wall seconds that a solver has for the tiny model
 
 @dataclass(frozen=True)
 class Package:
-    """`version` is None if it is not installed; `extra` is "" for what every install has."""
+    """An installed or missing package; `version` is None if it is not installed; `extra` is "" for packages of every
+    install."""
 
     name: str
     extra: str
@@ -86,7 +87,7 @@ def answers(names=None) -> Iterator[Answer]:
 
 
 def tiny() -> Dataset:
-    """Twelve rows whose best tree of depth 2 has one error: the parity of two columns, once wrong."""
+    """Return twelve rows whose best tree of depth 2 has one error: the parity of two columns, once inverted."""
     X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1, 2)], dtype=float)
     y = (X[:, 0] != X[:, 1]).astype(np.int32)
     y[4] = 1 - y[4]

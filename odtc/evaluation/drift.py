@@ -41,13 +41,15 @@ class LeafDrift:
 
 
 def psi(then: np.ndarray, now: np.ndarray) -> float:
-    """The population stability index of two counts by bin, float64 (bins,); an empty bin counts as half a row."""
+    """Return the population stability index of two counts by bin, float64 (bins,); an empty bin counts as half a
+    row."""
     p, q = (np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum() for counts in (then, now))
     return float(((q - p) * np.log(q / p)).sum())
 
 
 def column_psi(then: np.ndarray, now: np.ndarray, numeric: bool) -> float:
-    """The index of a column, float64 (rows,) then and now: NaN is missing, and a number a level unless `numeric`."""
+    """Return the index of a column, float64 (rows,) then and now: NaN is missing, and a number a level unless
+    `numeric`."""
     known = then[~np.isnan(then)]
     if numeric:
         edges = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))) if len(known) else np.zeros(0)
@@ -63,7 +65,7 @@ def column_psi(then: np.ndarray, now: np.ndarray, numeric: bool) -> float:
 
 
 def leaf_drift(old: Tree, dataset: Dataset) -> list[LeafDrift]:
-    """The leaves of an old tree, then by its own counts and now by new rows."""
+    """Return the leaves of an old tree, then by its own counts and now by new rows."""
     told, _ = rows_told(dataset)
     leaf, task = old_leaves(old, dataset), TASKS.get(old.task)
     codes = {name: code for code, name in enumerate(dataset.classes)}
@@ -150,7 +152,7 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
 
 
 def _judged(old: Tree, dataset: Dataset | None) -> dict | None:
-    """The figures of the task of the old tree, on the rows that it can answer; None if there are none."""
+    """Return the figures of the task of the old tree, on the rows that it can answer; None if there are none."""
     if dataset is None:
         return None
     task, answers = TASKS.get(old.task), old_answers(old, dataset)

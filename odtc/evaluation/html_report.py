@@ -168,9 +168,9 @@ def _leaves_of(stem: str) -> int:
 
 
 def render_page(run: Run, test: str | Path | None = None, templates=None, groups: tuple[str, ...] = ()) -> str:
-    """The page; `test` is a file with labelled rows, instead of those that the run has set aside; `groups` are compared
-    in the file (else in the training rows). Raises DataError for a file that does not fit, ChoiceError for groups that
-    there are not."""
+    """Return the page; `test` is a file with labelled rows, instead of those that the run has set aside; `groups` are
+    compared in the file (otherwise in the training rows). Raises DataError for a file that does not fit,
+    ChoiceError for groups that do not exist."""
     phases.begin("drawing the page")
     tree = run.tree
     rows = (
@@ -340,7 +340,7 @@ def kept_of_run(tree: str | Path) -> list[dict]:
 
 
 def rows_set_aside(run: Run) -> Dataset | None:
-    """The rows of the data file that the run has set aside before the search; None without any."""
+    """Return the rows of the data file that the run has set aside before the search; None without any."""
     return held_out_rows(_with_data(run.fit)) if run.fit and run.fit.dataset is not None else None
 
 
@@ -370,7 +370,7 @@ def judged_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
 
 
 def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
-    """(rows, a line of figures) of a run whose rows may be moved (odtc.trees.attack)."""
+    """Return (rows, a line of figures) for a run whose rows may be moved (odtc.trees.attack)."""
     lines = replace(run.fit, labelled=labelled).robust_lines if run.fit is not None else []
     return [(f"robust accuracy, {name} rows", line) for name, line in lines]
 
@@ -413,8 +413,8 @@ def _columns(found: list[Place]) -> list[dict]:
 
 
 def families(model) -> tuple[list, list]:
-    """(row families, column families) of a model: (name, how many, nonzeros) and (name, how many, role, whether
-    integer)."""
+    """Return (constraint families, variable families) of a model: (name, how many, nonzeros) and (name, how many,
+    role, whether integer)."""
     A = model.A.tocsr()
     rows = [(block.name, block.size, int(A.indptr[block.stop] - A.indptr[block.start])) for block in model.rows]
     whole = model.integrality.astype(bool)
@@ -426,7 +426,7 @@ def families(model) -> tuple[list, list]:
 
 
 def _features(run: Run) -> list[tuple[str, str, str, int]]:
-    """(name, kind, levels, tests) of each column of the data; -1 tests if the encoding is not known."""
+    """Return (name, kind, levels, splits) of each column of the data; -1 splits if the encoding is not known."""
     encoded = run.fit.problem.encoded if run.fit else None
     n = len(run.tree.features)
     counted = Splits.of(encoded.tests).per_feature(n).tolist() if encoded else [0] * n
@@ -476,8 +476,8 @@ def _chosen_params(problem) -> dict:
 
 
 def progress_plot(history) -> dict | None:
-    """Bound and incumbent over time as the corners of two lines in pixels, None without two points in time.
-    A bound below 0 says nothing and is drawn at 0."""
+    """Return bound and incumbent over time as the corners of two lines in pixels, None without two points in time. A
+    bound below 0 is trivial and is drawn at 0."""
     if len(history) < 2:
         return None
     last = max(entry[0] for entry in history) or 1.0

@@ -16,23 +16,7 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3")  # of more leaves than colours
 
 
 def leaf_curves(found: Sequence[Place], tree: Tree, training: Dataset | None) -> dict | None:
-    """The picture of the Kaplan-Meier curves of the leaves.
-
-    Parameters
-    ----------
-    found : sequence of Place
-        The nodes of the tree (odtc.trees.rendering.places).
-    tree : Tree
-    training : Dataset or None
-        Its training rows; without them nothing is said of how many rows are watched.
-
-    Returns
-    -------
-    dict or None
-        `lines`, one a leaf from left to right: `rule`, `colour`, `dash`, `path` (an SVG path), `words` and `watched`
-        (the rows of the leaf that were seen until each of the `ticks` or longer; None if the rows are not known);
-        `ticks` and `shares`, lists of (pixel, text). None for a task whose leaves have no such curve.
-    """
+    """Return the picture of the Kaplan-Meier curves of the leaves."""
     task, leaves = TASKS.get(tree.task), [place for place in found if place.is_leaf]
     last = max((place.node.curve[-1][0] for place in leaves if place.node.curve), default=0.0)
     if not task.SURVIVES or last <= 0:
@@ -64,7 +48,7 @@ def leaf_curves(found: Sequence[Place], tree: Tree, training: Dataset | None) ->
 
 
 def round_times(last: float) -> list[float]:
-    """0 and round times up to the last one, at most TICKS of them."""
+    """Return 0 and round times up to the last one, at most TICKS of them."""
     power = 10.0 ** np.floor(np.log10(last))
     step = next(
         step for step in power * np.array([0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0]) if last / step < TICKS - 1 + 1e-9
@@ -73,7 +57,7 @@ def round_times(last: float) -> list[float]:
 
 
 def _path(points: list[tuple[float, float]], x: float, y: float) -> str:
-    """Steps from (x, y) to each point, as an SVG path; steps of less than a tenth of a pixel are one."""
+    """Return steps from (x, y) to each point, as an SVG path; steps of less than a tenth of a pixel are combined."""
     found, at = [f"M{x:.1f},{y:.1f}"], (f"{x:.1f}", f"{y:.1f}")
     for across, up in points:
         new = f"{across:.1f}", f"{up:.1f}"

@@ -37,7 +37,8 @@ class Majority:
 
     @classmethod
     def of(cls, dataset: Dataset, dealt: Sequence[np.ndarray], score: str) -> "Majority":
-        """`dealt` are the folds of the rows, int64 (rows,), once for each time that they are dealt out."""
+        """Return the scores on a data set; `dealt` are the folds of the rows, int64 (rows,), once for each time that
+        they are dealt out."""
         scores = []
         for fold in dealt:
             for k in range(int(fold.max()) + 1):
@@ -50,12 +51,12 @@ class Majority:
 
     @property
     def mean(self) -> float:
-        """Over all folds."""
+        """The mean score over all folds."""
         return float(np.mean(self.scores))
 
     def lead(self, result: Result) -> tuple[float, float] | None:
-        """(mean, standard error) of how far a setting is ahead of it in the same folds; None if a fold has no tree.
-        Folds share training rows, so that the error is corrected for it (Nadeau & Bengio 2003)."""
+        """Return (mean, standard error) of the lead of a setting over it in the same folds; None if a fold has no
+        tree. The error is corrected because folds share training rows (Nadeau & Bengio 2003)."""
         scores = [getattr(fit, self.score) for fit in sorted(result.folds, key=lambda fit: fit.fold)]
         if None in scores:
             return None
@@ -69,7 +70,7 @@ class Majority:
         return lead is None or lead[0] > SURE * lead[1]
 
     def to_json(self) -> dict:
-        """It as an object of JSON."""
+        """Return it as an object of JSON."""
         return {"class": self.label, "score": self.mean, "scores": list(self.scores)}
 
 

@@ -175,7 +175,7 @@ POINT = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.5}
 
 
 def _colours(tree: Tree, mesh: tuple, points: np.ndarray, label: np.ndarray, ax) -> None:
-    """A colour for each class, or action; rows whose label is not known are grey."""
+    """Draw a colour for each class, or action; rows whose label is not known are grey."""
     from matplotlib.colors import ListedColormap
 
     K = len(tree.classes)
@@ -190,7 +190,7 @@ def _colours(tree: Tree, mesh: tuple, points: np.ndarray, label: np.ndarray, ax)
 
 
 def _shades(tree: Tree, mesh: tuple, points: np.ndarray, values: np.ndarray | None, ax) -> None:
-    """A shade for each number, of answers and rows alike; rows without one are grey."""
+    """Draw a shade for each number, of answers and rows alike; rows without one are grey."""
     known = np.zeros(0) if values is None else values[np.isfinite(values)]
     every = np.concatenate([mesh[2].ravel(), known])
     limits = {"cmap": "viridis", "vmin": every.min(), "vmax": every.max()}

@@ -248,8 +248,8 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
 
 
 def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
-    """The rows of a data set in the codes of other features, found by name: float64 (rows, features), NaN for a column
-    that is not there or of another kind, -1 for an unknown level."""
+    """Return the rows of a data set in the codes of other features, found by name: float64 (rows, features), NaN for a
+    column that is not there or of another type, -1 for an unknown level."""
     places = {feature.name: place for place, feature in enumerate(dataset.features)}
     X = np.full((dataset.n_rows, len(features)), np.nan)
     for j, feature in enumerate(features):
@@ -267,8 +267,8 @@ def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
 
 
 def old_leaves(old: Tree, dataset: Dataset) -> np.ndarray:
-    """The leaf of the old tree of each new row: int64 (rows,); -1 if the tree has no answer for it. A row that lacks a
-    cell follows the majority, if the tree says which that is."""
+    """Return the leaf of the old tree for each new row: int64 (rows,); -1 if the tree has no answer for it. A row that
+    lacks a cell follows the majority, if the tree has the counts for it."""
     ways = "majority" if all(leaf.rows for leaf in old.leaves()) else "blank"
     return old.apply(recoded(dataset, old.features), on_missing=ways)
 
@@ -282,8 +282,8 @@ def _whole(problem: Problem) -> float:
 
 
 def rows_told(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """(which rows of a data set are rows of its file, bool (rows,), the weights of these): of a policy the other rows
-    are votes for a second action."""
+    """Return (which rows of a data set are rows of its file, bool (rows,), the weights of these): for a policy the
+    other rows are votes for a second action."""
     known, task = dataset.copies > 0, TASKS.get(dataset.task)
     by_votes = not (task.CLASSES or task.NUMBERS)
     return known, dataset.sums[known, 1] if by_votes else dataset.weight[known]
@@ -316,7 +316,7 @@ def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | 
 
 
 def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool]:
-    """Near-optimal trees, as far as the formulation ranks them, and whether these are all."""
+    """Return near-optimal trees, as far as the formulation ranks them, and whether these are all."""
     if not problem.module.can(NearOptimal):
         return [], False
     try:

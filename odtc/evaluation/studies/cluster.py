@@ -21,7 +21,7 @@ def dask(address: str, workers: int, say: Callable[[str], None] = lambda sentenc
 
 
 def expect_jobs(jobs: int) -> None:
-    """Raises ChoiceError for no process at all."""
+    """Raise ChoiceError for no process at all."""
     if not jobs:
         raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
 

@@ -1,10 +1,10 @@
-"""Runs the tasks of a study, each of which writes a file of its own, so that a study that was killed continues where
-it was.
+"""Engine that runs the tasks of a study, each of which writes a file of its own, so that a study that was killed
+continues where it was.
 
 A task is finished when its file is there, whole, under its key; the key is made of everything on which its result
 depends. So no finished task is lost or repeated, whatever is killed: a worker, this process, or the machine. A file
 that contains the result of another task, or was changed, is ignored, and its task is run again. The same applies to a
-file with a valid seal whose result cannot be that of its task, as far as a task can check it.
+file with a valid seal whose result cannot be the result of its task, as far as a task can check it.
 """
 
 import errno
@@ -53,7 +53,7 @@ class Task(Protocol):
         ...
 
     def run(self) -> dict:
-        """Its result, an object of JSON. An OdtcError that it raises ends the study."""
+        """Return its result, an object of JSON. An OdtcError that it raises ends the study."""
         ...
 
 
@@ -91,10 +91,10 @@ class Store:
         return found
 
     def put(self, key: str, result: dict) -> None:
-        """Keeps the result of a task: whole or not at all. Nothing is kept if the folder is gone.
+        """Store the result of a task: whole or not at all. Nothing is stored if the folder is gone.
 
-        Another run of the same study removes the folder when it ends, at any moment, and this one makes it again: so
-        what cannot be written in a folder that is there is tried once more. Raises OutputError.
+        Another run of the same study removes the folder when it ends, at any moment, and this one makes it again; so a
+        file that cannot be written in an existing folder is tried once more. Raises OutputError.
         """
         told = result | {"task": key, "seal": seal_of(key, result)}
         text = json.dumps(told, ensure_ascii=False, sort_keys=True) + "\n"
@@ -109,7 +109,7 @@ class Store:
                     raise
 
     def remove(self) -> None:
-        """Deletes the files of tasks, and the folder if nothing else is in it."""
+        """Delete the files of tasks, and the folder if nothing else is in it."""
         for path in self.folder.glob("*.json"):
             path.unlink(missing_ok=True)
         with suppress(OSError):  # other files are in it, or another run of the study has just written one
@@ -122,7 +122,7 @@ def seal_of(key: str, result: dict) -> str:
 
 
 def key_of(facts: dict) -> str:
-    """32 hexadecimal digits of an object of JSON."""
+    """Return 32 hexadecimal digits of an object of JSON."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
@@ -135,7 +135,7 @@ def kept(task: Task, store: Store | None) -> dict | None:
 
 
 def finish(task: Task, store: Store | None) -> dict:
-    """Runs a task, and keeps its result; for workers."""
+    """Run a task, and store its result; for workers."""
     result = task.run()
     if store is not None:
         store.put(task.key, result)
@@ -148,18 +148,8 @@ def finish_in_turn(tasks: Sequence[Task], store: Store | None) -> list[dict]:
 
 
 def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
-    """The places of tasks in bundles: whole paths, or if these are too few their parts, or else each by itself.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-    least : int, the bundles that are needed so that all processes have work
-
-    Returns
-    -------
-    list of list of int
-        Each in the order of its turns.
-    """
+    """Return the positions of tasks in bundles: whole paths, or if these are too few their parts, or otherwise each
+    task separately."""
     steps = [getattr(task, "step", None) or Step("", str(place), 0) for place, task in enumerate(tasks)]
     found: dict[object, list[int]] = {}
     for name in (lambda step: step.path or step, lambda step: (step.path, step.part)):
@@ -245,7 +235,8 @@ def run_tasks(
 
 
 def local(jobs: int) -> Pool:
-    """Processes of this machine: so many at once, -1 for one a core. With 1 the tasks run in this process."""
+    """Return a pool of processes of this machine: so many at once, -1 for one for each core. With 1 the tasks run in
+    this process."""
 
     def pool(tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
         size = joblib.effective_n_jobs(jobs)

@@ -17,13 +17,13 @@ BESIDE = 30  # seconds of a fit with a limit that are not the solver's
 
 
 def expect_kind(kind: str) -> None:
-    """Raises ChoiceError for a kind of script that there is not."""
+    """Raise ChoiceError for an unknown type of script."""
     if kind not in KINDS:
         raise ChoiceError(f"--script: expected {' or '.join(KINDS)}, got {kind!r}")
 
 
 def part_of(text: str | None) -> tuple[int, int]:
-    """(I, N) of --part I/N; (0, 1), which is all of it, without one. Raises ChoiceError."""
+    """Return (I, N) of --part I/N; (0, 1), which is all of it, without one. Raises ChoiceError."""
     if text is None:
         return 0, 1
     first, slash, many = text.partition("/")
@@ -41,37 +41,7 @@ def write_script(
     time_limit: float | None,
     folder: Path | None = None,
 ) -> int:
-    """Writes the script.
-
-    Parameters
-    ----------
-    kind : str
-        slurm or sh.
-    path : Path
-        Of the script.
-    words : sequence of str
-        The command of odtc that runs all of it.
-    jobs : int
-        Parts, at most one a fit; its sign does not count.
-    n_tasks : int
-        Fits.
-    time_limit : float or None
-        Seconds of each.
-    folder : Path or None
-        Where the command runs; None for the folder of the script, wherever that is moved to.
-
-    Returns
-    -------
-    int
-        The parts.
-
-    Raises
-    ------
-    ChoiceError
-        If the kind is unknown.
-    OutputError
-        If the script cannot be written.
-    """
+    """Write the script."""
     expect_kind(kind)
     parts = max(1, min(abs(jobs), n_tasks))
     minutes = None if time_limit is None else int(-(-n_tasks // parts) * (time_limit + BESIDE) // 60) + 5

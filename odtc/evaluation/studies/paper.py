@@ -60,7 +60,7 @@ class PaperFit:
         return key_of(facts | {"odtc": __version__})
 
     def run(self) -> dict[str, Any]:
-        """The figures of the fit. A fit without a tree is a result, too: its `error` says why."""
+        """Return the figures of the fit. A fit without a tree is a result, too: its `error` is the reason."""
         began, cpu = time.monotonic(), _cpu_seconds()
         try:
             train, judged = self._parts
@@ -79,7 +79,7 @@ class PaperFit:
 
     @property
     def _parts(self) -> tuple[Dataset, dict[str, Dataset]]:
-        """The rows of the fit, and those that it is judged on by the name of the figure."""
+        """Return the rows of the fit, and those that it is judged on by the name of the figure."""
         dataset = _read(self.path, self.sha256)
         train, validation, test = parts(dataset.n_rows, self.split)
         if self.part == VALIDATION:
@@ -132,7 +132,7 @@ def parts(n_rows: int, split: Split) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _cut(rows: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(the others, a share of the rows), drawn."""
+    """Return (the others, a share of the rows), drawn."""
     n = int(np.ceil(share * len(rows)))
     if not 0 < n < len(rows):
         raise DataError(f"expected enough rows for parts of {share:g} and the others, got {len(rows)}")
@@ -192,26 +192,7 @@ def cells_of(
     solving: SolvingSpec,
     samples: int | None = None,
 ) -> list[Cell]:
-    """The cells of a table whose data are in the folder, line by line.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    files : dict
-        The data sets of all papers by name.
-    folder : Path
-    chosen : tuple
-        Names of lines and of methods; none for all.
-    solving : SolvingSpec
-        The solver; its time limit replaces the paper's if there is one.
-    samples : int or None
-        Only so many seeds.
-
-    Raises
-    ------
-    ChoiceError
-        For unknown names.
-    """
+    """Return the cells of a table whose data are in the folder, line by line."""
     found, sums = [], {}
     methods = protocol.chosen_methods(chosen[1])
     for line in protocol.chosen_lines(chosen[0]):

@@ -133,7 +133,7 @@ class Protocol:
     proved: tuple[dict[str, Any], ...] = ()
 
     def chosen_methods(self, names: Sequence[str]) -> list[Method]:
-        """These methods, by default those of the paper. Raises ChoiceError for an unknown name."""
+        """Return these methods, by default those of the paper. Raises ChoiceError for an unknown name."""
         if not names:
             return [method for method in self.methods if not method.extra]
         known = {method.name: method for method in self.methods}
@@ -148,7 +148,8 @@ class Protocol:
         return [line for line in self.lines if line.data in names or line.name in names]
 
     def limit_of(self, method: Method, time_limit: float | None) -> float:
-        """Seconds of a fit. `time_limit` replaces the paper's limit; other limits of methods are scaled with it."""
+        """Return the seconds of a fit. `time_limit` replaces the paper's limit; other limits of methods are scaled
+        with it."""
         printed = method.time_limit or self.time_limit
         return printed if time_limit is None else printed * time_limit / self.time_limit
 

@@ -97,7 +97,7 @@ def instances_of(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dic
 
 
 def facts_of(protocol: Protocol, cells: Sequence[Cell], found: dict[str, dict]) -> dict[str, Any]:
-    """The table as JSON."""
+    """Return the table as JSON."""
     lines = instances_of(protocol, cells, found) if protocol.proved else lines_of(protocol, cells, found)
     return {"study": protocol.name, "title": protocol.title, "source": protocol.source, "lines": lines}
 
@@ -137,7 +137,7 @@ def _named(limits: dict[str, float], limit: float) -> list[str]:
 
 
 def _comparison(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
-    """The lines as Markdown, and for each method how many of its figures are near the printed ones."""
+    """Return the lines as Markdown, and for each method how many of its figures are near the printed ones."""
     head = ("set", "depth", "figure", "method", "printed", "ours", "difference", "samples", "proved", "s")
     table = [_row(head), _row(["---"] * len(head))]
     for line in lines:
@@ -191,7 +191,7 @@ def _wins(lines: list[dict[str, Any]]) -> list[str]:
 
 
 def _proofs(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
-    """Proofs within the limit and the mean gap by size, for λ = 0 and λ > 0."""
+    """Return proofs within the limit and the mean gap by size, for λ = 0 and λ > 0."""
     head = ("λ", "method", "instances", "proved", "within the limit of (s)", "printed")
     table = [_row(head), _row(["---"] * len(head))]
     groups = dict.fromkeys((line["lambda"] > 0, line["method"]) for line in lines)

@@ -65,14 +65,14 @@ class PricePath:
         return None
 
     def note(self, depth: int, price: float | None, done: Fit, scores: Any) -> None:
-        """Notes a fit, if the search has proved that its tree is the first of the best ones."""
+        """Store a fit, if the search has proved that its tree is the first of the best ones."""
         if done.model is None and done.proved and done.fewest_leaves and done.fewest_columns:
             self._known.append(_Known(depth, price, done.tree, scores))
 
 
 @lru_cache(PATHS)
 def path_of(key: str) -> PricePath:
-    """The path of this name, as this process knows it."""
+    """Return the path of this name, as this process knows it."""
     return PricePath()
 
 
@@ -93,7 +93,8 @@ def beside_price(spec: ModelSpec) -> list:
 
 
 def turns(specs: Iterable[ModelSpec]) -> dict[tuple[int, float | None], int]:
-    """The order in which (depth, λ) are best fitted: the greatest depth first, and of λ both ends before the middle."""
+    """Return the order in which (depth, λ) are best fitted: the greatest depth first, and both ends of λ before the
+    middle."""
     specs = list(specs)
     depths = sorted({spec.depth for spec in specs}, reverse=True)
     prices = sorted({price for spec in specs if (price := price_of(spec)) is not None})
@@ -102,7 +103,7 @@ def turns(specs: Iterable[ModelSpec]) -> dict[tuple[int, float | None], int]:
 
 
 def _ends_first(n: int) -> list[int]:
-    """0 … n - 1: both ends, then the middle of each gap that is left."""
+    """Return 0 … n - 1: both ends, then the middle of each gap that is left."""
     found, gaps = [0, n - 1][:n], [(0, n - 1)]
     for low, high in gaps:
         if high - low > 1:

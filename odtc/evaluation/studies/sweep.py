@@ -130,7 +130,7 @@ class FitTask:
 
     @property
     def step(self) -> Step:
-        """Fits on the same rows at other depths and prices are of one path."""
+        """The step of the path of fits on the same rows at other depths and penalties."""
         path = key_of(self.facts | {"model": beside_price(self.spec.model)})
         return Step(path, str(self.spec.model.depth), self.turn)
 
@@ -149,7 +149,7 @@ class FitTask:
         return {"n_train": train.n_rows, "n_test": test.n_rows} | scores | {"cpu_seconds": cpu, "error": error}
 
     def agrees(self, result: dict) -> bool:
-        """As of odtc.evaluation.studies.fold_scores."""
+        """Return whether a stored result can be its own (odtc.evaluation.studies.fold_scores)."""
         train, test = self._parts
         sizes = (result.get("n_train"), result.get("n_test")) == (train.n_rows, test.n_rows)
         seconds = isinstance(result.get("cpu_seconds"), float)
@@ -220,8 +220,8 @@ class Study:
 
     @property
     def settings(self) -> list[tuple[Setting, str]]:
-        """(setting, encoding), in order. A model is tried with the values of the parameters that it knows; depth 0 is
-        one setting, first, as of odtc.evaluation.cross_validation.grid."""
+        """All (setting, encoding), in order. A model is tried with the values of the parameters that it has; depth 0
+        is one setting, first, as in odtc.evaluation.cross_validation.grid."""
         found = [(Setting(LEAF_MODEL, 0), self.encodings[0])] * (0 in self.depths)
         depths = [depth for depth in self.depths if depth]
         for model in self.models:
@@ -233,7 +233,7 @@ class Study:
         return found
 
     def spec_of(self, setting: Setting, encoding: str, seed: int) -> RunSpec:
-        """The run of a setting."""
+        """Return the run of a setting."""
         return setting.of(self.spec).with_model(encoding=encoding).with_solving(seed=seed, threads=1)
 
     @property
@@ -260,11 +260,12 @@ class Study:
         ]
 
     def part(self, which: int, parts: int) -> list[FitTask]:
-        """The fits of one of some parts, as of odtc.evaluation.studies.engine.part."""
+        """Return the fits of one of some parts (odtc.evaluation.studies.engine.part)."""
         return part(self.tasks + self.inner_tasks, which, parts)
 
     def to_json(self, folder: Path) -> dict:
-        """As study.json in this folder has it: the data are named from there, so both can be moved together."""
+        """Return the study as in study.json in this folder: the data are named relative to it, so both can be moved
+        together."""
         data = tuple(os.path.relpath(path, folder.resolve()) for path in self.data)
         return {"schema": SCHEMA, "odtc": __version__} | asdict(self) | {"data": data}
 
@@ -381,7 +382,7 @@ def version_note(folder: Path) -> str | None:
 
 
 def _expect_kept(study: Study, folder: Path) -> None:
-    """Writes study.json again if the folder was removed meanwhile; raises ChoiceError if it holds another study now."""
+    """Write study.json again if the folder was removed meanwhile; raises ChoiceError if it has another study now."""
     if not (folder / "study.json").exists():
         keep(study, folder)
     there, own = ({**one.to_json(folder), "odtc": None} for one in (kept(folder), study))
@@ -393,7 +394,7 @@ def _expect_kept(study: Study, folder: Path) -> None:
 
 
 def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
-    """The tidy table: one row a fit, its setting first, in the order of the tasks."""
+    """Return the tidy table: one row for each fit, its setting first, in the order of the tasks."""
     rows, of = [], TASKS.get(study.spec.reading.task)
     for task, result in zip(study.tasks, results, strict=True):
         wanted = task.spec.model
@@ -417,7 +418,8 @@ def _told(figure: float | None, task) -> float | None:
 
 
 def results_of(study: Study, results: Sequence[dict], score: str) -> dict[str, list[Result]]:
-    """For each data file the results of all settings, over folds and seeds, as of odtc.evaluation.cross_validation."""
+    """Return for each data file the results of all settings, over folds and seeds, as in
+    odtc.evaluation.cross_validation."""
     return _results(study, dict(enumerate(results)), score)
 
 

@@ -47,8 +47,8 @@ TUNED = {
 
 
 def read_tuned(path: Path) -> tuple[dict, list[tuple[str, float, float]]]:
-    """(STEM.tune.json, its settings that have a score as (name, leaves, score)). Raises ChoiceError for another file,
-    and for one without such a setting."""
+    """Return (STEM.tune.json, its settings that have a score as (name, leaves, score)). Raises ChoiceError for another
+    file, and for one without such a setting."""
     facts = read_object(path, "STEM.tune.json of `odtc tune`", ChoiceError)
     try:
         validate(facts, TUNED)
@@ -101,8 +101,8 @@ class Tuning:
     rule: str
 
     def check(self) -> None:
-        """Raises before the work, as ChoiceError, what would else be raised after it: too many folds, an unknown score
-        or rule, a constraint that is none."""
+        """Raise errors before the work, as ChoiceError, that would otherwise occur after it: too many folds, an
+        unknown score or rule, an invalid constraint."""
         deal_rows(self.dataset, self.folds, self.seeds[0])
         _ = self.outer
         expect_score(self.score)
@@ -114,7 +114,7 @@ class Tuning:
 
     @cached_property
     def outer(self) -> np.ndarray | None:
-        """int64 (rows,): the part of each row that the choice is made without."""
+        """The part of each row without which a choice is made, int64 (rows,)."""
         return None if self.nested is None else outer_folds(self.dataset, self.nested, self.seeds[0])
 
     @property
