@@ -37,8 +37,9 @@ _begun: list[tuple[str, str]] = []  # modules and names of requested kernels, th
 
 
 def begin(module: str, name: str = "") -> None:
-    """Starts a process that compiles the kernels of a module, if this machine has a processor to spare and this process
-    has started none that goes on, nor one for them; that process ends at once if another one compiles them."""
+    """Start a process that compiles the kernels of a module, if this machine has a spare processor and this process
+    has started none that is still running, nor one for them; that process ends at once if another one compiles
+    them."""
     global _process
     if (module, name) in _begun or goes_on() or system.cores() < 2 or system.WINDOWS:
         return
@@ -121,7 +122,7 @@ def leave() -> None:
 
 
 def end() -> None:
-    """Ends that process."""
+    """End that process."""
     if _process is not None and _process.stdin is not None:
         _process.stdin.close()
         if _process.poll() is None:
@@ -130,13 +131,13 @@ def end() -> None:
 
 
 def end_all() -> None:
-    """Ends the processes that other threads wait for in `finish`, which then return None."""
+    """End the processes that other threads wait for in `finish`, which then return None."""
     for process in list(_waited_for):
         system.end_group(process)
 
 
 def _end_after_parent(seconds: float) -> None:
-    """Ends this process some time after its input has ended, and lowers its priority until then."""
+    """End this process some time after its input has ended, and lower its priority until then."""
     sys.stdin.buffer.read()
     if seconds > 0:
         os.chdir("/")  # so that no folder is held
@@ -146,7 +147,7 @@ def _end_after_parent(seconds: float) -> None:
 
 
 def main() -> None:
-    """Compiles the kernels of a module, unless another process does."""
+    """Compile the kernels of a module, unless another process does."""
     module, name, alone = sys.argv[1:]
     kernels, names = importlib.import_module(module), [name] if name else []
     folder = _place(module, name)

@@ -79,7 +79,7 @@ class Repaid:
             self.spend(time.process_time() - began)
 
     def spend(self, seconds: float) -> None:
-        """So many CPU seconds were spent without compiled loops."""
+        """Count so many CPU seconds that were spent without compiled loops."""
         self._spent += seconds
 
     def _pays(self, spent: float) -> bool:
@@ -188,9 +188,9 @@ def compiling_for() -> float:
 
 
 def _load_array_functions() -> None:
-    """Imports numba's functions on arrays without scipy.linalg, which takes a third of the time in which kernels are
-    loaded. numba only looks whether it is there, and it is, because odtc requires scipy; functions that need it import
-    it by themselves."""
+    """Import numba's functions on arrays without scipy.linalg, which takes a third of the time in which kernels are
+    loaded. numba only checks that it is there, and it is, because odtc requires scipy; functions that need it
+    import it by themselves."""
     if "numba.np.arraymath" in sys.modules:
         return
     try:
@@ -235,7 +235,7 @@ def _whole_or(load: Callable[..., Any], otherwise: Callable[[], Any]) -> Callabl
             return load(*given)
         except OSError:
             raise
-        except Exception:  # whatever the reader of pickled objects stumbles on
+        except Exception:  # any error of the reader of pickled objects
             return otherwise()
 
     return loaded

@@ -27,7 +27,7 @@ MISSING = object()
 
 @dataclass(frozen=True)
 class Hook:
-    """A declared name: of which ability, whether the ability needs it, and what holds without it."""
+    """A declared name: its ability, whether the ability needs it, and its default."""
 
     name: str
     ability: type
@@ -62,7 +62,7 @@ class Hook:
             return self.variadic or bool(inspect.signature(function).bind(*given))
         except TypeError:
             return False
-        except ValueError:  # a builtin that says nothing of its parameters
+        except ValueError:  # a builtin that does not state its parameters
             return True
 
 

@@ -59,7 +59,8 @@ def hear(starting: bool = False) -> None:
 
 
 def part(code: int) -> None:
-    """After a command: Ctrl-C and SIGTERM end the process with its exit code, and nothing more is said."""
+    """End Ctrl-C handling after a command: Ctrl-C and SIGTERM then end the process with its exit code, without a
+    message."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         for stream in (sys.stdout, sys.stderr):
@@ -99,7 +100,7 @@ def held(last: bool = False) -> Iterator[None]:
 
 
 def _forget_the_waiting() -> None:
-    """A signal that waits counts for nothing, nor does what its thread, which may just be at it, still sends."""
+    """Ignore a waiting signal, and signals that its thread may still send."""
     if not _reminders:
         return
     _forgetting.append(None)
@@ -114,7 +115,7 @@ def _forget_the_waiting() -> None:
 
 
 def wrote(path: str | PathLike[str]) -> None:
-    """Notes that a file is whole, and has its name."""
+    """Record that a file is whole, and has its name."""
     if os.fspath(path) not in _written:
         _written.append(os.fspath(path))
 
@@ -161,7 +162,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
 
 
 def _wait(number: int, now: float) -> bool:
-    """A thread brings the signal again; False if there can be no thread more."""
+    """Start a thread that sends the signal again; False if no thread can be started."""
     _since.append(now)
     _reminders.append(number)
     try:

@@ -33,7 +33,7 @@ class Staged:
         self.removals.append(path)
 
     def discard(self) -> None:
-        """Removes the temporary files and lets go of their locks: nothing of it happens."""
+        """Remove the temporary files and release their locks, so that nothing of it happens."""
         for _, target in list(self.moves):
             self._forget(target)
         for handle in self.held:

@@ -13,7 +13,8 @@ def show_number(value: float) -> str:
 
 
 def show_figure(value: float, digits: int = 4) -> str:
-    """A figure that is reached: a whole number with all its digits, a share or a sum to four digits, or to a tenth."""
+    """Return a reached figure as text: a whole number with all its digits, a share or a sum to four digits, or to a
+    tenth."""
     value = float(value)
     if value.is_integer() and abs(value) < 1e15:
         return str(int(value))
@@ -41,8 +42,9 @@ def visible(text: str) -> str:
 
 
 def percent_text(share: float, some_wrong: bool = False) -> str:
-    """A share in percent: "87.50 %". "100.00 %" and "0.00 %" are exact: what only rounds to them is "> 99.99 %" or
-    "< 0.01 %". With `some_wrong` the share is known to be below 1, also if a double cannot hold the difference."""
+    """Return a share in percent: "87.50 %". "100.00 %" and "0.00 %" are exact: a share that is only rounded to them is
+    "> 99.99 %" or "< 0.01 %". With `some_wrong` the share is known to be below 1, also if a double cannot represent
+    the difference."""
     if 0.99995 <= share < 1 or (some_wrong and share >= 1):
         return "> 99.99 %"
     return "< 0.01 %" if 0 < share < 0.00005 else f"{100 * share:.2f} %"
@@ -56,7 +58,7 @@ def in_notebook(text: str) -> str:
 
 
 def as_remark(text: str) -> str:
-    """A message as a line of its own: a warning if it begins with WARNING, else a note."""
+    """Return a message as a line of its own: a warning if it begins with WARNING, otherwise a note."""
     words = " ".join(text.split())
     return f"warning: {words.removeprefix(WARNING)}" if words.startswith(WARNING) else f"note: {words}"
 
@@ -73,7 +75,7 @@ def some(names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """ " (did you mean 'x'?)" when a known name is near, first of all in other capitals, else an empty string."""
+    """Return " (did you mean 'x'?)" when a known name is near, first of all in other capitals, otherwise ""."""
     names = list(known)
     near = [one for one in names if one.casefold() == name.casefold()]
     near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)

@@ -157,8 +157,8 @@ def __getattr__(name: str):
 
 
 def program() -> None:
-    """Runs the command line as all that a process does, and ends the process: what Python would do then, take each
-    object apart, takes a fifth of the CPU seconds of a short command."""
+    """Run the command line as the only task of this process, and end the process. Python's own end, which destroys
+    each object, would take a fifth of the CPU seconds of a short command."""
     system.shut_out_working_directory()
     try:
         main()
@@ -176,7 +176,7 @@ def program() -> None:
 
 
 def main() -> None:
-    """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
+    """Run the command line: errors of odtc are one sentence on stderr and their exit code."""
     gc.set_threshold(OBJECTS)
     matrix_products.one_thread()
     interrupts.hear()  # SIGTERM like Ctrl-C: the best tree so far is kept
@@ -212,10 +212,10 @@ def _goes_on() -> bool:
 
 
 def _exit_code() -> int:
-    """Runs the command; its exit code, after a sentence if it has failed. Raises KeyboardInterrupt."""
+    """Run the command and return its exit code, after a sentence if it has failed. Raises KeyboardInterrupt."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", SetAsideWarning)  # the registries say each once
+            warnings.simplefilter("always", SetAsideWarning)  # the registries report each once
             warnings.showwarning = _shown(warnings.showwarning)
             words = take_option(sys.argv[1:])
             with staging.links_followed(_names_outputs(words)):
@@ -243,7 +243,7 @@ def _exit_code() -> int:
         console.say(f"odtc: error: {NO_MEMORY}")
         return 1
     except Exception as problem:
-        if _came_of_ctrl_c(problem):  # a library says otherwise
+        if _came_of_ctrl_c(problem):  # a library replaced the exception
             raise KeyboardInterrupt from None
         if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:
             _silence_stdout()  # files of ours raise OutputError

@@ -1,4 +1,4 @@
-"""All registries under the words of `odtc list`, and what `odtc info` says of a member."""
+"""All registries under the words of `odtc list`, and the texts of `odtc info`."""
 
 import dataclasses
 
@@ -37,7 +37,7 @@ REGISTRIES = {
 
 
 def members(kind: str) -> list[tuple[str, str]]:
-    """(name, one line) of every member; raises ChoiceError for an unknown kind."""
+    """Return (name, one line) of every plug-in; raises ChoiceError for an unknown registry."""
     if kind not in REGISTRIES:
         raise ChoiceError(f"cannot list {kind!r}{did_you_mean(kind, REGISTRIES)}; known: {', '.join(REGISTRIES)}")
     return [(name, _member_line(kind, name)) for name in _names(kind)]

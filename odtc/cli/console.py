@@ -99,7 +99,7 @@ def say(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Says a remark on a line of its own: a warning if its text begins with WARNING, else a note."""
+    """Print a remark on a line of its own: a warning if its text begins with WARNING, otherwise a note."""
     say(as_remark(text))
 
 
@@ -135,8 +135,8 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 
 
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
-    """The tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a check
-    failed, after all was said."""
+    """Print the tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a
+    check failed, after the output."""
     from odtc.workflow.telling.figures import figures, size_lines
 
     with interrupts.held(last=True):
@@ -187,7 +187,8 @@ def print_checks(checks) -> None:
 
 
 def print_score(facts: dict) -> None:
-    """Accuracy and confusion matrix; a warning if the most frequent class of the training rows is right as often."""
+    """Print accuracy and confusion matrix, and a warning if the most frequent class of the training rows is correct as
+    often."""
     accuracy = "no row has a known label" if facts["accuracy"] is None else f"{percent_text(facts['accuracy'])}"
     print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows correct)")
     if facts["n_rows_without_known_label"]:
@@ -210,7 +211,7 @@ def print_score(facts: dict) -> None:
 
 
 def print_race(facts: dict) -> None:
-    """A line for each solver of a race, if there was one: how it ended, with what."""
+    """Print a line for each solver of a race, if there was one: how it ended, and its result."""
     racers = facts.get("race", ())
     width = max((len(racer["name"]) for racer in racers), default=0)
     for at, racer in enumerate(racers):
@@ -235,8 +236,8 @@ def _terminal():
 
 @contextmanager
 def counted(total: int, what: str):
-    """A function to call with a word for each of `total` pieces that is done: a bar on stderr if that is
-    a terminal, else a line for every tenth of them."""
+    """Yield a function to call with a word for each of `total` finished pieces: a bar on stderr if that is a terminal,
+    otherwise a line for every tenth of them."""
     if sys.stderr.isatty():
         from rich.markup import escape
         from rich.progress import Progress as Bar
@@ -258,7 +259,7 @@ def counted(total: int, what: str):
 
 @contextmanager
 def counting(what: str):
-    """As `counted`, of a total that is known with the first piece: a function of (done, total)."""
+    """Yield a function of (done, total), as `counted`, for a total that is known with the first piece."""
     with ExitStack() as stack:
         told = None
 
@@ -271,7 +272,7 @@ def counting(what: str):
 
 
 class ConsoleReporter:
-    """A Reporter (odtc.workflow.reporting) on stderr: sentences, and a live line while the solver runs, with the time
+    """Reporter (odtc.workflow.reporting) on stderr: sentences, and a live line while the solver runs, with the time
     limit in seconds, if there is one."""
 
     def __init__(self, limit: float | None = None) -> None:
@@ -301,7 +302,7 @@ def say_own(text: str, whose: str = "") -> None:
 
 
 def hear_racer(name: str, text: str) -> None:
-    """`say_own` of one solver of a race."""
+    """Call `say_own` for one solver of a race."""
     say_own(text, f"{name}: ")
 
 
@@ -369,7 +370,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
     parts = [(clock, "", 0)]
     if progress.incumbent is not None:
         parts.append((f"best {progress.incumbent:.6g}", "green", 0))
-    # Before its first relaxation is solved a solver's bound says nothing.
+    # Before its first relaxation is solved a solver's bound is trivial.
     if (gap := progress.gap) is not None and gap < 10:
         shown = f"{100 * gap:.0f}" if gap >= 0.1 or gap == 0 else f"{100 * gap:.2g}"
         parts += [(f"bound {progress.bound:.6g}", "cyan", 1), (f"gap {shown} %", "yellow", 1)]
@@ -381,7 +382,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
 
 
 def fitted(parts: list[tuple], width: int) -> list[tuple[str, str]]:
-    """The parts of a live line, as (text, style), that fit into so many columns of a terminal."""
+    """Return the parts of a live line, as (text, style), that fit into so many columns of a terminal."""
     from rich.cells import cell_len
 
     kept = [part for part in parts if part[0]]
@@ -400,8 +401,8 @@ def being_compiled() -> bool:
 
 
 def at_work(command: str, as_json: bool):
-    """A context of work that has no solver: its phases are a live line on stderr if that is a terminal, and nothing if
-    the result is JSON. Results are printed after it."""
+    """Return a context of work that has no solver: its phases are a live line on stderr if that is a terminal, and
+    nothing if the result is JSON. Results are printed after it."""
     return nullcontext() if as_json else live(command)
 
 
@@ -455,7 +456,7 @@ def priced(done, time_limit: float | None) -> list:
 
 
 def print_prices(entries: list) -> None:
-    """A line for each price."""
+    """Print a line for each price."""
     from odtc.workflow.constrained.prices import price_text
 
     for entry in entries:

@@ -16,10 +16,10 @@ from odtc.cli.catalogue import REGISTRIES
 from odtc.errors import ChoiceError, OutputError
 from odtc.trees.exporting import EXPORTERS
 
-# Kind, as the group of its entry points has it without "odtc." and the plural -> its registry.
+# Type, as the group of its entry points without "odtc." and the plural -> its registry.
 KINDS = {one.group.removeprefix("odtc.").removesuffix("s"): one for one in (*REGISTRIES.values(), EXPORTERS) if one}
 
-# Kind -> the file that a new member of it begins as.
+# Type -> the file from which a new plug-in begins.
 FIRST = {
     "formulation": "cut_based",
     "cut": "class_predicted",
@@ -165,7 +165,7 @@ def _is_module(name: str) -> bool:
 
 
 def first_of(kind: str) -> Path:
-    """The file that a member of a kind begins as."""
+    """Return the file from which a plug-in of a type begins."""
     (own,) = template_folders(None)
     examples = own.parent / "examples"
     folders = (own / "new", examples / "plug-ins", examples / "my-task")
@@ -173,14 +173,14 @@ def first_of(kind: str) -> Path:
 
 
 def begin(kind: str, name: str, folder: Path, package: bool) -> list[Path]:
-    """Writes the files of a new member, and no file that is there already.
+    """Write the files of a new plug-in, and overwrite no file.
 
     Parameters
     ----------
     kind, name, package
-        As of `texts_of`.
+        As for `texts_of`.
     folder : path
-        Where the files are written; with `package` into a folder of the member's name there.
+        Where the files are written; with `package` into a folder of the plug-in's name there.
 
     Returns
     -------

@@ -207,7 +207,7 @@ class Part:
 
 
 def takes(*parts: Part):
-    """Gives a command the options of specifications: its parameter `spec` is a RunSpec of their values."""
+    """Give a command the options of specifications: its parameter `spec` is a RunSpec of their values."""
 
     def wrap(function):
         @functools.wraps(function)
@@ -229,7 +229,7 @@ def takes(*parts: Part):
 
 
 def words_without(*options: str) -> list[str]:
-    """The words of this command line, without these options and their values."""
+    """Return the words of this command line, without these options and their values."""
     kept, words = [], iter(sys.argv[1:])
     for word in words:
         if word == "--":
@@ -277,7 +277,7 @@ def _value(one, given):
 
 
 def pairs(given: list[str]) -> dict[str, str]:
-    """The KEY=VALUE of -p; raises ChoiceError."""
+    """Return the KEY=VALUE of -p; raises ChoiceError."""
     found = {}
     for pair in given:
         key, equals, value = pair.partition("=")
@@ -370,7 +370,8 @@ def labelled(tree, path):
 
 
 def described(tree, data: Path, reading: ReadingSpec):
-    """The tree, which reads this file by the options of the command if there are some, else as its training file."""
+    """Return the tree, which reads this file by the options of the command if there are some, otherwise as its
+    training file."""
     from odtc.data.dataset import layout_of
     from odtc.data.file_text.data_files import opened_by
 

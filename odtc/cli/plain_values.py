@@ -34,7 +34,7 @@ class PlainFirst:
 
 
 def read_plainly(parameters: Iterable[Any]) -> None:
-    """Has these parameters of a command read plain values without pydantic."""
+    """Let these parameters of a command read plain values without pydantic."""
     for parameter in parameters:
         if "get_runtime_param" not in vars(parameter) and hasattr(parameter, "get_runtime_param"):
             reader = PlainFirst(parameter.get_runtime_param)

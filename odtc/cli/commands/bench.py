@@ -1,4 +1,4 @@
-"""`odtc bench …`: studies that go on where they were stopped, and their tables."""
+"""`odtc bench …`: studies that continue where they were stopped, and their tables."""
 
 from pathlib import Path
 from typing import Annotated
@@ -273,7 +273,7 @@ def paper(
 
 
 def _expect_table(path: Path | None) -> None:
-    """Says before the work what would keep a table from there."""
+    """Raise errors that would prevent writing a table before the work."""
     from odtc.base.atomic_write import require_writable
     from odtc.evaluation.benchmark_formats import render_study
 

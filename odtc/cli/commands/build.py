@@ -75,7 +75,7 @@ def build(
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     if gzip and (words := artifacts.gzip_words(dialect)):
         console.say(words)
-    compiling.choose_cuts(spec.model.cuts)  # a family that is not known is said before the data is read
+    compiling.choose_cuts(spec.model.cuts)  # an unknown family is reported before the data is read
     spec, began = replace(spec, fitting=False), time.monotonic()
     problem = posing.pose_run(spec, data)
     for note in messages.posed_notes(problem, spec, read_here=True):

@@ -1,4 +1,4 @@
-"""`odtc check`: a member of any kind under the laws of its kind."""
+"""`odtc check`: a plug-in of any type under the property tests of its type."""
 
 from typing import Annotated
 

@@ -280,7 +280,7 @@ def _sized_by_figure(found, task):
 
 
 def _reading(data: Path | None, spec):
-    """A function that makes of a tree one that reads a file by the options of the command; ChoiceError for such options
+    """Return a function that makes a tree read a file by the options of the command; ChoiceError for such options
     without a file."""
     if data is not None:
         return lambda tree: described(tree, data, spec.reading)
@@ -300,7 +300,7 @@ def _picture(path: Path, draw, inches: str | None = None) -> str:
 
 
 def _inches(text: str) -> tuple[float, float]:
-    """The width and the height that --size names."""
+    """Return the width and the height that --size names."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*[xX×*,]\s*(\d+(?:\.\d+)?)\s*", text)
     if found is None or not all(1 <= float(side) <= MAX_INCHES for side in found.groups()):
         raise ChoiceError(
@@ -310,7 +310,7 @@ def _inches(text: str) -> tuple[float, float]:
 
 
 def _expect_picture(path: Path) -> None:
-    """Says before the work what would keep a picture from there."""
+    """Raise errors that would prevent writing a picture before the work."""
     from odtc.base.atomic_write import require_writable
     from odtc.evaluation.plots import expect_format
 

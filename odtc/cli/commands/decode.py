@@ -60,7 +60,7 @@ def decode(
     if note:
         console.say(f"note: {note}")
     known = artifacts.known_trees(model, solution_file, opened)
-    # Rows of the user's own may speak of branch nodes that no row of the data needs.
+    # Constraints added by the user may be on branch nodes that no row of the data needs.
     simplify = not no_simplify and "own" not in opened.facts
     done = finish(model, solution, dataset=dataset, known=known, simplify=simplify)
     if words := simplified_text(done):

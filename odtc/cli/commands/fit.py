@@ -1,4 +1,4 @@
-"""`odtc fit`: data to a checked tree, in one go."""
+"""`odtc fit`: from data to a checked tree, in one command."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -88,7 +88,8 @@ def _hand_in(curve, o: Path | None, model: ModelSpec, as_json: bool) -> None:
 
 
 def _expect_writable(path: Path) -> Path:
-    """The file to write; raises before the search what would keep it from there: another ending, or no matplotlib."""
+    """Return the file to write; raises errors that would prevent writing it before the search: another ending, or no
+    matplotlib."""
     from odtc.base.atomic_write import require_writable
     from odtc.evaluation.plots import FORMATS, expect_format
     from odtc.workflow.constrained.exact_frontier import file_of

@@ -1,4 +1,5 @@
-"""`odtc import`: a tree of scikit-learn, or of another run, becomes one of ours over the columns of a data file."""
+"""`odtc import`: a tree of scikit-learn, or of another run, converted to one of odtc over the columns of a data
+file."""
 
 from dataclasses import replace
 from pathlib import Path

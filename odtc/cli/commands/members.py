@@ -1,4 +1,4 @@
-"""`odtc list KIND` and `odtc info NAME`: the members of odtc and of plug-ins."""
+"""`odtc list KIND` and `odtc info NAME`: the formulations, solvers and other parts of odtc and of plug-ins."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`odtc new`: the files of a member of one's own, which work from the first minute."""
+"""`odtc new`: the files of a new plug-in, which work from the first minute."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +29,7 @@ def new(
         return
     for path in paths:
         print(path)
-    if kind == "task":  # no law knows what its leaves cost
+    if kind == "task":  # no property test knows the costs of its leaves
         first = f"pip install -e '{paths[0].parent}[test]' && " if package else ""
         print(f"try it: {first}python -m pytest {paths[-1]}")
     elif package:

@@ -171,8 +171,8 @@ def _named(context: typer.Context) -> set[str]:
 
 
 def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
-    """The specification with all that the run of an old tree was given and this one is not, and sentences that say it
-    once the rows are read."""
+    """Return the specification with all settings of the run of an old tree that this one does not set, and sentences
+    that report this once the rows are read."""
     from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
 
     old = settings_of(tree)

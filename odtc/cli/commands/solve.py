@@ -1,4 +1,4 @@
-"""`odtc solve`: one solver, or several side by side, on a model's file."""
+"""`odtc solve`: one solver, or several in parallel, on a model's file."""
 
 import shlex
 from dataclasses import replace

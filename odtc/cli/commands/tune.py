@@ -147,7 +147,7 @@ def tune(
     if script:
         _write_script(script, Path(f"{stem}.tune.{script}"), jobs, tuning, as_json)
         return
-    # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
+    # Finished fits are there until all are complete, so that the same command continues if this one is killed.
     folder = Path(f"{stem}.tune.fits")
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
     store.make()
@@ -187,7 +187,7 @@ def tune(
 
 
 def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
-    """A line for each parameter that some of the models have not."""
+    """Print a line for each parameter that some of the models do not have."""
     from odtc.evaluation import cross_validation
 
     for key, able in cross_validation.takers(models, params).items():
@@ -198,7 +198,7 @@ def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
 
 
 def _write_script(kind: str, path: Path, jobs: int, tuning, as_json: bool) -> None:
-    """A job array in the place of the study."""
+    """Write a job array in place of the study."""
     import shlex
 
     from odtc.evaluation.studies.job_array import write_script
@@ -263,7 +263,7 @@ def _fit_chosen(tuning, tuned, stem: str):
 
 
 def _write(facts: dict, stem: str, store, sink) -> dict:
-    """Writes STEM.tune.json, removes the fits that were kept, and hands back the names of all files."""
+    """Write STEM.tune.json, remove the stored fits, and return the names of all files."""
     import json
 
     from odtc.base.atomic_write import write_text
@@ -275,8 +275,8 @@ def _write(facts: dict, stem: str, store, sink) -> dict:
 
 
 def _say_of_majority(tuning, tuned, majority) -> None:
-    """A warning if the chosen setting does not surely beat the most frequent class. With costs, weights or constraints
-    a tree may be worse on purpose."""
+    """Print a warning if the chosen setting does not surely beat the most frequent class. With costs, weights or
+    constraints a tree may be worse on purpose."""
     own = tuning.spec.model
     if majority is None or own.class_weight is not None or own.cost is not None:
         return
