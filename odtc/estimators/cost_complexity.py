@@ -33,7 +33,21 @@ def penalty_of_branch_node(alpha: float, weight: float) -> float:
 
 
 def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float, Corner]]:
-    """Return the corners of the envelope by rising α, each with the α from which on it is the best."""
+    """Return the corners of the envelope by rising α, each with the α from which on it is the best.
+
+    Parameters
+    ----------
+    solve : callable
+        A best tree at an α.
+    most : float
+        An α from which on no branch node is worth its penalty.
+
+    Returns
+    -------
+    list of (float, Corner)
+        The first from α = 0 on; no α twice. Between two neighbours α is the slope from one to the other, which is
+        exact.
+    """
     first, last = solve(0.0), solve(most)
 
     def between(more: Corner, less: Corner) -> list[tuple[float, Corner]]:

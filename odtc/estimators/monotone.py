@@ -28,7 +28,21 @@ MAX_PRUNINGS = 500  # of one tree, by ascending cost
 
 
 def directions(given, names: Sequence[str]) -> list[tuple[str, int]]:
-    """Return (column, 1 or -1) of each constrained column."""
+    """Return (column, 1 or -1) of each constrained column.
+
+    Parameters
+    ----------
+    given : sequence of int, mapping {column name: int} or None
+        1 if the second class becomes more likely, or the number larger, as the column grows, -1 if less, 0 for no
+        constraint.
+    names : sequence of str
+        The columns in their order.
+
+    Raises
+    ------
+    ValueError
+        For another number of columns, an unknown name, or other values.
+    """
     if given is None:
         return []
     if isinstance(given, Mapping):

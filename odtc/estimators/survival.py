@@ -18,7 +18,13 @@ from odtc.estimators.leaf_sums import LeafSumsEstimator
 
 
 class StepFunction:
-    """Function that is constant until the next step, as in scikit-survival."""
+    """Function that is constant until the next step, as in scikit-survival.
+
+    Attributes
+    ----------
+    x, y : float64 (steps,), the times in rising order, and the value from each on
+    before : float, the value before the first step
+    """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, before: float):
         self.x, self.y, self.before = x, y, before

@@ -54,7 +54,16 @@ def read_assured(path: Path) -> AssuredRecord | None:
 
 def counted_again(record: AssuredRecord, problem: Problem, tree: Tree, labelled: Dataset | None) -> AssuredRecord:
     """Count the record again on these rows; return the record itself if there are none, or if it has other columns or
-    classes."""
+    classes.
+
+    Parameters
+    ----------
+    record : AssuredRecord
+    problem : Problem
+    tree : Tree
+    labelled : Dataset or None
+        The rows to test on.
+    """
     told = "so this is the word of the run"
     if labelled is None:
         return replace(

@@ -16,7 +16,23 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3")  # of more leaves than colours
 
 
 def leaf_curves(found: Sequence[Place], tree: Tree, training: Dataset | None) -> dict | None:
-    """Return the picture of the Kaplan-Meier curves of the leaves."""
+    """Return the picture of the Kaplan-Meier curves of the leaves.
+
+    Parameters
+    ----------
+    found : sequence of Place
+        The nodes of the tree (odtc.trees.rendering.places).
+    tree : Tree
+    training : Dataset or None
+        Its training rows; without them the numbers of watched rows are unknown.
+
+    Returns
+    -------
+    dict or None
+        `lines`, one for each leaf from left to right: `rule`, `colour`, `dash`, `path` (an SVG path), `words` and
+        `watched` (the rows of the leaf that were seen until each of the `ticks` or longer; None if the rows are not
+        known); `ticks` and `shares`, lists of (pixel, text). None for a task whose leaves have no such curve.
+    """
     task, leaves = TASKS.get(tree.task), [place for place in found if place.is_leaf]
     last = max((place.node.curve[-1][0] for place in leaves if place.node.curve), default=0.0)
     if not task.SURVIVES or last <= 0:

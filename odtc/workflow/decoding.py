@@ -148,7 +148,7 @@ def decode(
         if all(check.passed for check in checks):  # if the point is not a solution, its tree is not to be proved
             solution = _searched(problem, solution, paid)
     if solution.scope == EDITED and solution.scope_objective is None and None not in (solution.bound, paid):
-        solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # trees have these costs
+        solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # with the costs of trees
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 
@@ -178,9 +178,9 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
 
 
 def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:
-    """Replace the point of a solution by the point of a tree if it sends rows elsewhere than its splits do.
+    """Replace the point of a solution by the point of a tree if it does not follow its own splits.
 
-    Such a point costs less than the tree of these splits, because soft margins let rows choose.
+    Such a point sends rows elsewhere, and costs less than the tree of its splits, because soft margins let rows choose.
 
     Parameters
     ----------

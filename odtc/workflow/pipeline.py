@@ -385,7 +385,7 @@ def frontier(
         contain their labels, it may be the second argument.
     depth : int
     time_limit : float or None
-        Wall seconds for all numbers together; a number that is then open has its best tree and bound.
+        Wall seconds for all numbers together; an open number then has its best tree and its bound.
     **keywords
         Keywords of `build` except for `model`: `constraints` are satisfied at every number.
 

@@ -119,7 +119,18 @@ POSED = schema_of(ModelSpec) | {"class_weight": None, "cost": ([[NUMBER]], None)
 
 def model_to_json(problem: Problem, model: ModelSpec) -> dict:
     """Return the specification that builds a problem again, as JSON: its model and parameters by name, its costs as
-    numbers."""
+    numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : ModelSpec
+        The specification that built it.
+
+    Returns
+    -------
+    dict
+    """
     priced = model.cost is not None or model.class_weight is not None
     told = replace(
         model,

@@ -149,7 +149,18 @@ def finish_in_turn(tasks: Sequence[Task], store: Store | None) -> list[dict]:
 
 def bundles(tasks: Sequence[Task], least: int) -> list[list[int]]:
     """Return the positions of tasks in bundles: whole paths, or if these are too few their parts, or otherwise each
-    task separately."""
+    task separately.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    least : int, the bundles that are needed so that all processes have work
+
+    Returns
+    -------
+    list of list of int
+        Each in the order of its turns.
+    """
     steps = [getattr(task, "step", None) or Step("", str(place), 0) for place, task in enumerate(tasks)]
     found: dict[object, list[int]] = {}
     for name in (lambda step: step.path or step, lambda step: (step.path, step.part)):

@@ -41,7 +41,37 @@ def write_script(
     time_limit: float | None,
     folder: Path | None = None,
 ) -> int:
-    """Write the script."""
+    """Write the script.
+
+    Parameters
+    ----------
+    kind : str
+        slurm or sh.
+    path : Path
+        The path of the script.
+    words : sequence of str
+        The command of odtc that runs all of it.
+    jobs : int
+        Parts, at most one for each fit; its sign does not count.
+    n_tasks : int
+        Fits.
+    time_limit : float or None
+        Seconds of each.
+    folder : Path or None
+        Where the command runs; None for the folder of the script, wherever that is moved to.
+
+    Returns
+    -------
+    int
+        The parts.
+
+    Raises
+    ------
+    ChoiceError
+        If the kind is unknown.
+    OutputError
+        If the script cannot be written.
+    """
     expect_kind(kind)
     parts = max(1, min(abs(jobs), n_tasks))
     minutes = None if time_limit is None else int(-(-n_tasks // parts) * (time_limit + BESIDE) // 60) + 5

@@ -192,7 +192,26 @@ def cells_of(
     solving: SolvingSpec,
     samples: int | None = None,
 ) -> list[Cell]:
-    """Return the cells of a table whose data are in the folder, line by line."""
+    """Return the cells of a table whose data are in the folder, line by line.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    files : dict
+        The data sets of all papers by name.
+    folder : Path
+    chosen : tuple
+        Names of lines and of methods; none for all.
+    solving : SolvingSpec
+        The solver; its time limit replaces the paper's if there is one.
+    samples : int or None
+        Only so many seeds.
+
+    Raises
+    ------
+    ChoiceError
+        For unknown names.
+    """
     found, sums = [], {}
     methods = protocol.chosen_methods(chosen[1])
     for line in protocol.chosen_lines(chosen[0]):
