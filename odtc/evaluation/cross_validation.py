@@ -461,7 +461,7 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
     if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
         return replace(scored, setting=number, fold=k, seconds=0.0)
     task = TASKS.get(train.task)
-    # The sums of one data set must not use rows of the other, such as for a hazard.
+    # Parts of sums that were derived from all rows, such as hazards, are derived again from the training rows.
     train = task.judged_by(train, train)
     test = task.judged_by(test, train)
     try:
