@@ -14,30 +14,32 @@ from odtc.verification.file_as_written import Written
 
 EXACT = 2.0**53  # whole numbers below it are exact in float64
 EPS = np.finfo(float).eps
-ROUNDING = Fraction(1, 10**9)  # of the numbers in a sum, if they are no whole numbers: the point itself is in float64
+ROUNDING = Fraction(1, 10**9)  # relative to the numbers in a sum, if they are not whole: the point itself is in float64
 
 
 def check_against_file(
     written: Written, names: Sequence[bytes], x: np.ndarray, counted: float | None, tolerance: Fraction = ROUNDING
 ) -> list[Check]:
-    """The checks "file columns", "file bounds", "file rows", "file integrality" and "file objective" of a point.
+    """Return the checks "file columns", "file bounds", "file rows", "file integrality" and "file objective" of a
+    point.
 
     Parameters
     ----------
     written : Written
     names : sequence of bytes
-        The columns of the point, as the file calls them.
+        The columns of the point, with their names in the file.
     x : float64 (columns,)
         Each value is taken as exactly the number that it is.
     counted : float or None
-        What the objective has to be; None if it is not compared.
+        The expected objective; None if it is not compared.
     tolerance : Fraction
-        Of the numbers in a row, and 1 at least: what a row of numbers that are no whole numbers may be broken by.
+        Allowed violation of a row whose numbers are not all whole, relative to the numbers in the row, which count as
+        at least 1.
 
     Returns
     -------
     list of Check
-        The first alone if the file has other columns.
+        Only the first if the file has other columns.
     """
     place = [written.columns.get(name, -1) for name in names]
     if len(place) != len(written.columns) or sorted(place) != list(range(len(place))):
@@ -115,7 +117,7 @@ def _whole(written: Written, names: list[bytes], values: np.ndarray, tolerance: 
 
 
 class _Worst:
-    """The largest violation, and where: of those beyond what is allowed if there is one."""
+    """The largest violation and its location, among those beyond the allowed one if there are any."""
 
     def __init__(self):
         self.violation, self.allowed, self.where = Fraction(0), Fraction(0), b""

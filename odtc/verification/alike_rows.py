@@ -1,7 +1,8 @@
-"""Rows of a table that are alike, as a checker finds them: by a number mixed of their cells, and then by the cells.
+"""Equal rows of a table, as a checker finds them: by a number computed from their cells, and then by the cells.
 
-To sort whole rows takes most of the time of a check of many rows; to sort one number of each takes a moment. Rows of
-one number are compared cell by cell, so that a chance, or a forger, who gives two rows one number, costs time alone.
+Sorting whole rows takes most of the time of a check of many rows; sorting one number per row is fast. Rows with the
+same number are compared cell by cell, so a coincidence, or a forger who gives two rows the same number, only costs
+time.
 """
 
 import numpy as np

@@ -1,28 +1,28 @@
-"""A certificate: a tree, and few numbers by which anyone can check that no tree over these tests is better.
+"""A certificate: a tree, and a few numbers by which anyone can check that no tree over these splits is better.
 
     {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
      "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C, "tree": {...}, "targets": [...],
      "of": {...}}
 
-"of" states what the numbers are of (odtc.verification.claim): the checker derives it from the data and compares it.
+"of" states the terms of the claim (odtc.verification.claim): the checker derives them from the data and compares them.
 
-All numbers are whole: a row of class k and weight w costs w W loss[k][c] if c is predicted, a branch
-node P, and the tree C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one
-per state of level j: t is the least that any tree of D - j levels costs on the rows which the j literals
-leave; literal 2f means the right side of test f, 2f + 1 its left side.
+All numbers are whole: a row of class k and weight w costs w W loss[k][c] if c is predicted, a branch node costs P, and
+the tree costs C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one per state of level
+j: t is a lower bound on the cost of any tree of D - j levels on the rows that satisfy the j literals; literal 2f means
+the right side of split f, 2f + 1 its left side.
 
-The check needs the data file and nothing of the compiler: it counts the tree's cost row by row; and for
-every state with a target t, from the last level up, that no tree there costs less (odtc.verification.lower_bound).
-Then the
-target of the root is a bound, and it is C. (Sums are held in float64, which is exact for whole numbers below 2^53.)
+The check needs only the data file and nothing of the compiler. It counts the tree's cost row by row. Then, for every
+state with a target t, from the last level up, it checks that no tree on the rows of the state costs less
+(odtc.verification.lower_bound). So the target of the root is a bound, and it must be C. (Sums are computed in float64,
+which is exact for whole numbers below 2^53.)
 
 A certificate over thresholds, "odtc.certificate/2", has instead of "tests" and "targets"
 
     "columns": [{"feature": F, "kind": "threshold"}, …], "least": N, "bound": B, "states": [text, …]
 
-A column is all thresholds between neighbouring numbers of a feature, those under "thresholds", or one other test. Every
-leaf has N rows of the data or more (1: any). No tree costs less than B (odtc.verification.interval_bound); a tree
-that costs more is not proved the best, only bounded.
+A column is all thresholds between neighbouring numbers of a feature, those under "thresholds", or one other split.
+Every leaf has N rows of the data or more (1: any). No tree costs less than B (odtc.verification.interval_bound); a
+tree that costs more is not proved optimal, only bounded.
 """
 
 import math
@@ -61,13 +61,13 @@ SCHEMA = "odtc.certificate/1"
 OF_THRESHOLDS = "odtc.certificate/2"
 SCHEMAS = (SCHEMA, OF_THRESHOLDS)
 SUFFIX = ".certificate.json"
-LISTED = 12  # costs that are told one by one
+LISTED = 12  # costs that are listed one by one
 EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a certificate that was checked says: no tree of this depth over these tests has an objective below `bound`,
+    """The statement of a checked certificate: no tree of this depth over these splits has an objective below `bound`,
     and one has `objective`."""
 
     objective: float
@@ -75,20 +75,20 @@ class Proof:
     n_candidate_splits: int
     n_rows: int
     n_targets: int
-    terms: str  # what is priced other than a unit of weight for each error, in words; "" if nothing is
+    terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
     n_possible_splits: int  # ways in which midpoints and single levels part the rows of the data
-    left_out: dict[str, tuple[int, int]]  # by feature, of how many of these how many are not among the tests
+    left_out: dict[str, tuple[int, int]]  # by feature: how many are not among the splits, and how many there are
     of: dict  # the terms of the claim (odtc.verification.claim)
     bound: float
 
     @property
     def optimal(self) -> bool:
-        """Whether no tree is better than that of the certificate."""
+        """Return whether no tree is better than the tree of the certificate."""
         return self.bound == self.objective
 
     @property
     def steps(self) -> dict[str, int]:
-        """How many numbers were checked."""
+        """Return how many numbers were checked."""
         return {"n_targets": self.n_targets}
 
 
@@ -170,7 +170,7 @@ def read_certificate(path, schemas: tuple[str, ...] = SCHEMAS) -> dict:
 
 
 def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: None) -> Proof:
-    """What a certificate proves of a data set.
+    """Check a certificate against a data set, and return what it proves.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: Non
     Raises
     ------
     CertificateError
-        With the first thing that is not so.
+        With the first thing that is not correct.
     """
     try:
         if facts.get("schema") == OF_THRESHOLDS:
@@ -207,7 +207,7 @@ def _scales(facts: dict) -> tuple[int, int, int, int, int]:
 
 
 def stated(facts: dict, dataset: Dataset) -> Proof:
-    """What a certificate says, its bounds unchecked: for who was interrupted before the check had ended."""
+    """Return the claim of a certificate with its bounds unchecked, for an interrupted check."""
     if facts["schema"] == SCHEMA:
         return _check(facts, dataset)
     return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
@@ -268,7 +268,7 @@ def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1
 
 
 def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: None, bounds: bool = False) -> Proof:
-    """The proof over tests; without `bounds` what is stated of the root is believed."""
+    """Check the proof over splits; without `bounds` the stated bound of the root is not checked."""
     depth, price, claim, scale, weight_scale = _scales(facts)
     loss = _loss(facts, dataset)
     sides = Sides((left_of(test, dataset) for test in facts["tests"]), dataset.n_rows)
@@ -286,7 +286,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
     pause()
     n_possible_splits, absent = count_uncovered(dataset, sides)
     terms = claim_of(dataset, depth, len(sides), not absent)
-    if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
+    if "of" in facts:  # older certificates state no terms, so the proof covers the terms derived here
         expect(facts, terms)
     bound = LowerBound(facts, sides.of_rows(first), merged, price, depth)
     if bounds and (least := bound.of_root(pause)) != claim:
@@ -333,7 +333,7 @@ def _whole(value: int, what: str) -> int:
 
 
 def _loss(facts, dataset) -> np.ndarray:
-    """float64 of whole numbers (rows, classes): what each label costs on each row."""
+    """Return the cost of each label on each row, float64 of whole numbers (rows, classes)."""
     classes = facts["classes"]
     if classes != list(dataset.classes):  # in this order: losses are by place, labels by name
         raise CertificateError(

@@ -1,7 +1,8 @@
-"""What a certificate is of: every term of the claim that stands outside of its numbers, stated once and compared whole.
+"""The terms of the claim of a certificate: everything about the claim except for its numbers, stated once and compared
+as a whole.
 
-Whoever writes a certificate, of whatever kind, states these terms under "of" (`claim_of`); whoever checks one derives
-them again from the data that it has read, and refuses the first that differs (`expect`).
+A writer of a certificate, of whatever kind, states these terms under "of" (`claim_of`). A checker derives them again
+from the data that it has read, and refuses the first that differs (`expect`).
 """
 
 from collections.abc import Mapping
@@ -44,7 +45,7 @@ SHAPE = {
     "task?": TEXT,
     "asked?": {},
 }
-READ_AS = {"categorical": "a category", "numeric": "numbers"}  # what columns were told to be, whatever is in the file
+READ_AS = {"categorical": "a category", "numeric": "numbers"}  # given kinds of columns, whatever is in the file
 TOLD = (
     *READ_AS,
     "ignore",
@@ -52,9 +53,9 @@ TOLD = (
     "decimal",
     "missing_mark",
     *LAYOUT,
-)  # what is stated of the reading if it was told
-OF_ROWS = ("hold_out", "n_set_aside")  # and of a part of the rows alone
-# The shapes of what its tree and a leaf of that say beside splits and labels.
+)  # options of the reading that are stated if they were given
+OF_ROWS = ("hold_out", "n_set_aside")  # and of the selection of a part of the rows
+# The shapes of the entries of its tree, and of a leaf, in addition to splits and labels.
 OF_TREE = {
     "schema?": TEXT,
     "task?": TEXT,
@@ -75,7 +76,7 @@ COSTS = {
 }
 # How the target is read, by the options of `odtc fit` that a task has.
 ASKED = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")
-LISTED = 10  # classes that are told one by one
+LISTED = 10  # classes that are listed one by one
 NAMES = {
     "classes": "the classes in their order",
     "columns": "the columns that splits may use",
@@ -103,18 +104,18 @@ NAMES = {
 
 
 def claim_of(dataset: Dataset, depth: int, n_candidate_splits: int, all_splits: bool, constraints=()) -> dict:
-    """The terms of a claim about a data set.
+    """Return the terms of a claim about a data set.
 
     Parameters
     ----------
     dataset : Dataset
         The rows, as they were read from the file.
     depth, n_candidate_splits : int
-        Of all trees of this depth over so many tests.
+        The claim covers all trees of this depth over this many splits.
     all_splits : bool
-        Whether these are all tests that separate rows in another way (odtc.verification.coverage).
+        Whether these are all splits that separate rows in different ways (odtc.verification.coverage).
     constraints : sequence of str
-        What the trees satisfy, as `--constraint` is written.
+        Constraints that the trees satisfy, as `--constraint` is written.
     """
     return (
         {
@@ -141,7 +142,8 @@ def claim_of(dataset: Dataset, depth: int, n_candidate_splits: int, all_splits: 
 
 
 def _read_as(source: Mapping) -> dict:
-    """The columns whose kind was told, since another kind has other tests, and those that were not read."""
+    """Return the columns whose kind was given, because another kind has other splits, and the columns that were not
+    read."""
     found = {key: source[key] for key in TOLD if source.get(key) or (key in LAYOUT and key in source)}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
@@ -153,7 +155,7 @@ def _set_aside(dataset: Dataset) -> dict:
 
 
 def _asked(source: Mapping) -> dict:
-    """What was asked of the reading of the target, without what is the default."""
+    """Return the options by which the target was read, without defaults."""
     found = {key: source[key] for key in ASKED if source.get(key)}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
@@ -192,8 +194,8 @@ def expect_tree(tree: dict, dataset: Dataset) -> None:
 
 
 def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
-    """Raises CertificateError if a leaf of the tree of a certificate tells other counts, sums or points of a curve than
-    `rows`, the numbers of its rows, have."""
+    """Raise CertificateError if a leaf of the tree of a certificate states counts, sums or points of a curve that
+    differ from those of `rows`, the numbers of its rows."""
     found = {
         key: np.bincount(dataset.y[rows], each[rows], len(dataset.classes))
         for key, each in (("counts", dataset.weight), ("rows", dataset.copies))
@@ -213,8 +215,9 @@ def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
 
 
 def _curve(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
-    """float64 (points, 2): (share, number) of the ends and quartiles of these rows of a median, the least numbers up to
-    which so much of their weight lies; no points of another task."""
+    """Return float64 (points, 2), (share, number): the minimum, quartiles and maximum of these rows for the task
+    median, where a number is the least one up to which this share of their weight is reached; no points for another
+    task."""
     if dataset.task != "median" or not len(rows):
         return np.zeros(0)
     weight, y = dataset.sums[rows, 1], dataset.sums[rows, -1]
@@ -224,8 +227,8 @@ def _curve(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
 
 
 def expect_losses(facts: dict, dataset: Dataset) -> None:
-    """Raises CertificateError if the losses of a certificate are not those of its task: of a median how far two numbers
-    are apart, of a policy the votes, which are the weights of the rows."""
+    """Raise CertificateError if the losses of a certificate do not match its task: for a median the distances between
+    two numbers, for a policy the votes, which are the weights of the rows."""
     if dataset.task not in ("median", "policy"):
         return
     unit = (facts["scale"] - facts["penalty"]) / facts["weight_scale"]

@@ -1,8 +1,8 @@
-"""Which check of depth 2 is taken: that in numpy, or, once it has taken a while, the same compiled by numba.
+"""Choice of the check of depth 2: numpy, or, once it has taken some time, the same check compiled by numba.
 
-Without numba, or with leaves of a least number of rows, numpy goes on. Compiled code is kept on disk, as that of the
-search is (odtc.algorithms.thresholds.compiled), of which nothing is used here. The environment variable ODTC_COMPILED
-settles the choice: "never" or "always".
+Without numba, or with leaves of a least number of rows, numpy is used throughout. Compiled code is cached on disk, in
+the same way as that of the search (odtc.algorithms.thresholds.compiled), but nothing of the search is used here. The
+environment variable ODTC_COMPILED overrides the choice: "never" or "always".
 """
 
 import time

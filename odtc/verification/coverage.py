@@ -1,7 +1,9 @@
-"""Which of all thresholds between neighbouring values, and of all single levels, the tests of a certificate are.
+"""Coverage of a certificate: which of all thresholds between neighbouring values, and of all single levels, its splits
+are.
 
-A proof is one over its tests. Whether it is one over all that the data could be asked is counted here from
-the raw data, by how each split parts the rows: two that part them alike are one, whatever their words.
+A proof is one over its splits. Whether it is one over all possible splits of the data is counted here from the raw
+data, by how each split divides the rows: two splits that divide them in the same way count as one, however they are
+written.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,14 +20,14 @@ TOGETHER = 2**16  # rows whose answers are laid out together; as many bits are w
 
 
 class Sides:
-    """What tests send left, a bit for each row: an eighth of the memory of a byte for each.
+    """The rows that splits send left, with a bit for each row: an eighth of the memory of a byte for each.
 
     Attributes
     ----------
-    packed : uint8 (tests, bytes), as numpy.packbits has them
+    packed : uint8 (tests, bytes), as numpy.packbits returns them
     n_rows : int
     size : int64 (tests,), how many rows go left
-    first, first_other : int64 (tests,), the first row that goes left, and right; 0 if none does
+    first, first_other : int64 (tests,), the first row that goes left, and right; 0 if there is none
     """
 
     def __init__(self, columns: Iterable[np.ndarray], n_rows: int):
@@ -42,15 +44,15 @@ class Sides:
         return len(self.packed)
 
     def is_one(self, test: int, column: np.ndarray) -> bool:
-        """Whether a column, bool (rows,), is what the test sends left."""
+        """Return whether a column, bool (rows,), is equal to the rows that the split sends left."""
         return np.array_equal(np.packbits(column), self.packed[test])
 
     def parts_as(self, test: int, column: np.ndarray) -> bool:
-        """Whether a column, bool (rows,), is what the test sends left, or right."""
+        """Return whether a column, bool (rows,), is equal to the rows that the split sends left, or right."""
         return self.is_one(test, column) or self.is_one(test, ~column)
 
     def holds(self, column: np.ndarray) -> bool:
-        """Whether a column, bool (rows,), is what some test sends left, or right."""
+        """Return whether a column, bool (rows,), is equal to the rows that some split sends left, or right."""
         return sha256(np.packbits(column)).digest() in self._digests
 
     @cached_property
@@ -80,14 +82,16 @@ class Sides:
 
 
 def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """What a question says of each cell of a column, bool (rows,); asked once a value of a table that holds a code for
-    each cell (odtc.data.coded_columns), which is not imported here: a checker uses nothing of the compiler.
+    """Return the result of a function for each cell of a column, bool (rows,).
+
+    It is called once per value for a table that has a code for each cell (odtc.data.coded_columns). That module is not
+    imported here, because a checker uses nothing of the compiler.
 
     Parameters
     ----------
     X : float64 (rows, columns), or CodedColumns
     column : int
-    ask : called with float64 (cells,); gives an answer for each, bool (cells,)
+    ask : called with float64 (cells,); returns bool (cells,)
     """
     held = X.columns[column] if hasattr(X, "columns") else None
     if held is None or held.code is None:
@@ -98,10 +102,14 @@ def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndar
 def count_uncovered(
     dataset: Dataset, columns: Sides | np.ndarray, of: Sequence[str] | None = None
 ) -> tuple[int, dict[str, tuple[int, int]]]:
-    """(splits, {feature: (left out, splits)}): how many splits by a midpoint, a level, or whether a cell is
-    missing part the rows of the data, each in its own way; and of which features some are not among `columns`,
-    Sides or bool (tests, rows), what each test sends left. With `of`, the feature of each test, only tests of the same
-    feature count: where a constraint speaks of features, one of another is another test."""
+    """Return (splits, {feature: (left out, splits)}): the number of splits, and the features for which some are left
+    out.
+
+    Splits by a midpoint, by a level, or by whether a cell is missing are counted if they divide the rows of the data,
+    once for each way in which they do so. A split is left out if it is not among `columns`, Sides or bool (tests,
+    rows), the rows that each split sends left. With `of`, the feature of each split, only splits of the same feature
+    count, because under a constraint on features a split of another feature is a different one.
+    """
     sides = columns if isinstance(columns, Sides) else Sides(columns, columns.shape[1])
     total, lacking = 0, {}
     for at, feature in enumerate(dataset.features):
@@ -118,14 +126,17 @@ def count_uncovered(
 
 
 class _Splits:
-    """The splits of one feature. Sides of thresholds are nested and those of levels have no row in common, so each is
-    another set of rows, and a column of tests is compared with the one that it can be, instead of writing all down.
+    """The splits of one feature.
+
+    Sides of thresholds are nested, and those of levels have no row in common, so all are different sets of rows.
+    Therefore a column of splits is compared only with the one split that it can be equal to, and not all splits are
+    written down.
 
     Parameters
     ----------
     cells : float64 (rows,), NaN if missing
-    ordered : bool, whether its splits are cuts of an order, as thresholds, else single levels
-    separate : bool, whether one asks if a cell is missing
+    ordered : bool, whether its splits are cuts of an order, as thresholds are; otherwise single levels
+    separate : bool, whether there is a split on missing cells
     """
 
     def __init__(self, cells: np.ndarray, ordered: bool, separate: bool):
@@ -142,7 +153,7 @@ class _Splits:
         self.many = len(self.rows) + self.asks_absent
 
     def among(self, sides: Sides, tests: np.ndarray) -> set[int]:
-        """Which splits are what some of the tests, int64 (tests,), send left, or right."""
+        """Return the splits that are equal to the rows that some of the splits, int64 (tests,), send left, or right."""
         found: set[int] = set()
         of_left, of_right = (sides.size, sides.first), (sides.n_rows - sides.size, sides.first_other)
         for inside, (size, first) in zip((True, False), (of_left, of_right)):
@@ -171,7 +182,7 @@ class _Splits:
 
 
 def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
-    """What the tests of a proof are, in words."""
+    """Describe the splits of a proof in words."""
     if not lacking:
         return (
             f"these are all possible splits: each of the {total:,} thresholds between neighbouring values and single "

@@ -1,5 +1,5 @@
-"""The encoding of a manifest against the one that is derived again from the data file, whole: also the tests that the
-tree does not ask, which no other check looks at."""
+"""A comparison of the whole encoding of a manifest with the one derived again from the data file, including the splits
+that the tree does not use, which no other check covers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from odtc.errors import OdtcError
 from odtc.model.feasibility import Check
 from odtc.problem.constraints.groups import regrouped
 
-# The parts that are compared, each with what it is called.
+# The parts that are compared, each with its name in messages.
 PARTS = {
     "target": "the target",
     "classes": "the classes",
@@ -38,19 +38,19 @@ def check_encoding(
     prepared: Callable[[Encoded], Encoded] = lambda again: again,
     radius: Sequence[float] | None = None,
 ) -> Check:
-    """The check "encoding" of the rows and tests of a model.
+    """Return the check "encoding" of the rows and splits of a model.
 
     Parameters
     ----------
     encoded : Encoded
-        What the model was built from, as its manifest holds it.
+        The input of the model, as recorded in its manifest.
     dataset : Dataset
-        The data file, read anew; if rows were selected, these rows.
+        The data file, read again; if rows were selected, these rows.
     prepared : callable
-        What the formulation makes of an encoding before it builds its model.
+        The function that the formulation applies to an encoding before it builds its model.
     radius : sequence of float or None
-        How far the parameters of the formulation let the numbers of each column be moved; None for what the encoding
-        says.
+        How far the parameters of the formulation let the numbers of each column be moved; None for the values of the
+        encoding.
 
     Returns
     -------
@@ -76,7 +76,8 @@ def check_encoding(
 
 
 def _part(encoded: Encoded, name: str) -> Any:
-    """A part of an encoding; of the tests that one stands for first those that answer alike, as a manifest has them."""
+    """Return a part of an encoding; among the splits that one represents, those with equal results come first, as in a
+    manifest."""
     if name != "stands_for":
         return getattr(encoded, name)
     return tuple(tuple(sorted(others, key=lambda other: not other[1])) for others in encoded.stands_for)

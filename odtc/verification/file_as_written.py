@@ -1,7 +1,7 @@
-"""A model file read once more, by a reader of its own: every number as the decimal that stands there.
+"""A model file read once more, by an independent reader: every number as the decimal written in the file.
 
 It uses nothing of the compiler and nothing of the other readers. It knows free and fixed MPS and LP as far as odtc and
-solvers write models with rows, bounds and whole columns; what has no one meaning is refused in a sentence.
+solvers write models with rows, bounds and whole columns; anything ambiguous is refused with a message.
 """
 
 import re
@@ -101,12 +101,12 @@ class Written:
 
 
 def read_written(data: bytes) -> Written:
-    """The model of the bytes of a file, MPS or LP by what it begins with.
+    """Read the model from the bytes of a file, MPS or LP, which its beginning decides.
 
     Raises
     ------
     ModelError
-        If it is none, or says something that has no one meaning.
+        If it is not a model, or is ambiguous.
     """
     heads = (line for line in data.split(b"\n", 200) if line.strip() and line[:1] not in b"*\\")
     first = next(heads, b"").split()
@@ -119,7 +119,7 @@ def read_written(data: bytes) -> Written:
 
 
 def exact(text: bytes) -> Fraction:
-    """A number of a file as it stands there. Raises ModelError for what is none."""
+    """Return a number of a file exactly as it is written. Raises ModelError if it is not a number."""
     found = NUMBER.fullmatch(text)
     if not found or len(text) > MOST_DIGITS or abs(int(found[1] or 0)) > MOST_DIGITS:
         raise ModelError(f"expected a number of moderate length in the model file, got {text[:40]!r}")
@@ -324,7 +324,7 @@ class _Lp:
         return sign * exact(tokens[at]), at + 1
 
     def _sum(self, tokens: list[bytes], at: int) -> tuple[list[tuple[int, int]], Fraction, int]:
-        """(entries as (column, number), what stands without a column, where it ends)."""
+        """Return (entries as (column, number), the constant without a column, the position of the end)."""
         entries, rest, model = [], Fraction(0), self.model
         size = len(tokens)
         while at < size and tokens[at] not in SENSES:

@@ -1,15 +1,15 @@
 """The lower bound that the states of a certificate over thresholds prove, checked level by level.
 
 `states[j]` is a text of entries "t,c,k,a,b,c,k,a,b,…;…", one for each state of level j: no tree of D - j levels costs
-less than t on its rows, above what no tree can avoid there. Of cut k of column c the rows on the left cost at least
-what state a of the next level is bounded by, those on the right what state b is (counted from 1; 0 for no bound). The
-rows of a state are those that the cuts which lead to it leave: all of them the same. Column c one behind the last means
-no test: all rows are on the right, with one level less. A state "ft,…" bounds trees without a least number of rows in
-the leaves; so do all states that it names.
+less than t on its rows, counted above the unavoidable cost there. For cut k of column c, the rows on the left cost at
+least the bound of state a of the next level, and those on the right at least the bound of state b (counted from 1; 0
+for no bound). The rows of a state are those that satisfy the cuts that lead to it; all ways to it must give the same
+rows. A column c that is one past the last means no split: all rows are on the right, with one level less. A state
+"ft,…" bounds trees without a least number of rows in the leaves, as do all states that it names.
 
-A state follows if no label costs less than its t, and for every cut its two sides at least t - P together
+A state follows if no label costs less than its t, and for every cut its two sides cost at least t - P together
 (odtc.verification.node_cuts). With two levels left that is counted from the data (odtc.verification.pair_bound), and
-with three if a state names no others (odtc.verification.three_levels).
+so it is with three if a state names no others (odtc.verification.three_levels).
 """
 
 import re
@@ -56,14 +56,14 @@ class IntervalBound:
         self._free = rows if rows.least == 1 else Rows(rows.columns, rows.loss, rows.count, rows.price, 1)
 
     def of_root(self) -> float:
-        """What no tree costs less than, above what no tree can avoid.
+        """Return a lower bound on the cost of any tree, above the unavoidable cost.
 
         Raises
         ------
         CertificateError
             If a state does not follow.
         ValueError
-            If the states are not as they have to be.
+            If the states are not valid.
         """
         n = len(self.rows.count)
         if len(self.levels[0]) != 1 or (self.levels[0][0].free and self.rows.least > 1):

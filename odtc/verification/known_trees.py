@@ -16,19 +16,19 @@ from odtc.trees.heap_tree import HeapTree
 def against_known(
     problem: Problem, model: Model | None, bound: float, trees: Sequence[tuple[str, HeapTree]]
 ) -> tuple[bool, str]:
-    """(whether a feasible tree costs less than a bound, words on what the trees cost).
+    """Return (whether a feasible tree costs less than a bound, a text on the costs of the trees).
 
     Parameters
     ----------
     problem : Problem
     model : Model or None
         The model of the problem; with `edited`, the bound is of the edited model, and only trees whose point satisfies
-        its rows count. With None the bound is of all trees that keep the problem's constraints, not of those alone
-        that the model has.
+        its rows count. With None the bound covers all trees that satisfy the problem's constraints, not only those that
+        the model represents.
     bound : float
-        What is claimed that no tree costs less than, in the model's objective.
+        Claimed lower bound on the cost of any tree, in the model's objective.
     trees : sequence of (str, HeapTree)
-        Trees in hand, each with what it is called.
+        Available trees, each with its name.
     """
     words = ""
     for name, heap in trees:
@@ -42,8 +42,8 @@ def against_known(
 
 
 def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -> float | None:
-    """What a tree costs, None for one that is not feasible. A tree that costs no less than the bound contradicts
-    nothing and is not made a point, which takes time, unless the objective may be edited."""
+    """Return the cost of a tree, or None if it is not feasible. A tree that costs no less than the bound contradicts
+    nothing and is not turned into a point, which takes time, unless the objective may be edited."""
     try:
         paid = problem.module.objective(problem, heap)
         if (model is None or model.edited is None) and not is_below(problem, paid, bound):
@@ -61,6 +61,6 @@ def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -
 
 
 def is_below(problem: Problem, paid: float, bound: float) -> bool:
-    """Whether a tree that costs `paid` costs less than a bound, by more than rounding of what one leaf would cost:
-    with costs far below 1, figures that solvers take for equal may be far apart."""
+    """Return whether a tree that costs `paid` costs less than a bound, by more than rounding of the cost of one leaf:
+    with costs far below 1, numbers that solvers take for equal may be far apart."""
     return paid < bound and not is_close(paid, bound, unit=min(1.0, leaf_cost(problem.encoded)))

@@ -1,10 +1,11 @@
 """The lower bound that the targets of a certificate prove, checked from the last level up.
 
-For every state with a target t no label must cost less than t, and for every test the two sides must cost at least
-t - P together, with P the price of a branch node. A side costs what its own target says, with two levels left what its
-best test does, which is tried out; and at least what the same side of another threshold of the feature does: if that
-side has fewer rows all of that, if it has more all but what these can cost. All of this is counted above what rows
-that answer all tests alike cannot avoid. Sums are of whole numbers, and exact (odtc.verification.certificate).
+For every state with a target t no label may cost less than t, and for every split the two sides must cost at least t -
+P together, where P is the penalty of a branch node. The cost of a side is at least its own target; with two levels
+left it is the cost of its best split, which is computed. It is also at least the bound of the same side of another
+threshold of the feature: all of that bound if the side of the other threshold has fewer rows; if it has more, that
+bound minus the largest cost of the additional rows. All of this is counted above the unavoidable cost of rows with
+equal results for all splits. Sums are of whole numbers, and exact (odtc.verification.certificate).
 """
 
 import re
@@ -38,7 +39,7 @@ class LowerBound:
         for f, test in enumerate(self.tests):
             if test["kind"] == "threshold":
                 features.setdefault(test["feature"], []).append(f)
-        # The tests of a feature by rising threshold: the left side of one holds that of those before it.
+        # The splits of a feature by rising threshold: the left side of each contains those of the splits before it.
         self.chains = [
             np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"])))
             for tests in features.values()
@@ -56,8 +57,8 @@ class LowerBound:
         self.n_targets = sum(map(len, self.levels))
 
     def of_root(self, pause: Callable[[], None] = lambda: None) -> float:
-        """What no tree costs less than, by the targets; raises CertificateError if one does not follow. `pause` is
-        called between targets, and may raise."""
+        """Return a lower bound on the cost of any tree, by the targets; raises CertificateError if one does not
+        follow. `pause` is called between targets, and may raise."""
         below, sides = {}, self._sides_of_tests()
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
@@ -82,8 +83,8 @@ class LowerBound:
         return float(self.floor.sum()) + below.get(whole, 0.0)
 
     def _sides_of_tests(self) -> np.ndarray | None:
-        """float64 (2 tests,): what the best tree of two levels costs on either side of each test of trees of three
-        levels, by literals; None if it is counted state by state."""
+        """Return float64 (2 tests,): the cost of the best tree of two levels on either side of each split in trees of
+        three levels, by literals; None if it is counted state by state."""
         labels = self.loss.shape[1]
         if self.depth != 3 or len(self.levels) < 2 or not 2 <= labels <= 3:
             return None
@@ -109,7 +110,7 @@ class LowerBound:
         blocks = Blocks(self.answers, rows, loss.dtype)
         count = blocks.ones()
         parts = (count > 0) & (count < len(rows))
-        sides = np.zeros((2, len(parts)))  # what the left and the right side of each test cost at least
+        sides = np.zeros((2, len(parts)))  # lower bounds on the costs of the left and the right side of each split
         moved = blocks.sums(self.most[rows, None])[:, 0]
         left_out, at = parts.copy(), np.flatnonzero(parts & self.first if height == 2 else parts)
         while True:
@@ -135,8 +136,8 @@ class LowerBound:
             )
 
     def _carried(self, sides, moved) -> np.ndarray:
-        """The bounds of both sides with those that follow from other thresholds of a feature; `moved` is what the
-        rows left of each test can cost at most."""
+        """Return the bounds of both sides, raised by those that follow from other thresholds of a feature; `moved` is
+        the largest cost of the rows left of each split."""
         sides, most = sides.copy(), np.maximum.accumulate
         for chain in self.chains:
             (left, right), gone = sides[:, chain], moved[chain]
@@ -176,8 +177,8 @@ class LowerBound:
 
 
 class Blocks:
-    """Sums over rows by their answers, real numbers of some rows at a time: of all of them at once they would take as
-    much memory as all else together. Whole numbers add up the same in any order.
+    """Sums over rows by their results for splits, in floats of a few rows at a time, because floats of all rows at
+    once would take as much memory as everything else together. Whole numbers add up the same in any order.
 
     Parameters
     ----------

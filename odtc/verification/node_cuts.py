@@ -1,13 +1,13 @@
-"""The cuts that separate some of the rows, and what bounds at a few of them say of the others.
+"""The cuts that separate some of the rows, and the bounds that follow for all cuts from bounds at a few of them.
 
-V_h(S) is the least cost of a tree of height h on the rows S, above what no tree can avoid. A tree for more rows is one
-for fewer, and rows that come in cost no more than their most: V(S) <= V(S + D) <= V(S) + w(D). So for cuts a <= c <= b
-of one column, with w(c) what the rows left of c can cost at most,
+V_h(S) is the least cost of a tree of height h on the rows S, above the unavoidable cost. A tree for more rows is also
+one for fewer, and added rows cost no more than their largest cost: V(S) <= V(S + D) <= V(S) + w(D). So for cuts a <= c
+<= b of one column, where w(c) is the largest cost of the rows left of c,
 
     L_c >= L_a,   L_c >= L_b - (w(b) - w(c)),   R_c >= R_b,   R_c >= R_a - (w(c) - w(a))
 
-If leaves must have a least number of rows, the first and the third hold only for trees without that constraint, whose
-bounds are bounds of the others too.
+If leaves must have a least number of rows, the first and the third are valid only for trees without that constraint,
+whose bounds are also bounds of the others.
 """
 
 import numpy as np
@@ -16,8 +16,9 @@ from odtc.verification.threshold_columns import DistinctColumns
 
 
 class Rows:
-    """The rows of a certificate, each of other ranks: `loss` float64 (rows, classes) of whole numbers, what a label
-    costs above the cheapest; `count` (rows,) rows of the data; `price` of a branch node, `least` rows of each leaf."""
+    """The rows of a certificate, all with different ranks: `loss` float64 (rows, classes) of whole numbers, the cost
+    of a label above the cheapest; `count` (rows,) rows of the data; `price`, the penalty of a branch node; `least`,
+    the fewest rows of a leaf."""
 
     def __init__(self, columns: DistinctColumns, loss: np.ndarray, count: np.ndarray, price: float, least: int):
         self.columns, self.loss, self.count, self.price, self.least = columns, loss, count, price, least
@@ -33,11 +34,11 @@ class NodeCuts:
 
     Attributes
     ----------
-    place : int64 (members, columns), the first place of a column that has the row on its left
-    column, rank : int64 (places,), what each place is: the rows up to this rank are on its left
-    last : int64 (columns,), the last place of each column, which has all rows on its left
-    parts : bool (places,), whether both sides have rows enough, and no earlier column has the same cut
-    moved : float64 (places,), what the rows on the left can cost at most
+    place : int64 (members, columns), the first position of a column that has the row on its left
+    column, rank : int64 (places,), the cut of each position: the rows up to this rank are on its left
+    last : int64 (columns,), the last position of each column, which has all rows on its left
+    parts : bool (places,), whether both sides have enough rows, and no earlier column has the same cut
+    moved : float64 (places,), the largest cost of the rows on the left
     """
 
     def __init__(self, rows: Rows, members: np.ndarray):
@@ -83,7 +84,7 @@ class NodeCuts:
         )
 
     def carried(self, left: np.ndarray, right: np.ndarray, whole: float, falls: bool = True):
-        """What bounds at places say of all places of their columns.
+        """Return the bounds at all positions of the columns that follow from bounds at some of them.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
-"""Whether no tree of depth 2 costs less than a target on some rows: the last levels of a certificate over thresholds.
+"""The last levels of a certificate over thresholds: no tree of depth 2 costs less than a target on some rows.
 
-The certificate says nothing of these levels: cuts are evaluated until their bounds close all others
-(odtc.verification.node_cuts). The cost of the best tree with one test on either side of a cut is counted from the data:
-for the cuts of one column, one table of what the rows left of each cut cost, by the places of all columns.
+The certificate has no entries for these levels: cuts are evaluated until their bounds close all others
+(odtc.verification.node_cuts). The cost of the best tree with one split on either side of a cut is counted from the
+data: for the cuts of one column, one table of the costs of the rows left of each cut, by the positions of all columns.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:
 
 
 def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[[], None] = lambda: None) -> None:
-    """Raises CertificateError if some tree of two tests after each other costs less than the target.
+    """Raise CertificateError if some tree of depth 2 costs less than the target.
 
     Parameters
     ----------
     rows : Rows
     members : int64 (members,)
-    target : float, above what no tree can avoid
+    target : float, above the unavoidable cost
     look : called between tables of sums; raises to end the check
     """
     cuts = NodeCuts(rows, members)

@@ -1,9 +1,9 @@
 """The check of depth 2 as plain loops over arrays, which numba compiles (odtc.verification.compiled_pairs).
 
-For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at most
-one test, of g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts hold for
-each g; only columns that could be part of a tree below the target are counted from the rows. An interval is halved
-until its bounds reach the target. All that is known lies in arrays (`Place`), so that the check can be paused.
+For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at
+most one split, on g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts
+are valid for each g; only columns that could be part of a tree below the target are counted from the rows. An interval
+is halved until its bounds reach the target. The whole state is in arrays (`Place`), so the check can be paused.
 """
 
 from dataclasses import dataclass
@@ -38,21 +38,21 @@ def entries(rows: Rows) -> tuple:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a check stands on the rows of one state: members, their entries, and what is counted of them.
+    """The progress of a check on the rows of one state: members, their entries, and the sums counted for them.
 
     Attributes
     ----------
     at : int64 (4,), whether it was begun, the first column, intervals on the stack, rows in `held_sums`
     line, block : int32 (columns, members), members by rising rank, and the block of each: those of one rank
     blocks : int64 (columns + 1,), where the blocks of each column begin
-    first_entry, of_label, gains, own_most : the entries of each member, and what a member can cost at most
-    total, held_sums : int64 (1, labels), what all members gain, and those left of the cut that is evaluated
-    table : int64 (all blocks, labels), what all members of each block gain
-    held, held_to, stamp : the same of the members left of the cut at which each column was counted last: the first so
-        many by a first column
-    lower, minimum, weight : of evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, 2 + d that of
-        depth d
-    cut_weight, cut_rows : int64 (members + 1,), what the rows left of each cut of a column cost at most; how many
+    first_entry, of_label, gains, own_most : the entries of each member, and the largest cost of a member
+    total, held_sums : int64 (1, labels), the gain of all members, and of those left of the evaluated cut
+    table : int64 (all blocks, labels), the gain of all members of each block
+    held, held_to, stamp : the same of the members left of the cut at which each column was counted last: the first
+        `held_to` members by a first column
+    lower, minimum, weight : of evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, 2 + d is the
+        cut at depth d
+    cut_weight, cut_rows : int64 (members + 1,), the largest cost of the rows left of each cut of a column; their number
     stack : int64 (intervals, 5), first and last cut, evaluated cuts on either side, depth
     """
 
@@ -227,7 +227,7 @@ def list_members(
     rank, order, begin, label, gain, most, inside,
     line, block, blocks, first_entry, of_label, gains, own_most, total, table,
 ):  # fmt: skip
-    """Fills the arrays of a `Place` that the members of a state alone tell."""
+    """Fill the arrays of a `Place` that depend only on the members of a state."""
     F, n = order.shape
     local = np.full(n, -1, np.int32)
     m = e = np.int64(0)
@@ -259,7 +259,7 @@ def list_members(
 
 
 def move(line, held, block, of_label, gains, first_entry, begin, end):
-    """Adds rows begin … end of a line to what is held of each block, or takes them away if end is before begin."""
+    """Add rows begin … end of a line to the sums of each block, or subtract them if end is before begin."""
     sign = 1 if end > begin else -1
     for j in range(min(begin, end), max(begin, end)):
         i = line[j]
@@ -271,14 +271,14 @@ def move(line, held, block, of_label, gains, first_entry, begin, end):
 
 
 def stumps(table, part, sums, total, own, W, price):
-    """The least cost of one test of a column, or of a label, on a part of the rows and on the others.
+    """Return the least cost of one split on a column, or of a label, on a part of the rows and on the others.
 
     Parameters
     ----------
-    table, part : int (blocks, labels), what all rows of each block gain, and those of the part
+    table, part : int (blocks, labels), the gain of all rows of each block, and of those of the part
     sums, total : int (labels,), their sums
-    own, W : int, what the rows of the part, and all rows, can cost at most
-    price : int, of a branch node
+    own, W : int, the largest cost of the rows of the part, and of all rows
+    price : int, the penalty of a branch node
 
     Returns
     -------
@@ -299,7 +299,7 @@ def stumps(table, part, sums, total, own, W, price):
             min(above, below, price + min(below + q_least, above - q_most)),
         )
     one, two = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
-    best, other = 0, 0  # what one test gains at most
+    best, other = 0, 0  # the largest gain of one split
     for b in range(size - 1):
         up = down = above = below = 0
         for k in range(n_labels):

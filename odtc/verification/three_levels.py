@@ -18,19 +18,19 @@ MOST = 3e8  # sums of sets of three cuts, for a certificate to leave one state t
 
 
 def is_quick(n_labels: int, n_cuts: int, true: float) -> bool:
-    """Whether a state of three levels is sooner counted than its sides are looked at one by one.
+    """Return whether counting a state of three levels is faster than checking its sides one by one.
 
     Parameters
     ----------
     n_labels, n_cuts : int
-    true : float, sets of three cuts to which the rows answer as fewer rows do, of all rows together
+    true : float, sets of three cuts for which a row has the rarer result three times, summed over the rows
     """
     return n_labels <= LABELS and math.comb(n_cuts, 3) <= SETS and true <= MOST
 
 
 def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
-    """What the best tree of three levels costs whose first node is a test, with any number of rows in a leaf; infinite
-    if no cut separates the rows.
+    """Return the cost of the best tree of three levels whose root is a split, with any number of rows in a leaf;
+    infinite if no cut separates the rows.
 
     Parameters
     ----------
@@ -61,19 +61,19 @@ def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
 
 
 def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
-    """float64 (tests, 2): what the best tree of two levels costs where a test is true and where it is false, in any
-    order; for answers, bool (rows, tests)."""
+    """Return float64 (tests, 2): the cost of the best tree of two levels on either side of each split (true and
+    false), in any order; `answers` is bool (rows, tests)."""
     every = np.arange(len(answers))
     whole, total, found = _pairs(answers, loss, every), loss.sum(axis=0), []
     for own in answers.T:
-        part = every[own if 2 * own.sum() <= len(own) else ~own]  # the sums of the others are what is left
+        part = every[own if 2 * own.sum() <= len(own) else ~own]  # the sums of the others follow by subtraction
         pairs, here = _pairs(answers, loss, part), loss[part].sum(axis=0)
         found.append([_two_levels(pairs, here, price), _two_levels(whole - pairs, total - here, price)])
     return np.array(found)
 
 
 def _pairs(answers, loss, part):
-    """float64 (labels, tests, tests): what a label costs on the rows of a part of which two tests are true."""
+    """Return float64 (labels, tests, tests): the cost of a label on the rows for which two splits are true."""
     blocks, tests = Blocks(answers, part, np.dtype(float)), np.arange(answers.shape[1])
     return np.stack([blocks.pairs(tests, line[part]) for line in loss.T])
 

@@ -83,7 +83,7 @@ def rank_columns(
 
 
 def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
-    """How many tests of a column send each row right; raises ValueError if their right sides are not nested."""
+    """Return how many splits of a column send each row right; raises ValueError if their right sides are not nested."""
     rank, before = np.zeros(dataset.n_rows, np.int64), np.ones(dataset.n_rows, bool)
     for test, turned in zip(column["tests"], column["turned"], strict=True):
         right = left(test, dataset) == bool(turned)
@@ -104,20 +104,21 @@ def cells_of(name: str, dataset: Dataset) -> np.ndarray:
 def count_left_out(
     dataset: Dataset, ranks: ColumnRanks, check: Callable[[], None] = lambda: None, of: Sequence[str] | None = None
 ) -> tuple[int, dict[str, tuple[int, int]]]:
-    """How many splits there are, and which of them no column has (as odtc.verification.coverage.count_uncovered).
+    """Return how many splits there are, and how many of them no column has (as
+    odtc.verification.coverage.count_uncovered).
 
     Parameters
     ----------
     dataset : Dataset
     ranks : ColumnRanks
     check : called for each column; may raise to end it
-    of : the feature of each column, if only columns of the same feature count: what is said of features tells a test
-        of another one apart
+    of : the feature of each column, if only columns of the same feature count, because constraints on features
+        distinguish equal splits of different features
 
     Returns
     -------
     (splits by a midpoint, a level or a missing cell, each counted once for its feature;
-    {feature: (left out, splits)} of the features of which some are left out)
+    {feature: (left out, splits)} of the features for which some are left out)
     """
     of_features = [
         _sides(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
@@ -163,7 +164,7 @@ class _Sides:
         return self.cells <= value if self.nested else self.cells == value
 
     def keys(self, token: np.ndarray) -> np.ndarray:
-        """Of each side the exclusive or of the tokens of its rows."""
+        """Return for each side the exclusive or of the tokens of its rows."""
         if self.nested and len(self.values) == 1:
             return np.bitwise_xor.reduce(token[self.rows(0)])[None]
         order = np.argsort(self.cells, kind="stable")
@@ -180,8 +181,8 @@ def _values(column: np.ndarray) -> np.ndarray:
 
 
 def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
-    """What a feature says of the rows: by its thresholds or levels (cuts of these if they have an order), and by the
-    cells that lack if `separate`."""
+    """Return the sides of the splits of a feature: by its thresholds or levels (cuts of these if they have an order),
+    and by the missing cells if `separate`."""
     known = ~np.isnan(cells)
     values = np.unique(cells[known])
     if ordered:
@@ -194,10 +195,10 @@ def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
 
 
 def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) -> list[np.ndarray]:
-    """Of each side whether some cut of a column separates the rows so, bool (sides,) each.
+    """Return for each side whether some cut of a column separates the rows in this way, bool (sides,) each.
 
-    Sides of one key are compared row by row. A key is the exclusive or of random numbers of the rows, the same for a
-    side and what it leaves: equal sides have equal keys, so that none is missed.
+    Sides with equal keys are compared row by row. A key is the exclusive or of random numbers of the rows, taken to be
+    the same for a side and its complement: equal sides have equal keys, so none is missed.
     """
     found = [np.zeros(len(some.values), bool) for some in asked]
     if not any(map(len, found)):
@@ -318,7 +319,8 @@ def _tokens(n: int) -> np.ndarray:
 
 
 def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
-    """Which cuts of different columns separate the rows alike: found by sums of random numbers, and compared.
+    """Return which cuts of different columns separate the rows in the same way: found by sums of random numbers, and
+    compared.
 
     Parameters
     ----------
@@ -328,7 +330,7 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
     Returns
     -------
     list of int64 (ranks,), one for each column: a k > 0 of its own for the first cut that separates the rows in one
-    way, and -k for the cuts of later columns that do so, too; 0 for the last rank, which is no cut.
+    way, and -k for the cuts of later columns that do so, too; 0 for the last rank, which is not a cut.
     """
     random = _tokens(len(table))
     total, keys, groups, seen, begin = random.sum(dtype=np.uint64), [], [], {}, 0

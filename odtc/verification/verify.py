@@ -39,7 +39,7 @@ HALF = (
     "write the rows over columns of the tree"
 )
 
-SEVERAL = 4  # times what a solver may be off by: what two trees have to differ by for its proof to count
+SEVERAL = 4  # multiple of the tolerance of a solver by which two trees must differ for its proof to count
 UNSUPPORTED = "the solver's proof does not count"
 FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of the model
 
@@ -53,14 +53,14 @@ def verify(
     dataset: Dataset | None = None,
     known: Sequence[tuple[str, HeapTree]] = (),
 ) -> list[Check]:
-    """All checks of a solved and decoded model.
+    """Return all checks of a solved and decoded model.
 
     Parameters
     ----------
     dataset : Dataset, optional
-        The data file read anew, if it is at hand.
+        The data file read again, if it is available.
     known : sequence of (str, HeapTree)
-        Trees in hand by name, against which a claimed bound is held.
+        Available trees by name, which are compared with a claimed bound.
     """
     return verify_point(problem, model, solution, heap, known) + verify_tree(problem, heap, tree, dataset)
 
@@ -125,7 +125,7 @@ def verify_point(
 def _against_recorded(
     problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]]
 ) -> list[Check]:
-    """The checks of a point of a model that its formulation does not build any more: against what is known of it."""
+    """Return the checks of a point of a model that its formulation no longer builds, against the recorded facts."""
     solved, paid = model.edited or model, problem.module.objective(problem, heap)
     checks = [] if model.rowless else check_point(solved, solution.x)
     checks += [] if model.rowless else check_claim(solved, solution.x, solution.claimed)
@@ -142,7 +142,7 @@ def _against_recorded(
 
 
 def _against_bound(problem: Problem, name: str, bound: float, paid: float, contradiction: bool, others: str) -> Check:
-    """Whether a claimed bound is above a tree that costs `paid`, or contradicted by others."""
+    """Check whether a claimed bound is above a tree that costs `paid`, or contradicted by other trees."""
     return Check(
         name,
         not is_below(problem, paid, bound) and not contradiction,
@@ -211,7 +211,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         again = task.loss_again(rows.dataset.sums, answers)
         if again is not None:
             text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
-            # What sums of decimals are off by: a part of what one leaf would cost.
+            # The error of sums of decimals: a part of the cost of one leaf.
             total = leaf_cost(encoded)
             near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
             off = near * total + task.rounding(rows.dataset.sums, rows.dataset.weight)
@@ -245,11 +245,11 @@ class RowPredictions:
         self.dataset, self.predicted, self._encoded = dataset, predicted, encoded
 
     def value(self, given: Constraint) -> Fraction | float:
-        """The figure of a constraint on answers, of the rows themselves, with the groups that the file tells."""
+        """Return the value of a constraint on predictions, on the rows themselves, with the groups of the data file."""
         return given.module.value(self.rowwise, given, _Labels(self.predicted))
 
     def told(self, given: Constraint) -> str:
-        """The figure in words, of all rows that those of the tree were selected from."""
+        """Return the value in words, on all rows from which those of the tree were selected."""
         value = self.value(given)
         broken = "" if given.holds(value) else ", where it is broken"
         return f"{given.shown(value)} on all {self.dataset.n_rows} rows{broken}"
@@ -281,8 +281,8 @@ class _Labels:
 
 
 def equivalent_points(encoded: Encoded) -> float:
-    """What every tree over these tests loses at least: rows that agree on every test are predicted
-    alike, so each such group costs what its cheapest class does."""
+    """Return a lower bound on the loss of every tree over these splits: rows that agree on every split are predicted
+    the same, so each such group costs as much as its cheapest class."""
     found: float = encoded.derived("equivalent points", lambda: _lost_by_equivalent_points(encoded))
     return found
 
@@ -299,17 +299,17 @@ def _lost_by_equivalent_points(encoded: Encoded) -> float:
 
 
 def objective_floor(problem: Problem) -> float:
-    """The least objective that equivalent points leave to any tree.
+    """Return the lower bound on the objective that equivalent points imply.
 
-    An objective is a factor times the loss, and on top what only branch nodes or predictions that
-    differ can cost; a tree of one leaf has neither, so it tells the factor.
+    An objective is a factor times the loss, plus terms that only branch nodes or different predictions can cause. A
+    tree of one leaf has neither, so it gives the factor.
     """
     if exact_objective(problem) is not None:
         return rounded_down(exact_floor(problem))
     leaf = one_leaf(problem)
     loss = leaf.loss(problem.encoded)
     floor = problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
-    # Costs of leaves that are no sums over rows are rounded, so the floor is lowered by more than that.
+    # Costs of leaves that are not sums over rows are rounded, so the floor is lowered by more than that.
     return floor - SQUARES * abs(floor) if TASKS.get(problem.encoded.task).MOMENTS else floor
 
 
@@ -328,8 +328,8 @@ def one_leaf(problem: Problem) -> HeapTree:
 
 
 def proves(problem: Problem, paid: float) -> bool:
-    """Whether a tree that costs `paid` is optimal whatever a solver says: it costs the least that
-    equivalent points leave."""
+    """Return whether a tree that costs `paid` is optimal whatever the solver claims, because it costs as little as
+    equivalent points allow."""
     if exact_objective(problem) is not None:
         return settled_bound(problem, objective_floor(problem), paid) >= paid
     least = objective_floor(problem)
@@ -400,8 +400,8 @@ def _largest_cost(model: Model) -> float:
 
 
 def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:
-    """Return why a solver that may be off by `slack` does not tell two trees, or two sums of a constraint, apart; ""
-    if it does."""
+    """Return why a solver that may be off by `slack` cannot distinguish two trees, or two sums of a constraint; "" if
+    it can."""
     least = None if infeasible else least_difference(problem)
     if least is not None and least <= SEVERAL * slack:
         by = f"{float(least):.3g}" if least else "any small number"
@@ -471,8 +471,8 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
 
 
 def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, boxes: Boxes) -> Check:
-    """Whether what the formulation counts is what an adversary makes of the tree, whose boxes are followed through it
-    as intervals, row by row."""
+    """Check whether the formulation counts the loss that an adversary causes; boxes are followed through the tree as
+    intervals, row by row."""
     hit = ~is_robust(tree, dataset.X, dataset.y, boxes)
     lost = float((dataset.weight * problem.encoded.class_cost[dataset.y])[hit].sum())
     per_loss, per_node = problem.module.unit_costs(problem)
@@ -486,7 +486,8 @@ def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, bo
 
 
 def _goes_left(split, cells):
-    """Whether rows go left: `cells` are the numbers of one row by feature, or arrays of those of many."""
+    """Return whether rows go left: `cells` are the numbers of one row by feature, or arrays of the numbers of many
+    rows."""
     if split.kind == "oblique":
         total = 0.0
         for term in split.terms:
