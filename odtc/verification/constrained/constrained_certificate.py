@@ -1,19 +1,22 @@
-"""A certificate of the best tree under constraints: multipliers that bound all other trees, and cases that are listed.
+"""A certificate of the best tree under constraints: multipliers that bound all other trees, and cases whose trees are
+listed.
 
     {"schema": "odtc.certificate.constrained/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
      "constraints": ["recall[2] >= 0.6", ...], "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C,
      "tree": {...}, "multiplier_scale": M, "passes": [[m, ...], ...],
      "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...], "of": {...}}
 
-Numbers are those of odtc.verification.certificate; a multiplier is m / M. A claim of null, with the tree null, says
-that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where every tree costs 0. The
-check needs the data file and nothing of the compiler. It reads the constraints anew (stated_constraints, beside this
-module), counts the tree's cost and what it satisfies row by row, and then that no tree
-that satisfies them costs less: at the multipliers of each pass it bounds every case, which is a root test with a set
-of columns; each case that no pass excludes must stand under "cases", and its trees are bounded, and listed if need
-be, at its own multipliers (multiplier_bound, listed_cases). From WIDE tests on those of a column are swept as chains
-(swept_sides), and at depth 1 every tree is looked at, without multipliers. From depth 4 on a case without a root is of
-all trees over one column whose tests are nested, which are walks over its ranks (one_column).
+Numbers are those of odtc.verification.certificate; a multiplier is m / M. A claim of null, with a tree of null, means
+that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where every tree costs 0.
+
+The check needs only the data file and nothing of the compiler. It reads the constraints independently
+(stated_constraints, in this package), and counts row by row the tree's cost and whether it satisfies them. Then it
+checks that no tree that satisfies them costs less. At the multipliers of each pass it bounds every case, which is a
+root split with a set of columns. Each case that no pass excludes must be among "cases"; its trees are bounded, and
+listed if necessary, at its own multipliers (multiplier_bound, listed_cases). From WIDE splits on, the splits of a
+column are swept as chains (swept_sides), and at depth 1 every tree is checked, without multipliers. From depth 4 on, a
+case without a root covers all trees over one column whose splits are nested, which are walks over its ranks
+(one_column).
 """
 
 import math
@@ -52,7 +55,7 @@ MOST_SWEPT = 50_000  # tests of chains that are swept
 
 @dataclass(frozen=True)
 class ConstrainedProof:
-    """What a certificate that was checked says: no tree of this depth over these tests that satisfies the constraints
+    """The statement of a checked certificate: no tree of this depth over these splits that satisfies the constraints
     has a lower objective."""
 
     objective: float
@@ -61,29 +64,29 @@ class ConstrainedProof:
     n_rows: int
     n_cases: int
     n_listed: int
-    terms: str  # what is priced other than a unit of weight for each error, in words; "" if nothing is
+    terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
     n_possible_splits: int
     left_out: dict[str, tuple[int, int]]
     of: dict
 
     @property
     def bound(self) -> float:
-        """What no such tree costs less than."""
+        """Return a lower bound on the objective of any such tree."""
         return self.objective
 
     @property
     def optimal(self) -> bool:
-        """Whether no such tree is better than that of the certificate."""
+        """Return whether no such tree is better than the tree of the certificate."""
         return True
 
     @property
     def infeasible(self) -> bool:
-        """Whether it proves that no tree satisfies the constraints."""
+        """Return whether it proves that no tree satisfies the constraints."""
         return math.isinf(self.objective)
 
     @property
     def steps(self) -> dict[str, int]:
-        """How many numbers were checked."""
+        """Return how many numbers were checked."""
         return {"n_cases": self.n_cases, "n_listed": self.n_listed}
 
 
@@ -127,14 +130,14 @@ def check_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
 
 
 def stated_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
-    """What a certificate says, its cases unchecked: for who was stopped before their check had ended."""
+    """Return the claim of a certificate with its cases unchecked, for an interrupted check."""
     return _check(facts, dataset, cases=False)
 
 
 @dataclass(frozen=True)
 class Read:
-    """The numbers of a certificate with its data: the problem that is bounded, and what the rows of the data are. The
-    problem may be less deep than the certificate says: its trees include one of the best, not all."""
+    """The numbers of a certificate with its data: the problem that is bounded, and how the rows of the data map to it.
+    The problem may be less deep than the certificate: its trees include one of the best, not all."""
 
     problem: Problem
     depth: int
@@ -142,18 +145,18 @@ class Read:
     stated: Stated
     left: np.ndarray  # bool (tests, rows of the data)
     row: np.ndarray  # int (rows of the data,): the row of the problem that each is
-    walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as nested_sets tells
+    walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as returned by nested_sets
 
 
 def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:
-    """Whether a certificate can be of this depth over so many tests of so many rows of data.
+    """Return whether a certificate of this depth is possible over this many splits of this many rows of data.
 
     Parameters
     ----------
     depth, n_candidate_splits, n_rows : int
     apart : sequence of int or None
-        How many tests each set of columns has, if it can be looked at by itself; without those whose trees are walks
-        over the tests of one column.
+        The number of splits of each set of columns, if the sets can be checked separately; without the sets whose trees
+        are walks over the splits of one column.
     """
     if not 1 <= n_candidate_splits <= MOST_CELLS // max(1, n_rows) or depth < 1:
         return False
@@ -168,7 +171,7 @@ def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequen
 
 
 def swept(depth: int, n_candidate_splits: int) -> bool:
-    """Whether the tests are so many that those of a column are swept, rather than pairs of them counted."""
+    """Return whether there are so many splits that those of a column are swept, instead of counting pairs of splits."""
     return depth <= DEEPEST_SWEPT and n_candidate_splits >= WIDE
 
 
@@ -270,12 +273,12 @@ def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int]
 
 
 def _height(depth: int, stated: Stated) -> int:
-    """How deep a tree has to be, at most, that satisfies the constraints and costs least: no path has more branch nodes
-    than the tree may. A test that is asked again below itself parts no rows: without this node, and its leaf without
-    rows, a tree predicts the same by no more nodes and leaves. So a path has as many different tests as branch
-    nodes."""
+    """Return the largest depth that a tree needs to satisfy the constraints at the least cost: no path has more branch
+    nodes than the tree may have. A split that is repeated below itself separates no rows: without this node, and
+    its leaf without rows, a tree makes the same predictions with fewer nodes and leaves. So a path has as many
+    different splits as branch nodes."""
     most = stated.places.most_tests
-    more = min(stated.branch_uses, default=0) < 0 or stated.leaf_uses.min(initial=0) < 0  # what asks for many nodes
+    more = min(stated.branch_uses, default=0) < 0 or stated.leaf_uses.min(initial=0) < 0  # a sum that needs many nodes
     height = depth if most is None or more else min(depth, max(1, most))
     for uses, bound, node, leaf in zip(stated.uses, stated.bound, stated.branch_uses, stated.leaf_uses):
         if node > 0 and uses.min(initial=0) >= 0 and leaf.min(initial=0) >= 0:  # nothing gives a node back
@@ -332,8 +335,9 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
 
 
 def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -> tuple[int, dict]:
-    """What count_uncovered tells; tests of each column count alone if a constraint speaks of columns. Where it asks
-    which rows the tests of other columns tell apart, those that a test stands for are tests of their own column."""
+    """Return the result of count_uncovered; if a constraint refers to columns, only splits of the same column count.
+    If instead a constraint depends on which rows the splits of other columns separate, the splits represented by
+    another one count for their own column."""
     tests = facts["tests"]
     if stated.orders and not stated.places.of_columns:
         others = [twin for test in tests for twin in twins(test)]

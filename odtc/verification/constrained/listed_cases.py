@@ -1,13 +1,17 @@
-"""All trees of one case that could cost less than a claim, listed at multipliers (multiplier_bound, its neighbour).
+"""All trees of one case that could cost less than a claim, listed at multipliers (multiplier_bound).
 
-All subtrees that could be one side of such a tree are listed, and all pairs looked at; of subtrees that use the same of
-every sum only the cheapest is kept, which loses no tree. Weighted costs may be negative, so a side is cut off only by
-what the other side costs at least.
+All subtrees that could be one side of such a tree are listed, and all pairs are checked. Of subtrees with equal uses
+of every sum only the cheapest is kept, which loses no tree. Weighted costs may be negative, so a side is cut off only
+by a lower bound on the cost of the other side.
 
-What a tree must satisfy beside sums is told by marks: which tests it asks, if their number is limited; which of the
-columns that go together it tests, where only trees count of which every leaf holds a row and no two leaves below one
-node predict the same class: of other trees a smaller one does the same; and which rows it predicts a class, or another
-one, of those that follow upon each other. Subtrees of other marks are kept apart.
+Requirements other than sums are recorded by marks:
+
+- which splits a subtree has, if their number is limited;
+- which of the columns that go together it uses. Then only trees count in which every leaf has a row and no two leaves
+  below one node predict the same class, because for any other tree a smaller one does the same;
+- for which rows of the pairs that are ordered it predicts a class, or another one.
+
+Subtrees with different marks are kept separately.
 """
 
 import numpy as np
@@ -21,20 +25,20 @@ BITS = 50  # of pairs of rows in one whole number
 
 
 def excluded(problem: Problem, scale: int, root: int, columns: np.ndarray, multipliers: list[int], claim: int) -> bool:
-    """Whether no tree of a case satisfies everything and costs less than the claim."""
+    """Return whether no tree of a case satisfies everything and costs less than the claim."""
     tests = np.flatnonzero(np.isin(problem.column, columns))
     lists = Lists(Weighted(problem.only(tests), scale, multipliers), Marks(problem, tests), claim)
     return not lists.hold_one(int(np.searchsorted(tests, root)))
 
 
 class Marks:
-    """What lists remember of subtrees beside cost and uses, float64.
+    """The facts about subtrees that lists record in addition to cost and uses, float64.
 
     Parameters
     ----------
     problem : Problem
     tests : int (tests,)
-        Those that the trees may ask.
+        The splits that the trees may use.
     """
 
     def __init__(self, problem: Problem, tests: np.ndarray):
@@ -43,7 +47,7 @@ class Marks:
             self.most_tests = None
         n_labels = problem.cost.shape[1]
         self.label = np.eye(n_labels) if problem.together else np.zeros((n_labels, 0))
-        # The tests asked, numbered from 1, in rising order behind as many zeros as are left; then the columns tested.
+        # The splits, numbered from 1, in rising order after zeros for the unused ones; then the columns used.
         self.n_asked = self.most_tests or 0
         parts, self.together, end = [np.zeros((len(tests), 0))], [], self.n_asked
         for together in problem.together:
@@ -82,7 +86,7 @@ class Marks:
         return both, counts
 
     def _asked(self, test: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The tests that are asked by a test and below it, each once, and whether these are no more than may be."""
+        """Return the splits at a node and below it, each once, and whether there are no more than allowed."""
         own = np.broadcast_to(np.asarray(test) + 1.0, len(zero))
         every = np.concatenate([zero, one, own[:, None]], axis=1)
         every.sort(axis=1)
@@ -92,7 +96,7 @@ class Marks:
         return every[:, more:], (every[:, :more] == 0).all(axis=1)
 
     def satisfied(self, marks: np.ndarray) -> np.ndarray:
-        """bool (trees,): whether whole trees with these marks satisfy what they tell."""
+        """Return bool (trees,): whether whole trees with these marks satisfy the requirements that the marks record."""
         fits = np.ones(len(marks), bool)
         for columns in self.together:
             mine = marks[:, columns].sum(axis=1)
@@ -118,9 +122,9 @@ class Lists:
     Parameters
     ----------
     weighted : Weighted
-        Of the problem of the tests of the case alone.
+        The problem with only the splits of the case.
     marks : Marks
-        Of the same tests.
+        For the same splits.
     claim : int
     """
 
@@ -129,7 +133,7 @@ class Lists:
         self.n_sums = 1 + len(self.problem.bound)
 
     def hold_one(self, root: int) -> bool:
-        """Whether a tree with this test at its root satisfies everything and costs less than the claim."""
+        """Return whether a tree with this split at its root satisfies everything and costs less than the claim."""
         problem, weighted = self.problem, self.weighted
         top = Counted(problem, np.arange(len(problem.X)))
         if not top.may[root]:
@@ -199,7 +203,8 @@ class Lists:
         return _cheapest((zero[0][i] + one[0][j] + self.weighted.node)[counts], vector[counts])
 
     def _some_pair(self, root: int, zero: np.ndarray, one: np.ndarray, most: np.ndarray) -> bool:
-        """Whether a tree of an entry of each list has no sum above `most`, and the marks of one that satisfies all."""
+        """Return whether an entry of each list can be combined to a tree with no sum above `most` that satisfies the
+        requirements of its marks."""
         n = self.n_sums
         if len(zero) and len(one):
             zero = zero[(zero[:, :n] <= most - one[:, :n].min(axis=0)).all(axis=1)]
@@ -227,7 +232,7 @@ class Lists:
 
 
 def _cheapest(weight: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of entries that use the same of every sum, and have the same marks, the cheapest."""
+    """Return the cheapest of the entries that have equal uses of every sum, and equal marks."""
     if not len(weight):
         return weight, vector
     order = np.lexsort(vector.T)  # by all else, then by cost

@@ -1,14 +1,14 @@
 """The bound that multipliers prove on all trees under constraints, recomputed in whole numbers.
 
-For multipliers m ≥ 0 in units of 1 / D the weighted cost of a tree is D · cost + Σ_r m_r (uses_r). A tree that costs at
-most C - 1 and keeps all sums has a weighted cost of at most
+For multipliers m ≥ 0 in units of 1 / D the weighted cost of a tree is D · cost + Σ_r m_r (uses_r). A tree that costs
+at most C - 1 and satisfies all sums has a weighted cost of at most
 
     Λ = D (C - 1) + Σ_r m_r bound_r.
 
-A case is a root test with a set of columns that the tree may test. A case whose least weighted cost exceeds Λ holds no
-such tree; of any other case the trees are listed (listed_cases). Conditions on single leaves, and on
-which test may be asked at which level or below which test, are part of every bound; what speaks of several nodes at
-once (columns together, numbers of tests, classes that rise by a column) is left to the lists.
+A case is a root split with a set of columns that the tree may use. A case whose least weighted cost exceeds Λ contains
+no such tree; the trees of any other case are listed (listed_cases). Conditions on single leaves, and on which split
+may be at which level or below which split, are part of every bound. Conditions on several nodes at once (columns
+together, numbers of splits, classes that rise with a column) are left to the lists.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ SINGLE = 2**24  # whole numbers up to here are exact in float32
 MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes
 MOST_PARTS = 16  # problems of some columns that are kept
-WIDE = 300  # tests from which on those of a column are swept as chains
+WIDE = 300  # number of splits from which those of a column are swept as chains
 MOST_APART = 80  # tests of a set of columns that is counted by itself: a cube of twice as many numbers is held
 MOST_SMALL = 40  # tests of a set of columns whose triples are counted at once
 MOST_AT_ONCE = 1_000_000  # products of numbers of rows that are held
@@ -38,44 +38,44 @@ MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one
 
 Path = tuple[int, ...]  # the tests from the root to a node
 Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # by the answers to no test, one, two and three
-Ones = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # the same of the answer 1 alone
+Ones = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # the same for side 1 only
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows and sums, all of whole numbers. Rows that cost and use the same are of one kind.
+    """Rows and sums, all of whole numbers. Rows with equal costs and uses are of one kind.
 
     Attributes
     ----------
     X : bool (rows, tests)
     members : float64 (rows, kinds)
-        How many rows of the data of each kind a row stands for.
+        How many rows of the data of each kind a row represents.
     cost : int64 (kinds, classes)
     uses : int64 (sums, kinds, classes)
     bound, branch_uses : list of int
     leaf_uses : int64 (sums, classes)
-        What a leaf that predicts a class uses beside its rows.
+        The use of a leaf that predicts a class, in addition to that of its rows.
     measures : int64 (conditions, kinds)
-        What one row of a kind counts.
+        The amount that one row of a kind counts.
     least : float64 (conditions, classes)
-        A leaf that predicts a class holds rows that count so much at least; -inf for no condition.
+        The rows of a leaf that predicts a class count at least this much; -inf for no condition.
     price : int
-        What a branch node costs.
+        The penalty of a branch node.
     column : int (tests,)
-        The column of the data of each test, from 0.
+        The column of the data of each split, from 0.
     most_columns : int or None
     apart, together : tuple of frozenset of int
-        Columns of which a tree tests at most one; all or none.
+        Columns of which a tree uses at most one; all or none.
     most_tests : int or None
-        How many different tests a tree may ask.
+        How many different splits a tree may have.
     levels : bool (depth, tests)
-        The tests that may be at each level; the root is at level 0.
+        The splits that may be at each level; the root is at level 0.
     below : bool (tests, tests)
         below[f, g]: g may be somewhere below f.
     follows : int64 (pairs, 3)
-        Of a row, another and a class: if the one is predicted the class, so is the other.
+        (a row, another row, a class): if the first is predicted this class, so is the second.
     swept : bool
-        Whether chains of nested tests are swept, rather than pairs of tests counted.
+        Whether chains of nested splits are swept, instead of counting pairs of splits.
     """
 
     X: np.ndarray
@@ -123,8 +123,8 @@ class Problem:
         return np.array([_padded(sorted(columns), width) for columns in sorted(map(sorted, sets))])
 
     def tests_apart(self, walked: Collection[int]) -> list[int] | None:
-        """The tests of each set of columns but those of these numbers; None if sets may not be looked at by themselves,
-        as something is said of tests, or trees are not deep enough for that."""
+        """Return the number of splits of each set of columns except for the sets with these numbers; None if the sets
+        may not be checked separately, because there are conditions on splits, or trees are not deep enough for it."""
         if self.depth < 4 or self.most_columns == 0:
             return None
         sets = np.delete(self.column_sets, list(walked), axis=0)
@@ -148,8 +148,8 @@ class Problem:
         return {}
 
     def only(self, tests: np.ndarray) -> "Problem":
-        """The problem of these tests alone, int (tests,) in order, without limits on sets of columns. Rows that answer
-        all of these alike are one, which stands for rows of several kinds then."""
+        """Return the problem with only these splits, int (tests,) in order, without limits on sets of columns. Rows
+        with equal results for all of these are merged into one, which then represents rows of several kinds."""
         key = tests.tobytes()
         if key not in self._parts:
             if len(self._parts) >= MOST_PARTS:
@@ -159,7 +159,7 @@ class Problem:
 
     def _only(self, tests: np.ndarray) -> "Problem":
         X, members = self.X[:, tests], self.members
-        if not len(self.follows) and len(X):  # pairs of rows are told by their numbers
+        if not len(self.follows) and len(X):  # pairs refer to rows by number
             _, some, of = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
             X, members = X[some], np.zeros((len(some), members.shape[1]))
             np.add.at(members, of.reshape(-1), self.members)
@@ -200,7 +200,7 @@ def _padded(columns: list[int], width: int) -> list[int]:
 
 
 class Counted:
-    """The rows below a path of tests, counted by kind.
+    """The rows below a path of splits, counted by kind.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Counted:
     rows : int (rows,)
     path : tuple of int
     others : (Counted, Counted) or None
-        The rows above, and those of them that go the other way: what these leave of those are the rows here.
+        The rows of the parent, and those of the sibling: the rows here are the difference.
     """
 
     def __init__(self, problem: Problem, rows: np.ndarray, path: Path = (), others=None):
@@ -229,7 +229,7 @@ class Counted:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """What Problem.pairs counts."""
+        """Return the result of Problem.pairs for these rows."""
         if self._others is not None:
             return self._others[0].pairs - self._others[1].pairs
         return self.problem.pairs(self.rows)
@@ -273,13 +273,14 @@ class Weighted:
             raise ValueError("its multipliers are too large to be added exactly")
         m = np.array(multipliers, float).reshape(-1, 1, 1)
         self.kind = scale * problem.cost.astype(float) + (m * problem.uses).sum(axis=0)  # (kinds, classes)
-        self.beside = np.array(leaf, float)  # (classes,): what a leaf costs beside its rows
+        self.beside = np.array(leaf, float)  # (classes,): the cost of a leaf in addition to that of its rows
         self.node, self.budget = float(node), int(budget)
         self.starts = np.unique(problem.column, return_index=True)[1]
 
     @property
     def frees(self) -> bool:
-        """Whether rows weigh no less in a tree than with their best labels: no node and no leaf gives some back."""
+        """Return whether rows weigh no less in a tree than with their best labels, because no node and no leaf has a
+        negative weight."""
         return bool(min(self.node, self.beside.min()) >= 0)
 
     @cached_property
@@ -305,8 +306,8 @@ class Weighted:
         return float(self.leaves(count[None])[0].min())
 
     def below(self, rows: Counted) -> tuple[np.ndarray, np.ndarray]:
-        """(single float64 (2, tests), stump float64 (2, tests, tests)): the best leaf where a test is answered 0 or 1,
-        and the two best leaves below it where another is asked there."""
+        """Return (single float64 (2, tests), stump float64 (2, tests, tests)): the best leaf on the side 0 or 1 of a
+        split, and the two best leaves on that side below another split."""
         deadline.check()
         pairs, count, problem = rows.pairs, rows.count, self.problem
         single = leaves = None
@@ -331,8 +332,11 @@ class Weighted:
         return single, stump
 
     def three_levels(self, of_label: list[Sums], measured: list[Sums]) -> float:
-        """The least weighted cost of a subtree of at most three levels of any tests, by the sums, over its rows, of
-        what each label costs, and of what counts for each condition on leaves."""
+        """Return the least weighted cost of a subtree of at most three levels of any splits.
+
+        It is computed from the sums, over its rows, of the cost of each label, and of the amounts that count for each
+        condition on leaves.
+        """
         levels = []
         for k in range(4):  # leaves below no test, one, two and three
             best = None
@@ -442,7 +446,7 @@ def _digest(problem: Problem, *others) -> bytes:
 
 
 def _surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int, settled: np.ndarray) -> np.ndarray:
-    """Return what `surviving` does, counted anew."""
+    """Return the result of `surviving`, always computed again."""
     sets, top = problem.column_sets, Counted(problem, np.arange(len(problem.X)))
     alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2) & top.may[:, None]
     alive[:, settled] = False
@@ -525,7 +529,7 @@ def _set_by_set(
 
 
 class _SumsOfSides:
-    """What some lines sum to on the sides of one root after the other.
+    """Sums of some lines on the sides of one root after the other.
 
     Parameters
     ----------
@@ -539,12 +543,12 @@ class _SumsOfSides:
         self._ones: dict[int, Ones] = {}
 
     def at(self, root: int) -> np.ndarray:
-        """The root from now on; bool (rows,) what it is answered."""
+        """Set the root from now on, and return its results for the rows, bool (rows,)."""
         self._answer, self._ones = self.X[:, root], {}
         return self._answer
 
     def of(self, at: int, side: int) -> Sums:
-        """Those of a line over the rows that answer 0 or 1."""
+        """Return the sums of a line over the rows on the side 0 or 1."""
         if at not in self._ones:
             self._ones[at] = _ones_of(self.real[self._answer], self.lines[at, self._answer])
         if side:
@@ -556,8 +560,8 @@ class _SumsOfSides:
 
 
 def _sets_are_small(problem: Problem) -> bool:
-    """Whether looking at one set of columns after the other takes less than at all at once; for trees of four levels
-    whose tests may stand anywhere."""
+    """Return whether checking one set of columns after the other is less work than all at once; for trees of four
+    levels whose splits may be anywhere."""
     if problem.depth != 4 or not (problem.levels.all() and problem.below.all()):
         return False
     tests = (problem.column_sets[:, :, None] == problem.column).any(axis=1).sum(axis=1).astype(float)
@@ -598,8 +602,8 @@ def _ones_of(X: np.ndarray, number: np.ndarray) -> Ones:
 
 
 def _eighths(total: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndarray) -> Sums:
-    """Of what _ones_of tells the sums over the rows that give answers to no test, one, two and three: float64 (),
-    (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
+    """Return, from the result of _ones_of, the sums over the rows with given results for no split, one, two and three:
+    float64 (), (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
     tests = len(one)
     single = np.stack([total - one, one])
     both = np.empty((2, tests, 2, tests))

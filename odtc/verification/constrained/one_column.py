@@ -1,13 +1,15 @@
-"""Trees over nested tests of one column, all of them: each parts the ranks of the column into intervals.
+"""All trees over nested splits of one column: each divides the ranks of the column into intervals.
 
-Tests are nested if the rows that they separate can be put in an order of which each test cuts off a beginning. Rows
-between two neighbouring tests are a cell. A tree of depth D has at most 2^D leaves with rows, and each holds an
-interval of cells; of two neighbouring intervals of one label one is made, which costs and uses no more. So each tree
-is, or is no better than, a walk over the cells in which the leaf at hand goes on by a cell, or one of another label
-begins. A walk is left as soon as its cost, a sum or what it weighs at multipliers (multiplier_bound) is too much, with
-the least that is to come; of walks with as many leaves and the same label at the end that use the same, the cheapest
-goes on, and of one sum none that uses more and costs as much. All this holds where nothing is said of single tests or
-nodes, leaves that grow stay allowed, and neither a node nor a leaf gives something back (`nested_sets`).
+Splits are nested if the rows can be put in an order of which each split cuts off a beginning. Rows between two
+neighbouring splits are a cell. A tree of depth D has at most 2^D leaves with rows, and each has an interval of cells;
+two neighbouring intervals of one label are merged into one, whose cost and uses are not greater. So each tree is, or
+is no better than, a walk over the cells: at each cell, the current leaf goes on, or one of another label begins.
+
+A walk is abandoned as soon as its cost, a sum or its weighted cost at multipliers (multiplier_bound) is too large,
+together with the least that the rest adds. Of walks with the same number of leaves, the same last label and equal
+uses, the cheapest goes on; if there is one sum, walks that use more and cost as much as another one are dropped, too.
+All this is valid if there are no conditions on single splits or nodes, leaves that grow stay allowed, and no node or
+leaf has a negative use (`nested_sets`).
 """
 
 from itertools import pairwise
@@ -21,7 +23,7 @@ from odtc.verification.constrained.multiplier_bound import Problem, Weighted
 FROM_DEPTH = 4  # less deep trees are bounded root by root
 DEEPEST = 8
 MOST_WALKS = 2_000_000  # at one cell
-MOST_HELD = 50_000_000  # numbers of what is to come
+MOST_HELD = 50_000_000  # numbers of the table `to_come`
 
 
 def nested_sets(problem: Problem) -> dict[int, np.ndarray]:
@@ -66,19 +68,19 @@ def cells_of(X: np.ndarray) -> np.ndarray | None:
 
 
 def holds_one(weighted: Weighted, cells: np.ndarray, claim: int) -> bool:
-    """Whether a tree over the cells may satisfy everything and cost less than a claim.
+    """Return whether a tree over the cells may satisfy everything and cost less than a claim.
 
     Parameters
     ----------
     weighted : Weighted
     cells : int (rows,)
-        As of `nested_sets`.
+        As returned by `nested_sets`.
     claim : int
 
     Raises
     ------
     CertificateError
-        If more walks are left than can be looked at.
+        If there are more walks than can be checked.
     """
     walks = _Walks(weighted, cells, claim)
     return walks.least() <= walks.limit[-1] and walks.one_ends()
@@ -139,7 +141,7 @@ class _Walks:
         return float(min(begun[k] + self.to_come[-1, ends[k], -1, k] for k in range(self.n_labels)))
 
     def one_ends(self) -> bool:
-        """Whether a walk comes to the end with no line above its limit."""
+        """Return whether a walk reaches the end with no line above its limit."""
         n, K, lines = self.n_cells, self.n_labels, len(self.limit)
         leaves, label, vector = np.ones(0, int), np.zeros(0, int), np.zeros((0, lines))
         begun: list[list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = [[] for _ in range(n + 1)]
@@ -194,8 +196,8 @@ def _ends(held: np.ndarray, least: np.ndarray) -> np.ndarray:
 
 
 def _cheapest(group: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """The places of those of each group that use the same of every sum and cost least; of one sum, none that uses more
-    than another and costs as much. A vector is (cost, uses)."""
+    """Return the positions of the cheapest vectors of each group with equal uses of every sum; with one sum, without
+    those that use more than another and cost as much. A vector is (cost, uses)."""
     if not len(vector):
         return np.zeros(0, int)
     order = np.lexsort((*vector.T, group))  # by group, by uses, then by cost

@@ -1,14 +1,14 @@
-"""Constraints as a certificate states them, read from their words and the raw data, with exact fractions.
+"""Constraints of a certificate, read from their text and the raw data, with exact fractions.
 
 Nothing of the compiler's constraints is used. A text "NAME[ARGUMENTS] OP NUMBER" becomes
 
-    sums       Σ over rows of what they use by their prediction, and of what nodes use  ≤  a whole bound
-    leaves     in a leaf that predicts a class, a sum over its rows of what they count is large enough
-    places     which columns of the data a tree may test, where, and with which others (stated_places)
-    orders     by which columns which class rises (stated_order)
+    sums       Σ over rows of their uses by prediction, and of the uses of nodes  ≤  a whole bound
+    leaves     in a leaf that predicts a class, a sum over its rows of the amounts they count is large enough
+    places     which columns of the data a tree may use, where, and with which others (stated_places)
+    orders     with which columns which class rises (stated_order)
 
-Weights are whole (the certificate's scale), and numbers are the decimals that stand in the text: a share of at least ρ
-of the weight W is a sum of at least ⌈ρ W⌉. A kind that is not read here is refused, so that a proof never leaves out a
+Weights are whole (the certificate's scale), and numbers are the decimals in the text: a share of at least ρ of the
+weight W is a sum of at least ⌈ρ W⌉. A kind that is not read here is refused, so that a proof never leaves out a
 constraint that it states.
 """
 
@@ -35,20 +35,20 @@ NUMBER = re.compile(r"-?[0-9]{1,20}(/[1-9][0-9]{0,20}|(\.[0-9]{1,30})?(e[+-]?[0-
 
 @dataclass(frozen=True)
 class Stated:
-    """What all constraints of a certificate ask of a tree.
+    """The requirements of all constraints of a certificate on a tree.
 
     Attributes
     ----------
     uses : int64 (sums, rows, classes)
     bound : list of int
     branch_uses : list of int
-        What a branch node uses of each sum.
+        The use of each sum by a branch node.
     leaf_uses : int64 (sums, classes)
-        What a leaf that predicts a class uses of each sum beside its rows.
+        The use of each sum by a leaf that predicts a class, in addition to that of its rows.
     measures : int64 (conditions, rows)
-        What a row of the data counts.
+        The amount that a row of the data counts.
     least : float64 (conditions, classes)
-        The rows of a leaf that predicts a class count so much at least; -inf for no condition.
+        The rows of a leaf that predicts a class count at least this much; -inf for no condition.
     places : Places
     orders : tuple of Order
     """
@@ -90,7 +90,7 @@ class _Rows:
         return k, self.dataset.y == k
 
     def predicted(self, weight: np.ndarray, k: int) -> np.ndarray:
-        """int64 (rows, classes): what rows use that are predicted class k."""
+        """Return the uses of rows that are predicted class k, int64 (rows, classes)."""
         line = np.zeros(self.right.shape, np.int64)
         line[:, k] = weight
         return line
@@ -289,13 +289,13 @@ KNOWN = SUMS.keys() | LEAVES.keys() | COUNTS | PLACES | ORDERS
 
 
 def readable(text: str) -> bool:
-    """Whether a certificate can hold a constraint of this kind."""
+    """Return whether a certificate can contain a constraint of this kind."""
     found = WORDS.fullmatch(text)
     return found is not None and (found["name"], found["op"]) in KNOWN
 
 
 def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, paid: np.ndarray, unit: int) -> Stated:
-    """All constraints of a certificate.
+    """Read all constraints of a certificate.
 
     Parameters
     ----------
@@ -304,14 +304,14 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
         The rows as they were read.
     weight : int64 (rows,)
     paid : int64 (rows, classes)
-        What predictions cost.
+        The costs of predictions.
     unit : int
-        So many units of `paid` are a cost of 1.
+        This many units of `paid` are a cost of 1.
 
     Raises
     ------
     CertificateError
-        For a text that is not read here, or speaks of what the data has not.
+        For a text that is not read here, or refers to something that the data does not have.
     """
     rows, lines, held, orders = _Rows(dataset, weight, paid, unit), [], [], []
     names, K = [feature.name for feature in dataset.features], len(dataset.classes)
@@ -343,7 +343,7 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
 
 
 def _nodes(rows: _Rows, given: _Text) -> tuple[int, int, np.ndarray]:
-    """(bound, what a branch node uses, what leaves use by their class) of a number of nodes."""
+    """Return (bound, use of a branch node, uses of leaves by their class) for a limit on the number of nodes."""
     if given.name == "class_leaves":
         k = rows.of_class(_one(given))[0]
         return count_of(replace(given, args=[])), 0, np.eye(len(rows.dataset.classes), dtype=np.int64)[k]

@@ -1,8 +1,9 @@
-"""monotone[COLUMN,positive=CLASS] as a certificate states it: which rows must be predicted the class if others are.
+"""Constraints monotone[COLUMN,positive=CLASS] of a certificate: which rows must be predicted the class if others are.
 
-Of two rows that no test of another column tells apart, the one with the greater number in COLUMN is predicted CLASS if
-the other is. A test of COLUMN that a test of another column stands for (its "same" and "complement") counts as one of
-that other column. Rows that lack COLUMN are compared with none. It is enough to compare neighbours:
+If no split of another column separates two rows, and the one with the smaller number in COLUMN is predicted CLASS, the
+other one must be, too. A split of COLUMN that represents a split of another column (its "same" and "complement")
+counts as one of that other column. Rows without a number in COLUMN are not compared with any row. It is enough to
+compare neighbours:
 
     [row i is predicted CLASS] ≤ [row j is predicted CLASS]        of rows alike otherwise, x_i < x_j, none between.
 """
@@ -37,23 +38,23 @@ def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
 def pairs_of(
     orders: Sequence[Order], tests: Sequence[dict], left: np.ndarray, dataset: Dataset, row: np.ndarray
 ) -> np.ndarray:
-    """int64 (pairs, 3): row, the row that follows upon it, and the class, of all constraints.
+    """Return the pairs of all constraints, int64 (pairs, 3): a row, the row that follows it, and the class.
 
     Parameters
     ----------
     orders : sequence of Order
     tests : sequence of dict
-        The tests of the certificate.
+        The splits of the certificate.
     left : bool (rows, tests)
         Which way each distinct row goes.
     dataset : Dataset
     row : int (rows of the data,)
-        The distinct row that each is.
+        The distinct row of each row.
 
     Raises
     ------
     CertificateError
-        If the tests ask for single numbers of such a column, or do not tell the rows that lack it from others.
+        If the splits use single numbers of such a column, or do not separate the rows without it from others.
     """
     found = [np.zeros((0, 3), np.int64)]
     for order in orders:
@@ -81,5 +82,5 @@ def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.
 
 
 def twins(test: dict) -> list[dict]:
-    """The tests that one stands for, since they separate the rows alike."""
+    """Return the splits that one represents, because they separate the rows in the same way."""
     return [*test.get("same", ()), *test.get("complement", ())]

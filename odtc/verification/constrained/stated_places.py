@@ -1,7 +1,7 @@
-"""Where tests may stand, as a certificate states it: columns by levels, below others, apart, together, and how many.
+"""Limits of a certificate on the positions of splits: columns by levels, below others, apart, together, and how many.
 
-A certificate's constraints on the columns that a tree tests are read from their words alone, without the compiler. A
-column that stands at the levels a, …, b only has a span (a, b); the root is at level 0.
+A certificate's constraints on the columns that a tree uses are read from their text only, without the compiler. A
+column that may be only at the levels a, …, b has a span (a, b); the root is at level 0.
 """
 
 from collections.abc import Sequence
@@ -26,18 +26,18 @@ class Text(Protocol):
 
 @dataclass(frozen=True)
 class Places:
-    """What all constraints say of places.
+    """The limits of all constraints on the positions of splits.
 
     Attributes
     ----------
     span : dict of str to (int, float)
-        The first and the last level at which a column may be tested; others may be at any level.
+        The first and the last level at which a column may be used; others may be at any level.
     never_below : tuple of (str, str)
-        No node that tests the first is below one that tests the second.
+        No node that splits on the first is below one that splits on the second.
     apart, together : tuple of frozenset of str
-        Columns of which a tree tests at most one; all or none.
+        Columns of which a tree uses at most one; all or none.
     most_columns, most_tests : int or None
-        How many a tree may test.
+        How many columns, and different splits, a tree may use.
     """
 
     span: dict[str, tuple[int, float]]
@@ -49,23 +49,23 @@ class Places:
 
     @property
     def of_columns(self) -> bool:
-        """Whether anything is said of columns."""
+        """Return whether there is any limit on columns."""
         named = self.span or self.never_below or self.apart or self.together
         return bool(named) or self.most_columns is not None
 
     @property
     def settled(self) -> bool:
-        """Whether nodes that part no rows count, so that every leaf has to hold one."""
+        """Return whether nodes that separate no rows matter, so that every leaf must have a row."""
         return bool(self.together) or any(first > 1 for first, _ in self.span.values())
 
     def levels(self, columns: Sequence[str], depth: int) -> np.ndarray:
-        """bool (depth, tests): where tests of these columns, one a test, may stand."""
+        """Return bool (depth, tests): the levels at which splits of these columns, one per split, may be."""
         first, last = np.array([self.span.get(name, (0, inf)) for name in columns], float).T
         level = np.arange(depth)[:, None]
         return (first <= level) & (level <= last)
 
     def below(self, columns: Sequence[str]) -> np.ndarray:
-        """bool (tests, tests): [f, g] whether g may stand somewhere below f."""
+        """Return bool (tests, tests): [f, g] is whether g may be somewhere below f."""
         names = np.array(columns)
         if not self.never_below:
             return np.broadcast_to(True, (len(columns), len(columns)))
@@ -75,7 +75,7 @@ class Places:
         return may
 
     def violated(self, path: Sequence[str]) -> str:
-        """In words, what a node violates with these columns from the root to it; "" for nothing."""
+        """Describe the limit that a node violates with these columns from the root to it; "" for none."""
         first, last = self.span.get(path[-1], (0, inf))
         if not first <= len(path) - 1 <= last:
             node = "the root" if len(path) == 1 else f"a node of depth {len(path) - 1}"
@@ -84,7 +84,8 @@ class Places:
         return "" if above is None else f"the tree of the certificate splits on {path[-1]!r} below {above!r}"
 
     def violated_by_all(self, columns: set[str], n_candidate_splits: int) -> str:
-        """In words, what a tree violates that tests these columns, by so many different tests; "" for nothing."""
+        """Describe the limit that a tree violates that uses these columns, with this many different splits; "" for
+        none."""
         if self.most_columns is not None and len(columns) > self.most_columns:
             return f"the tree of the certificate splits on {len(columns)} columns"
         if self.most_tests is not None and n_candidate_splits > self.most_tests:
@@ -101,7 +102,7 @@ def _least(one: int | None, other: int) -> int:
 
 
 def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
-    """What is said with one more constraint, on columns of the data with these names."""
+    """Return the limits with one more constraint, on columns of the data with these names."""
     named = list(dict.fromkeys(given.args))
     if given.name in ("features", "splits"):
         limit = "most_columns" if given.name == "features" else "most_tests"

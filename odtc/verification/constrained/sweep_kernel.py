@@ -1,9 +1,10 @@
-"""What the subtrees of two levels cost at least on some rows, as plain loops that numba compiles.
+"""Least costs of the subtrees of two levels on some rows, as plain loops that numba compiles.
 
-Tests of one chain are nested: a row answers 1 to the first so many of them as its code says. At the root of a subtree
-the tests of a chain are taken in order; the rows that a test sends to answer 0 are added, by each other chain, to the
-sums of their codes, and one pass over these sums tells the two leaves of every stump below either answer. Sums are
-whole numbers in float64. Nothing of the search is used. Until the loops are compiled numpy does the same (sweep_numpy).
+Splits of one chain are nested: the code of a row is the number of splits, from the first, on whose side 1 it is. At
+the root of a subtree the splits of a chain are taken in order. The rows that a split sends to side 0 are added, for
+each other chain, to the sums of their codes, and one pass over these sums gives the two leaves of every stump on
+either side. Sums are whole numbers in float64. Nothing of the search is used. Until the loops are compiled, numpy does
+the same (sweep_numpy).
 """
 
 from functools import cache
@@ -30,36 +31,36 @@ def leaf_of(whole, part, beside, least):
 
 
 def two_levels(codes, rows, value, beside, least, price, column, first, second, member, sets, out, each, begin):
-    """Writes the least cost of a subtree of at most two levels over each set of columns, above label 0 everywhere.
+    """Write the least cost of a subtree of at most two levels over each set of columns, above label 0 everywhere.
 
     Parameters
     ----------
     codes : int32 (rows of the problem, chains)
     rows : int64 (rows,)
     value : float64 (rows of the problem, labels - 1 + conditions)
-        What each label costs more than label 0, and what each row counts for each condition on leaves.
+        The cost of each label above label 0, and the amount that each row counts for each condition on leaves.
     beside : float64 (labels,)
-        What a leaf costs beside its rows.
+        The cost of a leaf in addition to that of its rows.
     least : float64 (conditions, labels)
     price : float
         Of a branch node.
     column : int64 (chains,)
     first : bool (chains,)
-        Which may be at the root of the subtree.
+        Whether a chain may be at the root of the subtree.
     second : bool (chains, chains)
         [a, b] whether b may be below a there.
     member : bool (sets, columns)
     sets : int64 (sets, width)
-        The columns of each set; one may stand twice.
+        The columns of each set; one may occur twice.
     out : float64 (sets,)
     each : float64 (2, tests)
-        The same of the subtree behind each answer of a test at the root, over the first set; left alone if its tests
-        are none, and where a test parts no rows.
+        The same of the subtree on each side of a split at the root, over the first set; unchanged if it has no splits,
+        and where a split separates no rows.
     begin : int64 (chains,)
-        Where the tests of each chain begin in `each`.
+        Where the splits of each chain begin in `each`.
     """
     n, S, V, K = len(rows), codes.shape[1], value.shape[1], len(beside)
-    # The codes of these rows without gaps; those of a chain stand behind those of the chain before.
+    # The codes of these rows without gaps; those of a chain follow those of the chain before.
     code, start = np.empty((n, S), np.int32), np.zeros(S + 1, np.int64)
     given = np.empty((S, n + 1), np.int64)  # the codes that the rows have, in order
     for b in range(S):
@@ -92,7 +93,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
     # Two labels and one number that every leaf counts, or none, are the common case.
     plain = K == 2 and (least.shape[0] == 0 or (least.shape[0] == 1 and least[0, 0] == least[0, 1]))
     limit = least[0, 0] if plain and least.shape[0] == 1 else -np.inf
-    counted = 1 if V > 1 else 0  # without a condition the label's own sums stand in, above a limit of -inf
+    counted = 1 if V > 1 else 0  # without a condition the label's own sums are used instead, above a limit of -inf
     C = member.shape[1]
     best = np.empty((2, C))
     low, high, left, right = np.empty(V), np.empty(V), np.empty(V), np.empty(V)
@@ -202,5 +203,5 @@ def compile_now() -> None:
 
 
 def least_of_two_levels(*given) -> None:
-    """`two_levels`, compiled once that pays, in numpy until then; its arguments are those of `two_levels`."""
+    """Call `two_levels` with these arguments, compiled once that pays, in numpy until then."""
     COMPILED.run(sweep_numpy.two_levels, *given)

@@ -1,8 +1,9 @@
-"""What sweep_kernel tells by plain loops, in numpy for many tests of a chain at once.
+"""The computation of sweep_kernel in numpy, for many splits of a chain at once.
 
-Below the tests of one chain, a table holds what the rows behind each of them with codes up to j on another chain come
-to. A stump's leaves of the labels k and l cost, with s_k the sum of label k over the rows of answer 0 and T_l that of
-label l over all of them, beside_k + beside_l + T_l + (s_k - s_l): over the tests of a chain the last term alone varies.
+Below the splits of one chain, a table contains the sums of the rows on side 0 of each of them with codes up to j on
+another chain. With s_k the sum of label k over the rows of side 0 and T_l the sum of label l over all rows, a stump
+with leaves of the labels k and l costs beside_k + beside_l + T_l + (s_k - s_l): over the splits of a chain only the
+last term varies.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ CELLS = 2**16  # sums that are held at once
 
 
 def two_levels(codes, rows, value, beside, least, price, column, first, second, member, sets, out, each, begin):
-    """What odtc.verification.constrained.sweep_kernel.two_levels writes, of the same arguments."""
+    """Write the same results as odtc.verification.constrained.sweep_kernel.two_levels, from the same arguments."""
     sums = _Sums(codes[rows], value[rows])
     every = sums.own.sum(axis=0)
     out[:] = _leaf(every, beside, least)
@@ -42,7 +43,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             out[mine] = np.minimum(out[mine], price + least_of.sum(axis=0)[mine].min(axis=1))
             if each.shape[1] and member[0, column[a]]:
                 given = sums.given[a]
-                tests = np.arange(given[cut], given[end])  # those of one place part the rows alike
+                tests = np.arange(given[cut], given[end])  # those of one position separate the rows in the same way
                 each[:, begin[a] + tests] = least_of[:, 0, np.searchsorted(given, tests, side="right") - 1 - cut]
 
 
@@ -63,14 +64,14 @@ class _Sums:
         self.code = np.array(ranks, np.int64).reshape(codes.T.shape).T
 
     def upto(self, line: np.ndarray, n: int, among: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """float64 (terms, n, places): what the rows `among` with each of n numbers, int (rows,), and with codes up to
-        each of the chain of a place come to."""
+        """Return float64 (terms, n, places): the sums of the rows `among` with each of n numbers, `line`, int (rows,),
+        and with codes up to that of a position in its chain."""
         own, width = self.own[among], self.start[-1]
         cell = (line[:, None] * width + self.code[among] + self.start[:-1]).T.ravel()
         found = np.empty((own.shape[1], n, width))
         for term, numbers in zip(found, own.T):
             term[:] = np.bincount(cell, np.tile(numbers, len(self.given)), n * width).reshape(n, width)
-            # What the chain before has come to is taken off where the next one begins.
+            # The sum of the previous chain is subtracted where the next one begins.
             term[:, self.start[1:-1]] -= np.bincount(line, numbers, n)[:, None]
         return np.cumsum(found, axis=2, out=found)
 
@@ -85,7 +86,7 @@ def _leaf(sums: np.ndarray, beside: np.ndarray, least: np.ndarray) -> np.ndarray
 
 
 def _may(sums: np.ndarray, least: np.ndarray, labels: int) -> np.ndarray | bool:
-    """Whether leaves of these sums may have a label of these conditions."""
+    """Return whether leaves of these sums may have a label of these conditions."""
     may: np.ndarray | bool = True
     for number, enough in enumerate(least):
         may = may & (sums[labels - 1 + number] >= enough)
@@ -93,8 +94,9 @@ def _may(sums: np.ndarray, least: np.ndarray, labels: int) -> np.ndarray | bool:
 
 
 def _stumps(part, whole, beside, least, start, below) -> np.ndarray:
-    """float64 (chains below, tests above): what the two leaves of the best test of a chain cost, infinite without
-    one; `part` (terms, tests above, places) and `whole` (terms, tests above) are the sums of answer 0 and of all."""
+    """Return float64 (chains below, tests above): the cost of the two leaves of the best split of a chain, infinite
+    without one; `part` (terms, tests above, places) and `whole` (terms, tests above) are the sums of side 0 and of
+    all rows."""
     labels, best = len(beside), np.full((len(below), whole.shape[1]), np.inf)
     pairs = np.stack([start[below], start[below + 1] - 1], axis=1).ravel()
     other = whole[:, :, None] - part if len(least) else part

@@ -1,14 +1,16 @@
-"""What the two sides of roots cost at least, by sweeps over chains of nested tests; and intervals of roots at once.
+"""Lower bounds on the costs of the two sides of roots, by sweeps over chains of nested splits; and of intervals of
+roots at once.
 
-Tests of a column of which one's left rows are among the next one's are a chain: a row answers 1 to the first so many of
-them as its code says. With x < f < y on a chain, zero(f) and one(f) the rows that f answers 0 and 1, and W(S, C) the
-least weighted cost of a subtree of rows S over the columns C,
+Splits of a column are a chain if the rows on side 1 of each contain those of the next one; the code of a row is the
+number of splits, from the first, on whose side 1 it is. Let x < f < y be positions of a chain, zero(f) and one(f) the
+rows on the sides 0 and 1 of f, and W(S, C) the least weighted cost of a subtree of rows S over the columns C. Then
 
     W(zero(f), C) + W(one(f), C)  ≥  W(zero(y), C) + W(one(x), C) - Σ over rows with codes in (x, y] of max_l w_l,
 
-since a tree of zero(f) is one of zero(y) ⊇ zero(f), which pays at most max_l w_l more for each row that is added; so is
-one of one(f) ⊆ one(x). Conditions on leaves that more rows could break are left out of that bound. A test that parts
-no rows below a root is left out, too: the tree without it costs no more, and may be where the other may.
+because a tree of zero(f) is one of zero(y) ⊇ zero(f), which costs at most max_l w_l more for each added row; likewise
+a tree of one(f) ⊆ one(x). Conditions on leaves that more rows could violate are left out of that bound. A split that
+separates no rows below a root is left out, too: the tree without it costs no more, and is allowed wherever the other
+one is.
 """
 
 from dataclasses import dataclass
@@ -56,7 +58,7 @@ class Chains:
 
     @property
     def begin(self) -> np.ndarray:
-        """int64 (chains + 1,): where the tests of each begin if one stands behind the other."""
+        """Return int64 (chains + 1,): where the splits of each chain begin, one chain after the other."""
         return np.append(0, np.cumsum([len(chain) for chain in self.tests])).astype(np.int64)
 
 
@@ -67,10 +69,11 @@ class SweptSides:
     ----------
     problem : Problem (multiplier_bound)
     kind : float64 (kinds, labels)
-        What a row of each kind costs, weighted.
+        The weighted cost of a row of each kind.
     beside : float64 (labels,)
+        The weighted cost of a leaf in addition to that of its rows; 0 or more.
     node : float
-        What a leaf costs beside its rows, and a branch node, weighted; 0 or more.
+        The weighted cost of a branch node; 0 or more.
     """
 
     def __init__(self, problem, kind: np.ndarray, beside: np.ndarray, node: float):
@@ -82,19 +85,19 @@ class SweptSides:
         self._asked: dict[tuple[int, ...], np.ndarray] = {}
 
     def least(self, rows: np.ndarray, path, sets: np.ndarray, lasting: bool = False, each=None) -> np.ndarray:
-        """float64 (sets,): the least weighted cost of a subtree of these rows at the end of a path.
+        """Return float64 (sets,): the least weighted cost of a subtree of these rows at the end of a path.
 
         Parameters
         ----------
         rows : int (rows,)
         path : sequence of int
-            The tests above.
+            The splits above.
         sets : int (sets, width), of columns
         lasting : bool
-            Whether the conditions that more rows could break are left out.
+            Whether the conditions that more rows could violate are left out.
         each : float64 (2, tests) or None
-            Written: that of the subtree behind each answer of a test at its root, over the first set; infinite where a
-            test parts no rows. The tests are those of the chains, one behind the other.
+            Output: least cost of the subtree on each side of a split at its root, over the first set; infinite where
+            a split separates no rows. The splits are those of the chains, one chain after the other.
         """
         problem, chains = self.problem, self.chains
         kept = self.lasting if lasting else np.ones(len(self.lasting), bool)
@@ -134,7 +137,7 @@ class SweptSides:
         return base + out
 
     def _may(self, path) -> np.ndarray:
-        """bool (chains,): which may be asked at the end of a path."""
+        """Return bool (chains,): whether the splits of a chain may be at the end of a path."""
         key = tuple(self.problem.column[list(path)].tolist())  # what may be is a matter of columns
         if key not in self._asked:
             self._asked[key] = self.problem.may(tuple(path))[[int(chain[0]) for chain in self.chains.tests]]
