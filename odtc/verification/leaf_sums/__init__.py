@@ -5,25 +5,26 @@
 
 Numbers of many digits have "number_bits" instead of "number_scale" (odtc.verification.leaf_sums.squares).
 
-Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood), a branch node costs `price` of them. The
-tree costs `claim`, or of survival between two ends, ["p/q", "p/q"]; it is counted row by row. Columns are
-those of a certificate over thresholds.
+Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood); a branch node costs `price` of them. The
+tree costs `claim`, or for survival between two ends, ["p/q", "p/q"]; its cost is counted row by row. Columns are those
+of a certificate over thresholds.
 
-What rows cost that no column tells apart is taken off first: no tree avoids it. `tried` lists cuts of the rows of a
-state, for trees of three levels or more: [column, cut, left, right]. A side is null (nothing is said of it), 0 (it is
-bounded by the best tree of two levels or less, which the checker finds), or such a list of its own. As one answer for
-more rows costs no less, a cut between two tried cuts a < b costs at least what the left side of a and the right side of
-b do. So the checker finds, from the tried cuts alone, a bound of all trees; the tree is the best one if no tree costs
-less than the lesser end of its cost. All that is rounded is rounded so that the bound holds.
+The cost of rows that no column separates is subtracted first, because no tree avoids it. `tried` lists cuts of the
+rows of a state, for trees of three levels or more: [column, cut, left, right]. A side is null (no bound is given), 0
+(it is bounded by the best tree of two levels or less, which the checker finds), or such a list of its own. Because the
+best tree for more rows costs no less, a cut between two tried cuts a < b costs at least the bounds of the left side of
+a and the right side of b together. So the checker finds, from the tried cuts only, a bound of all trees; the tree is
+optimal if no tree costs less than the lesser end of its cost. All rounding is in the direction that keeps the bound
+valid.
 
-If cuts are few, `tried` may be "all": all cuts are tried, of trees of three or four levels without limits.
+If there are few cuts, `tried` may be "all": all cuts are tried, for trees of three or four levels without limits.
 
 `least` and `leaves` limit the trees: rows of the data in each leaf, and leaves of a tree. A tried cut then states the
 leaves of its left side, [column, cut, leaves, left, right], and the cuts of a column are bounded for each such number.
-If leaves must have rows, the best tree of fewer rows may cost more; so a tried cut has two sides more, of trees whose
-leaves may have any rows, and these bound the cuts beside it.
+If leaves must have rows, the best tree of fewer rows may cost more; so a tried cut has two more sides, for trees whose
+leaves may have any number of rows, and these bound the cuts next to it.
 
-`tests` and `together` limit all tests of a tree (odtc.verification.leaf_sums.whole_trees); then all trees are tried.
+`splits` and `together` limit all splits of a tree (odtc.verification.leaf_sums.whole_trees); then all trees are tried.
 """
 
 import math
@@ -46,8 +47,8 @@ from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 DEEPEST = 8
-OFF = 0.01  # of what rounded sums of a check may be off by: what those of one tree are
-WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
+OFF = 0.01  # of the largest error of rounded sums in a check: the error for one tree
+WIDTH = 1e-10  # relative width of a rounded cost: trees whose costs differ by less are not distinguished
 NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
 SHAPE = {
     "classes": [TEXT],
@@ -69,7 +70,7 @@ def measured_tasks() -> tuple[str, ...]:
 
 
 def measure_of(task: str):
-    """The module that knows what the leaves of a task cost."""
+    """Return the module that computes the costs of the leaves of a task."""
     return next(one for one in MEASURES.values() if one.TASK == task)
 
 
@@ -101,7 +102,7 @@ def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
 
 
 def stated_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
-    """What a certificate says, its bounds unchecked: for who was stopped before their check had ended."""
+    """Return the claim of a certificate with its bounds unchecked, for an interrupted check."""
     return _check(facts, dataset, bounds=False)
 
 
@@ -182,9 +183,9 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
 
 @dataclass(frozen=True)
 class LeafSumsProof(Proof):
-    """A proof whose numbers are rounded outwards, unless they are `exact`: the tree costs no more than `objective`, and
-    no tree costs less than `bound`. The cost of a tree by sums in floats may be `off` by so much; rounding is a part of
-    the `unit`, 1 or what one leaf costs if that is less."""
+    """A proof whose numbers are rounded outwards, unless they are `exact`: the tree costs no more than `objective`,
+    and no tree costs less than `bound`. The cost of a tree by sums in floats may be `off` by this much; rounding is
+    relative to the `unit`, 1 or the cost of one leaf if that is less."""
 
     exact: bool
     off: float
@@ -198,13 +199,13 @@ class LeafSumsProof(Proof):
 
 
 def _less(number: Fraction) -> float:
-    """A float that is no more."""
+    """Return a float that is not greater."""
     return float(np.nextafter(float(number), -np.inf))
 
 
 def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, leaves: list[int]) -> Fraction:
-    """The lesser (0) or greater (1) end of what a tree costs, of how = (measure, price, end); `leaves` gets the rows of
-    each leaf."""
+    """Return the lesser (0) or greater (1) end of the cost of a tree, with how = (measure, price, end); the number of
+    rows of each leaf is appended to `leaves`."""
     measure, price, end = how
     if "split" not in node:
         if node.get("curve") or node["label"] not in dataset.classes:

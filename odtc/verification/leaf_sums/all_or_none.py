@@ -1,9 +1,10 @@
-"""What trees cost at least that test, of some groups of columns, all or none of each, by trying all trees.
+"""Lower bounds on the costs of trees that use, of each of some groups of columns, all or none, by trying all trees.
 
-For each choice of the groups that are tested no node tests a column of the others, and each column of those is needed:
-it is tested at the root, or on one of its sides, to which it is dealt in all ways. The best trees of two levels with a
-root are told for all roots at once, by what a test gains of each column on either side; above them each root is tried.
-Sums are rounded; of roots that decide they are counted again in whole numbers. Nothing of the search is used.
+For each choice of the groups that are used, no node splits on a column of the others, and each column of the chosen
+ones is needed: the tree splits on it at the root, or on one of the sides of the root, to which the needed columns are
+distributed in all ways. The best trees of two levels with a root are computed for all roots at once, from the gain of
+a split on each column on either side; above them each root is tried. Sums are rounded; for roots that decide they are
+counted again in whole numbers. Nothing of the search is used.
 """
 
 from fractions import Fraction
@@ -60,7 +61,7 @@ class AllOrNone:
         return max(floor, Fraction(lowest))
 
     def _exact(self, rows, depth: int, tests, needed: frozenset, costs: np.ndarray | None = None) -> Fraction | float:
-        """What the best tree costs that tests all that is needed, in whole numbers."""
+        """Return the cost of the best tree that uses all needed columns, in whole numbers."""
         deadline.check()
         found = np.inf if needed else self.bound._leaf(rows)
         if not depth:
@@ -75,8 +76,8 @@ class AllOrNone:
         return found
 
     def _roots(self, rows: np.ndarray, depth: int, tests: np.ndarray, asked: list[frozenset]) -> dict:
-        """By each set of columns that are needed, float64 (tests,): what the best tree with a test at its root costs,
-        infinity if there is none."""
+        """Return for each set of needed columns, float64 (tests,): the cost of the best tree with each split at its
+        root, infinity if there is none."""
         deadline.check()
         if not len(tests):
             return {needed: np.zeros(0) for needed in asked}
@@ -101,7 +102,7 @@ class AllOrNone:
         return costs
 
     def _leaves(self, state: tuple, some: np.ndarray, wanted: set) -> dict:
-        """{needed: (float64 (some,), float64 (some,))}: what the sides of some tests cost as leaves."""
+        """Return {needed: (float64 (some,), float64 (some,))}: the costs of the sides of some splits as leaves."""
         parts = state[-1]
         costs = self.bound.measure.costs(*parts[:3, :, some])
         return {needed: np.full_like(costs, np.inf) if needed else costs for needed in wanted}
@@ -144,5 +145,5 @@ def _subsets(needed: frozenset) -> list[tuple]:
 
 
 def _dealt(needed: frozenset) -> list[tuple[frozenset, frozenset]]:
-    """What is needed on the left and on the right side: all ways."""
+    """Return all ways to distribute the needed columns to the left and the right side."""
     return [(frozenset(some), needed - frozenset(some)) for some in _subsets(needed)]

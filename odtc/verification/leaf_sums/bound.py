@@ -1,6 +1,6 @@
 """Bounds of all trees on some rows, by the tried cuts of a certificate; of trees of two levels or less by all cuts.
 
-Between two tried cuts a < b a cut costs at least what the left side of a and the right side of b do.
+A cut between two tried cuts a < b costs at least the bounds of the left side of a and the right side of b together.
 """
 
 import math
@@ -18,7 +18,7 @@ from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
 from odtc.verification.threshold_columns import cut_groups
 
 ALL = "all"  # of a state of which all cuts are tried
-SMALL = 10_000  # sums of ranks that are told in one table, at any number of rows
+SMALL = 10_000  # sums of ranks that are computed in one table, for any number of rows
 CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
 COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of cuts, about
 WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
@@ -27,20 +27,20 @@ WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off
 class LeafSumsBound:
     """Bounds of all trees on some rows.
 
-    Most are rounded numbers less what rounding may add; the few that decide are counted again in whole numbers.
+    Most are rounded numbers minus the largest rounding error; the few that decide are counted again in whole numbers.
 
     Parameters
     ----------
     rank : int64 (rows, columns)
-    measure : what leaves cost
+    measure : the costs of leaves
     price : Fraction, of a branch node
-    single : whether rows that no other is like cost something alone
+    single : whether a row that differs from all others may cost something as a leaf
     """
 
     def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
         self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
         self.widest = int(rank.max()) + 1
-        self.near = 2 * measure.near  # of rounded numbers: what they and a few sums of them are off by, and more
+        self.near = 2 * measure.near  # of rounded numbers: more than the error of them and of a few sums of them
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
         self._single = single
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
@@ -54,20 +54,20 @@ class LeafSumsBound:
         self._known: dict[tuple[int, Limit, bytes], float] = {}  # what `best` found in rounded numbers
         for column, group in zip(rank.T, groups):
             own, values = np.abs(group), np.unique(column)
-            # The first row tells on which side of the one the left side of the other lies.
+            # The side of the first row decides which side of one cut is the left side of the other.
             signed = np.where(column[0] <= values, own, -own)
             self.alike.append({int(values[at]): int(signed[at]) for at in np.flatnonzero(twice[own] & (own > 0))})
 
     @cached_property
     def some_floor(self) -> bool:
-        """Whether there are rows that no column tells apart and that cost something."""
+        """Return whether there are rows that no column separates and that have a cost."""
         return bool(self.floors.any())
 
     @cached_property
     def floors(self) -> np.ndarray:
-        """int64 (rows,): what rows that no column tells apart cost at least, on the first of each, in units of
-        1/`parts`: no tree avoids them. Some are less than 0. All are whole numbers of parts; if they are too large for
-        that, they are rounded down to parts of a power of two."""
+        """Return int64 (rows,): lower bounds on the costs of rows that no column separates, on the first row of each
+        such set, in units of 1/`parts`: no tree avoids them. Some are less than 0. All are whole numbers of parts;
+        if they are too large for that, they are rounded down to parts of a power of two."""
         _, first, kind = np.unique(self.rank, axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
         sums = np.zeros((len(self.moments), len(first)), np.int64)
@@ -88,22 +88,22 @@ class LeafSumsBound:
         return found
 
     def floor(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
-        """What rows that no test tells apart cost at least."""
+        """Return a lower bound on the cost of rows that no split separates."""
         units = int(self.floors[rows].sum()) if self.some_floor else 0
         return units / self.parts if exact else units / float(self.parts)
 
     def least(
         self, rows: np.ndarray, depth: int, tried, need: Fraction, limit: Limit = NO_LIMIT, exact: bool = True
     ) -> Fraction | float:
-        """No tree of this depth on these rows within a limit costs less than this, and what they cost at least
-        (`floor`).
+        """Return a lower bound on the cost of any tree of this depth on these rows within a limit, above the
+        unavoidable cost (`floor`).
 
         Parameters
         ----------
         rows : int64 (rows,)
         depth : int
-        tried : list or 0, as the certificate has it
-        need : Fraction, what the bound should reach
+        tried : list or 0, as in the certificate
+        need : Fraction, the bound to reach
         limit : Limit
         exact : whether a bound that misses it by no more than rounding is counted in whole numbers
         """
@@ -163,8 +163,9 @@ class LeafSumsBound:
         return [[column, cut, *below] for column, cuts in enumerate(own) for cut in cuts]
 
     def by_loops(self, rows: np.ndarray, depth: int, limit: Limit) -> Fraction | float:
-        """No tree of this depth on these rows costs less, of all cuts and of sums of whole numbers, which compiled
-        loops add exactly: only what a leaf costs is rounded. -inf if there are no such loops."""
+        """Return a lower bound on the cost of any tree of this depth on these rows, from all cuts and from sums of
+        whole numbers, which compiled loops add exactly: only the cost of a leaf is rounded. -inf if there are no
+        such loops."""
         tried = self._all_cuts(rows, depth, limit)
         gains = self._side_gains(rows, tried, depth - 1)
         if gains is None:
@@ -175,14 +176,14 @@ class LeafSumsBound:
         return Fraction(min(split, self._leaf(rows, False)) - WHOLE_SUMS * (told + float(self.price)))
 
     def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """(bool (cuts, rows), the left side of each cut; float64 (cuts, 2), what the best tree of two or three levels
-        gains on its left and its right side); None if there are no compiled loops for all cuts at once."""
+        """Return (bool (cuts, rows), the left side of each cut; float64 (cuts, 2), the gain of the best tree of two or
+        three levels on its left and its right side); None if there are no compiled loops for all cuts at once."""
         ahead = len(tried) ** (levels - 1) * 2 * self._seconds(len(rows))
         if not tried or every_tree.COMPILED.loops(ahead) is None:
             every_tree.COMPILED.spend(ahead)
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
-        alike = left != left[:, :1]  # which side is the left one tells no tests apart
+        alike = left != left[:, :1]  # splits with exchanged sides count as equal
         first, kind = np.unique(np.packbits(alike, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
         laws = self.measure.LAW, self.measure.root_unit
         gains = every_tree.side_gains(alike[first], self.moments[:2, rows], laws, float(self.price), levels)
@@ -228,7 +229,7 @@ class LeafSumsBound:
         return COLUMNS * (float((cuts > 1).sum()) ** 2 + len(cuts)) + PAIR * float(cuts.sum()) ** 2
 
     def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
-        """What the sides of a tried cut cost at least, of which rounded numbers may be known."""
+        """Return lower bounds on the costs of the sides of a tried cut; rounded numbers for them may be known."""
         left = self.rank[rows, column] <= cut
         parts, free = (rows[left], rows[~left]), limits[0].rows > 1
         if len(below) != (4 if free else 2):
@@ -250,10 +251,11 @@ class LeafSumsBound:
         return int(left.max())
 
     def _column(self, column: int, ranks: np.ndarray, fits: np.ndarray, cuts: dict, need: Fraction | None, others):
-        """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
-        tried ones by the left side of the lower and the right side of the upper one. Cuts that separate all rows as one
-        of another column does have the best bound of all these, in `alike`, by the leaves of the left side. None if all
-        cuts are such.
+        """Return the least cost of a cut of a column, without its branch node.
+
+        A tried cut is bounded by its sides, a cut between two tried ones by the left side of the lower and the right
+        side of the upper one. A cut that separates all rows in the same way as a cut of another column has the best
+        bound of all these, in `alike`, by the leaves of the left side. None if all cuts are such.
 
         Parameters
         ----------
@@ -261,7 +263,7 @@ class LeafSumsBound:
         ranks : int64 (cuts + 1,), of these rows
         fits : bool (cuts,), the cuts whose sides have enough rows
         cuts : dict, the tried ones
-        need : Fraction or None, what the bound should reach if it is counted in whole numbers
+        need : Fraction or None, the bound to reach if it is counted in whole numbers
         others : (alike, leaves of the left side, leaves), 0 of any number
         """
         (alike, share, leaves), places = others, sorted(cuts)
@@ -294,7 +296,7 @@ class LeafSumsBound:
         below = above - ~tried
         shared = self.alike[column]
         for cut, group in shared.items():
-            at = int(np.searchsorted(ranks, cut, side="right")) - 1  # the rank that stands for it on these rows
+            at = int(np.searchsorted(ranks, cut, side="right")) - 1  # the equivalent rank on these rows
             if 0 <= at and cut < last and fits[at]:
                 key = abs(group), share if group > 0 else leaves - share
                 alike[key] = max(alike.get(key, zero), of(int(below[at]), int(above[at])))
@@ -308,7 +310,8 @@ class LeafSumsBound:
         return float(self.measure.costs(*self.measure.rounded[:, rows].sum(axis=1)[:, None])[0]) - self.near
 
     def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None, limit: Limit = NO_LIMIT) -> Fraction:
-        """No more than what the best tree of two levels or less costs, and just that if it is less than `need`."""
+        """Return no more than the cost of the best tree of two levels or less, and exactly this cost if it is less
+        than `need`."""
         leaf = self._leaf(rows)
         if not depth:
             return leaf
@@ -377,8 +380,8 @@ class LeafSumsBound:
         return columns, cuts, float(self.price) + costs
 
     def _take_pair(self, root: "_Root", other: "_Root") -> None:
-        """Takes what trees cost whose tests are of two columns, or of one: the sums of the rows up to each cut of both
-        are those of the trees with either column at the root."""
+        """Use the costs of trees that split on two columns, or on one: the sums of the rows up to each cut of both
+        give those of the trees with either column at the root."""
         price, costs, moments = float(self.price), root.costs, root.moments
         wide = len(other.ranks)
         before, whole = np.zeros((len(moments), wide)), other.below[: len(moments), None]
@@ -393,7 +396,7 @@ class LeafSumsBound:
             table[:, 0] += before
             before = table.cumsum(axis=1, out=table)[:, -1].copy()
             table.cumsum(axis=2, out=table)
-            parts = []  # of the rows up to the cut of the root, and of the others: up to that of the other, and above
+            parts = []  # for the rows up to the root's cut, and for the others: those up to the other cut, and above
             for sums in (table, whole - table):
                 up = sums[:, :, :-1]
                 parts.append((costs(*up), costs(*(sums[:, :, -1:] - up))))
@@ -404,7 +407,7 @@ class LeafSumsBound:
                 np.minimum(side, price + (left + right).min(axis=0), out=side)
 
     def _take_narrow(self, roots: "list[_Root]", narrow: "list[_Root]") -> None:
-        """The same of each column and all those of one cut, of which the rows of the rarer side are added alone."""
+        """Do the same for each column and all those with one cut, adding only the rows of the rarer side."""
         if not narrow:
             return
         price, costs, moments = float(self.price), narrow[0].costs, narrow[0].moments
@@ -439,12 +442,12 @@ class LeafSumsBound:
 
 
 class _Root:
-    """The cuts of one column of some rows, as tests of a root, and what the best trees met on their sides cost.
+    """The cuts of one column of some rows, as splits of a root, with the costs of the best trees found on their sides.
 
     Parameters
     ----------
-    measure : what leaves cost
-    moments : float64 (4, rows): what `measure.costs` takes, and 1
+    measure : the costs of leaves
+    moments : float64 (4, rows): the arguments of `measure.costs`, and 1
     ranks : int64 (rows,), of the column
     least : int, rows that each leaf must have
     """
@@ -463,11 +466,11 @@ class _Root:
         self.alone = [costs(*sums) for sums in sides]
         self.best = [one.copy() for one in self.alone]
         self.moments, self.costs = moments, costs
-        if least <= 1:  # a test that leaves a side without rows costs more than the leaf that it stands on
+        if least <= 1:  # a split with a side without rows costs more than the leaf that it replaces
             self.moments, self.costs = moments[:3], measure.costs
 
     def least(self, limit: Limit) -> np.ndarray:
-        """What the best tree met of each cut costs, without the branch node of the root."""
+        """Return the cost of the best tree found for each cut, without the branch node of the root."""
         if limit.leaves:
             return np.minimum(self.best[0] + self.alone[1], self.alone[0] + self.best[1])
         return self.best[0] + self.best[1]
@@ -475,8 +478,8 @@ class _Root:
 
 @dataclass(frozen=True)
 class _Cut:
-    """What the left and the right side of a tried cut cost at least: `own` within the limit, and `near` of what bounds
-    the cuts beside it."""
+    """Lower bounds on the costs of the left and the right side of a tried cut: `own` within the limit, and `near` for
+    the bounds of the cuts next to it."""
 
     own: "tuple[_Side, ...]"
     near: "tuple[_Side, ...]"
@@ -487,12 +490,12 @@ def _any_rows(limit: Limit) -> Limit:
 
 
 class _Side:
-    """What a side of a tried cut costs at least: rounded at first, and again if that decides."""
+    """A lower bound on the cost of a side of a tried cut: rounded at first, and computed again if that decides."""
 
     def __init__(self, bound: LeafSumsBound, rows: np.ndarray, below, depth: int, limit: Limit, known: float | None):
         self.bound, self.rows, self.below, self.depth, self.limit = bound, rows, below, depth, limit
         self.found = self._least(Fraction(0), False) if known is None else known
-        self.need: Fraction | None = None  # what a bound in whole numbers was asked for
+        self.need: Fraction | None = None  # the bound in whole numbers that was requested
 
     def _least(self, need: Fraction, exact: bool) -> Fraction | float:
         if self.below is None:
@@ -500,7 +503,7 @@ class _Side:
         return self.bound.least(self.rows, self.depth, self.below, need, self.limit, exact)
 
     def again(self, need: Fraction) -> Fraction:
-        """The same in whole numbers, if it does not reach what it needs to."""
+        """Return the same in whole numbers, if it does not reach the needed bound."""
         if self.found < need and (self.need is None or self.need < need):
             self.need = need
             self.found = max(self.found, self._least(need, True))

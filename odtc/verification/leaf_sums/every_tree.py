@@ -1,10 +1,11 @@
-"""What trees of two or three levels gain on either side of each cut, of all trees over few cuts; plain loops for numba.
+"""Gains of trees of two or three levels on either side of each cut, over all trees with few cuts; plain loops for
+numba.
 
-The sums of whole numbers of the rows of which one, two, three or four tests are true are counted first, of all such
-sets. What is true of a part of the rows and false in it follows by subtraction, one test after the other. The leaves of
-a tree of four levels are parts that four tests make, and two that one test tells apart are a split of the part that the
-other three tell. Parts of tests a > b > c are numbered by bits, 1 if a is true, 2 if b is, and 4 if c is. Nothing of
-the search is used.
+The sums of whole numbers of the rows for which one, two, three or four splits are true are counted first, for all such
+sets. The sums for false splits follow by subtraction, one split after the other. The leaves of a tree of four levels
+are parts that four splits make, and two leaves that one split separates are a division of the part that the other
+three make. Parts of splits a > b > c are numbered by bits, 1 if a is true, 2 if b is, and 4 if c is. Nothing of the
+search is used.
 """
 
 import math
@@ -23,7 +24,8 @@ AT_ONCE = 2e7  # sums between two looks at the clock
 
 
 def start(number, last):
-    """Where sets of so many tests stand whose greatest is `last`, among all sets by greatest, next and so on."""
+    """Return the position of the sets of `number` splits whose greatest is `last`, among all sets in the order of the
+    greatest, the next and so on."""
     found = 1
     for k in range(number):
         found = found * (last - k) // (k + 1)
@@ -31,14 +33,14 @@ def start(number, last):
 
 
 def count_sets(true, begin, span, moments, sums):
-    """Adds rows to the sums of the sets of tests that are true of them.
+    """Add rows to the sums of the sets of splits that are true for them.
 
     Parameters
     ----------
-    true, begin : int64, the true tests of each row, rising, and where those of a row begin
-    span : two integers, the rows from the one to before the other
+    true, begin : int64, the true splits of each row, rising, and where those of a row begin
+    span : two integers, the rows from the first to before the second
     moments : int64 (2, rows)
-    sums : four arrays, int64 (2, sets) of one, two, three and four tests; the last is empty if no set of four counts
+    sums : four arrays, int64 (2, sets) of one, two, three and four splits; the last is empty if no set of four counts
     """
     for row in range(span[0], span[1]):
         own = true[begin[row] : begin[row + 1]]
@@ -69,15 +71,15 @@ def fill(sums, every, tests, part):
     for k in range(2):
         part[k, 0], part[k, 1], part[k, 2], part[k, 4] = every[k], sums[0][k, a], sums[0][k, b], sums[0][k, c]
         part[k, 3], part[k, 5], part[k, 6], part[k, 7] = sums[1][k, ab], sums[1][k, ac], sums[1][k, bc], sums[2][k, abc]
-        for r in range(3):  # what is left where test r is false
+        for r in range(3):  # where split r is false, by subtraction
             for j in range(8):
                 if not j >> r & 1:
                     part[k, j] -= part[k, j | 1 << r]
 
 
 def split_parts(sums, every, a, laws, best):
-    """Takes all sets a > b > c > d into `best`, float64 (2, 8, sets of three): what the parts of three tests gain as
-    one leaf, and the most that two leaves have gained which a fourth test makes of them.
+    """Enter all sets a > b > c > d into `best`, float64 (2, 8, sets of three): the gain of each part of three splits
+    as one leaf, and the largest gain of the two leaves that a fourth split makes of it.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def split_parts(sums, every, a, laws, best):
                 told[k, 4, :c] = two[start(2, c) : start(2, c) + c]
                 for r in range(3):
                     told[k, 7 - (1 << r), :c] = three[to[r] : to[r] + c]
-                for r in range(3):  # what is left where test r is false
+                for r in range(3):  # where split r is false, by subtraction
                     for j in range(8):
                         if not j >> r & 1:
                             for d in range(c):
@@ -134,7 +136,8 @@ def without(part, r):
 
 
 def join_parts(sums, every, laws, price, best):
-    """float64 (tests, 2): what the best tree of three levels gains where a test is false, and where it is true."""
+    """Return float64 (tests, 2): the gain of the best tree of three levels where a split is false, and where it is
+    true."""
     many = sums[0].shape[1]
     pairs, at, gained = np.full((4, sums[1].shape[1]), -np.inf), 0, np.empty(8)
     for a in range(many):
@@ -162,8 +165,8 @@ def join_leaves(sums, every, laws, price):
 
 
 def take(gained, tests, pairs):
-    """Takes what the parts of three tests a > b > c gain into `pairs`, float64 (4, pairs of tests): the most that a
-    third test makes of the parts of two."""
+    """Enter the gains of the parts of three splits a > b > c into `pairs`, float64 (4, pairs of tests): the largest
+    gain of the parts of two with a third split."""
     a, b, c = tests
     bc, ac, ab = b * (b - 1) // 2 + c, a * (a - 1) // 2 + c, a * (a - 1) // 2 + b
     for j in range(4):
@@ -174,7 +177,7 @@ def take(gained, tests, pairs):
 
 
 def join_pairs(sums, every, laws, price, pairs):
-    """What trees gain on either side of each test, by what is gained below two tests with one more (`take`)."""
+    """Return the gains of trees on either side of each split, from the gains below two splits and one more (`take`)."""
     law, unit = laws
     many = sums[0].shape[1]
     found, part = np.full((many, 2), -np.inf), np.empty((2, 4), np.int64)
@@ -211,8 +214,8 @@ COMPILED = Repaid(lambda: _compiled()[1], 6.0)  # for regression and the like
 
 
 def repays(work: float) -> bool:
-    """Whether the loops of two levels are worth it for so many sums in numpy: compiled anew, or, if numba is loaded and
-    they were compiled before, in a moment."""
+    """Return whether the loops of two levels pay for this many sums in numpy: because they take longer than a
+    compilation, or because numba is loaded and the loops were compiled before."""
     if not may_compile() or wish() == "always" or work > LONG:
         return may_compile()
     if "numba" not in sys.modules:
@@ -224,8 +227,8 @@ def repays(work: float) -> bool:
 
 
 def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float, levels: int) -> np.ndarray | None:
-    """float64 (tests, 2): what the best tree of two or three levels gains where each test is false, and where it is
-    true.
+    """Return float64 (tests, 2): the gain of the best tree of two or three levels where each split is false, and where
+    it is true.
 
     Parameters
     ----------
@@ -237,7 +240,7 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
 
     Returns
     -------
-    None if the tests are too many to hold all their sets, or fewer than these.
+    None if there are too many splits for tables of all their sets, or fewer than levels + 1.
     """
     many = len(true)
     if not 0 < math.comb(many, levels + 1) <= MOST:
@@ -269,7 +272,8 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
 
 
 def least_sides(true: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray | None:
-    """float64 (tests, 2): what the best tree of two levels costs where each test is false, and where it is true.
+    """Return float64 (tests, 2): the cost of the best tree of two levels where each split is false, and where it is
+    true.
 
     Parameters
     ----------
@@ -279,10 +283,10 @@ def least_sides(true: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray 
 
     Returns
     -------
-    None as of `side_gains`.
+    None in the same cases as `side_gains`.
     """
     labels = loss.shape[1]
-    dearer = np.zeros((2, len(loss)), np.int64)  # with two labels a third one saves nothing beside the first
+    dearer = np.zeros((2, len(loss)), np.int64)  # with two labels a third one saves nothing compared with the first
     dearer[: labels - 1] = (loss[:, :1] - loss[:, 1:]).T
     gains = side_gains(true, dearer, (CHEAPEST, 0.0), price, 2)
     if gains is None:

@@ -1,11 +1,12 @@
-"""What leaves of a survival tree cost, between two ends: D - D log(D/H), of D events and the hazard H.
+"""Costs of the leaves of a survival tree, between two ends: D - D log(D/H), with D events and the hazard H.
 
 Weights times `weight_scale` are whole, and costs are in these units. The Nelson-Aalen hazard of a row is a sum of
-fractions events / at risk: each is rounded down, and up, to a multiple of 2^-EXACT. w Λ is kept as a whole number of
-units of 2^-bits that is at most it, and more than it less ROUNDED units. A logarithm is that of the decimal arithmetic
-of Python, which rounds correctly at DIGITS digits, less and more a unit of a digit before.
+fractions events / at risk: each is rounded down, and up, to a multiple of 2^-EXACT. w Λ is stored as a whole number of
+units of 2^-bits that is at most w Λ, and greater than w Λ minus ROUNDED units. A logarithm is computed by the decimal
+arithmetic of Python, which rounds correctly at DIGITS digits, with a tolerance of a unit of an earlier digit in both
+directions.
 
-As D - D log(D/H) rises with H, the lesser end of H gives the lesser end of the cost.
+Because D - D log(D/H) rises with H, the lesser end of H gives the lesser end of the cost.
 """
 
 from decimal import Context, Decimal
@@ -23,15 +24,15 @@ from odtc.verification.leaf_sums.two_levels import LIKELIHOOD
 SCHEMA, TASK = "odtc.certificate/survival", "survival"
 SHAPE = {"weight_scale": WHOLE, "claim": [TEXT]}
 ROUNDS = True
-SINGLE = True  # a row with an event costs something alone
+SINGLE = True  # a single row with an event has a cost
 EXACT, ROUNDED, BITS = 128, 2, 60
 DIGITS, SLACK = 40, Fraction(1, 10**36)
 NEAR = 1e-10  # of the events: what floats are off by, and more
 
 
 class Likelihood:
-    """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1;
-    `rounded` holds them in floats, `told_parts` what rows tell, w δ, and no higher part of it."""
+    """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1; `rounded`
+    contains them in floats, `told_parts` the cost of rows before any gain, w δ, without a higher part."""
 
     LAW, TOLD = LIKELIHOOD, 1
 
@@ -69,7 +70,7 @@ class Likelihood:
         return self._cost(events, hazard + ROUNDED * rows) + events * SLACK
 
     def ends(self, low: Fraction, high: Fraction, bound: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-        """The ends of what a tree costs and a bound of all trees, as they are."""
+        """Return the ends of the cost of a tree and a bound of all trees unchanged."""
         return low, high, bound
 
     def _cost(self, events: int, hazard: int) -> Fraction:

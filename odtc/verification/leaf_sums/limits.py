@@ -1,10 +1,10 @@
-"""What the trees of a certificate must keep: rows of the data in each leaf, and a number of leaves."""
+"""The limits of a certificate on its trees: rows of the data in each leaf, and a number of leaves."""
 
 from typing import NamedTuple
 
 
 class Limit(NamedTuple):
-    """What trees must keep: rows of the data in each leaf, and leaves at most, 0 of any number."""
+    """The limits on trees: rows of the data in each leaf, and the largest number of leaves, 0 for any number."""
 
     rows: int = 1
     leaves: int = 0
@@ -16,8 +16,8 @@ class Limit(NamedTuple):
         return rows + ([f"leaves <= {self.leaves}"] if self.leaves else [])
 
     def at(self, depth: int) -> "tuple[Limit, int]":
-        """The limit and the depth of trees of a depth: no limit on leaves that it tells, no depth that they do not
-        reach."""
+        """Return the limit and the depth of trees of a depth, without a limit on leaves that has no effect, and
+        without levels that the limit excludes."""
         if not self.leaves:
             return self, depth
         depth = min(depth, self.leaves - 1)

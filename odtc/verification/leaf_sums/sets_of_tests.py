@@ -1,9 +1,9 @@
-"""What trees of at most N different tests cost at least, by trying all sets of N tests.
+"""Lower bounds on the costs of trees of at most N different splits, by trying all sets of N splits.
 
-N tests part the rows into cells. What leads to a node is a state: each test was answered 0, answered 1, or is still
-free. The sums of all states of N - 1 tests with each last test are told at once, and the best tree below a state is
-the leaf, or a free test with the best trees below its two answers. Sums are rounded; of sets that decide they are
-counted again in whole numbers. Nothing of the search is used.
+N splits divide the rows into cells. A node is described by a state: each split has the result 0, the result 1, or is
+still free. The sums of all states of N - 1 splits with each last split are computed at once, and the best tree below a
+state is the leaf, or a free split with the best trees on its two sides. Sums are rounded; for sets that decide they
+are counted again in whole numbers. Nothing of the search is used.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ class SetsOfTests:
         self.told = np.vstack([measure.rounded, np.ones(len(rank))])
         left = [column <= cut for column in rank.T for cut in np.unique(column)[:-1]]
         apart = np.array(left, bool).reshape(-1, len(rank))
-        apart = apart != apart[:, :1]  # which side is the left one tells no tests apart
+        apart = apart != apart[:, :1]  # splits with exchanged sides count as equal
         first = np.unique(np.packbits(apart, axis=1), axis=0, return_index=True)[1]
         self.answers = apart[np.sort(first)].astype(np.int64)  # (tests, rows)
 
@@ -53,7 +53,7 @@ class SetsOfTests:
         return max(floor, Fraction(lowest))
 
     def _costs(self, most: int, depth: int) -> Iterator[tuple[tuple[int, ...], int, np.ndarray]]:
-        """(tests that are held, the first of the last tests, float64 (last tests,): what the best tree costs)."""
+        """Yield (fixed splits, the first of the last splits, float64 (last tests,): the cost of the best tree)."""
         measure, answers = self.bound.measure, self.answers
         for held in combinations(range(len(answers) - 1), most - 1):
             deadline.check()
@@ -72,7 +72,7 @@ class SetsOfTests:
             yield held, first, self._below(most, depth, leaf.__getitem__, np.minimum, float(self.bound.price))
 
     def _exact(self, tests: tuple[int, ...], depth: int) -> Fraction | float:
-        """What the best tree over these tests costs, in whole numbers."""
+        """Return the cost of the best tree over these splits, in whole numbers."""
         deadline.check()
         answers = self.answers[list(tests)]
 
@@ -87,7 +87,7 @@ class SetsOfTests:
         return self._below(len(tests), depth, leaf, min, self.bound.price)
 
     def _below(self, most: int, depth: int, leaf: Callable, least: Callable, price):
-        """What the best tree costs, of what leaves cost at the states."""
+        """Return the cost of the best tree, from the costs of leaves at the states."""
         known: dict = {}
 
         def best(state: tuple[int, ...], height: int, limit):

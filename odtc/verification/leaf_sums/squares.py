@@ -1,14 +1,14 @@
-"""What leaves of a regression cost, in exact rationals: Σ w y² - (Σ w y)² / Σ w, of whole numbers and weights.
+"""Costs of the leaves of a regression, in exact rationals: Σ w y² - (Σ w y)² / Σ w, of whole numbers and weights.
 
-Numbers times `number_scale` and weights times `weight_scale` are whole; costs are in these units. What a leaf costs
-does not change if all numbers move by the same, so that they are counted from one in their middle, t = y - m. The whole
-number Σ w t² is held in two parts, Σ w t² = low + 2^LOW high.
+Numbers times `number_scale` and weights times `weight_scale` are whole; costs are in these units. The cost of a leaf
+does not change if all numbers move by the same amount, so they are counted from one in their middle, t = y - m. The
+whole number Σ w t² is stored in two parts, Σ w t² = low + 2^LOW high.
 
-Numbers of more digits are counted in 2^-`number_bits` instead, rounded down: t = floor(2^bits y). That rounds each by
-half a unit at most, around one number for all, so that the square root of what a tree costs is off by at most
-E = sqrt(Σ w / 4), whatever its leaves. If the tree costs C by these, its branch nodes included, it costs between
-C - 2 E sqrt(C) + E² (0 if C < E²) and C + 2 E sqrt(C) + E², so that claim and bound are widened (`ends`). If no number
-had to be rounded, E = 0. A number is the decimal that prints as its double (`whole`).
+Numbers of more digits are counted in 2^-`number_bits` instead, rounded down: t = floor(2^bits y). This rounds each
+number by half a unit at most, around one number for all, so the square root of the cost of a tree is off by at most E
+= sqrt(Σ w / 4), whatever its leaves. If the tree costs C by these numbers, its branch nodes included, it costs between
+C - 2 E sqrt(C) + E² (0 if C < E²) and C + 2 E sqrt(C) + E², so claim and bound are widened (`ends`). If no number had
+to be rounded, E = 0. A number is the decimal that prints as its double (`whole`).
 """
 
 import math
@@ -27,9 +27,9 @@ SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "weight_scale": WHOLE, "
 MOST_BITS = 1000
 MOST_DIGITS = 700  # of a double times a power of two of so many bits
 ROUNDS = False  # whether a cost is known between two ends
-NEAR = 1e-12  # of the squares of all rows: what floats are off by, and more; what is nearer is compared in rationals
+NEAR = 1e-12  # of the squares of all rows: more than the error of floats; smaller differences are compared in rationals
 EXACT = 2.0**53  # floats below hold whole numbers exactly
-SINGLE = False  # whether a row that no other is like costs something alone
+SINGLE = False  # whether a row that differs from all others may cost something as a leaf
 
 
 LOW = 36  # bits of the lower part of a square; of at most 2^26 rows they can be added up
@@ -65,13 +65,14 @@ class Squares:
         self.near = NEAR * float(self.rounded[2].sum())
 
     def low(self, sums) -> Fraction:
-        """What a leaf costs whose rows have these whole sums."""
+        """Return the cost of a leaf whose rows have these whole sums."""
         w, s, low, high = map(int, sums)
         q = low + (high << LOW)
         return q - Fraction(s * s, w) if w else Fraction(0)
 
     def ends(self, low: Fraction, high: Fraction, bound: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-        """The ends of what a tree costs and a bound of all trees, from these of the numbers that are counted."""
+        """Return the ends of the cost of a tree and a bound of all trees, from those computed with the counted
+        numbers."""
         if not self.rounds:
             return low, high, bound
         weight = Fraction(int(self.moments[0].sum()))

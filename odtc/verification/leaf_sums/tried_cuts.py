@@ -1,7 +1,7 @@
 """A state whose tried cuts have sides of two levels or of one, bounded at once, as plain loops that numba compiles.
 
-What each side costs is what odtc.verification.leaf_sums finds of it in rounded numbers, side by side, and the bound of
-the state follows from these as there. Sums are whole numbers. Nothing of the search is used.
+The bound of each side is the one that odtc.verification.leaf_sums finds in rounded numbers, one side at a time, and
+the bound of the state follows from these in the same way. Sums are whole numbers. Nothing of the search is used.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ AT_ONCE = 2e7  # sums and pairs of cuts between two looks at the clock
 
 
 def best_gain(rank, moments, rows, laws, price):
-    """What the best tree of two levels or less gains on some rows; of the arguments of `root_costs`."""
+    """Return the gain of the best tree of two levels or less on some rows; the arguments are those of `root_costs`."""
     w = s = 0
     for i in range(len(rows)):
         w += moments[0, rows[i]]
@@ -32,17 +32,19 @@ def best_gain(rank, moments, rows, laws, price):
 
 
 def side_costs(table, rows, tried, span, terms, memo, found):
-    """Fills `found`, float64 (cuts, 2), of the cuts from `span`[0] to before `span`[1]: what the sides cost at least
-    beyond their floors, or 0 if nothing is said of one. Returns False if a cut leaves a side without rows.
+    """Fill `found`, float64 (cuts, 2), for the cuts from `span`[0] to before `span`[1]: lower bounds on the costs of
+    the sides beyond their floors, or 0 for a side without a bound. Returns False if a cut leaves a side without
+    rows.
 
     Parameters
     ----------
-    table : (rank, moments, told, floors): as `root_costs` has them; int64 (2, all rows), the two parts of what
-        rows cost before any gain; int64 (all rows,)
+    table : (rank, moments, told, floors): rank and moments as in `root_costs`; told, int64 (2, all rows), the two parts
+        of the cost of rows before any gain; floors, int64 (all rows,)
     rows : int64 (rows,)
-    tried : int64 (cuts, 4): column, cut, and of either side 1 if it is to be bounded, else 0
-    terms : (law, unit, price, off, floor_unit): of `root_costs`, what rounding adds at most, and the unit of floors
-    memo : (uint64 (places, words), float64 (places,), int64 (1,)): the rows of sides, what they cost or nan, how many
+    tried : int64 (cuts, 4): column, cut, and for either side 1 if it is to be bounded, otherwise 0
+    terms : (law, unit, price, off, floor_unit): the first three as in `root_costs`, the largest rounding error, and the
+        unit of floors
+    memo : (uint64 (places, words), float64 (places,), int64 (1,)): the rows of sides, their costs or nan, how many
     """
     rank, moments, told, floors = table
     law, unit, price, off, floor_unit = terms
@@ -129,13 +131,13 @@ def least_of_cuts(rank, rows, tried, found, shared):
             last -= 1
         while at < len(order) and tried[order[at], 0] == g:
             cut = min(tried[order[at], 1], widest)
-            while not held[cut]:  # the rank of these rows that stands for it
+            while not held[cut]:  # the equivalent rank on these rows
                 cut -= 1
             if before[cut] >= 0:
                 return np.nan
             before[cut], behind[cut] = max(0.0, found[order[at], 0]), max(0.0, found[order[at], 1])
             at += 1
-        # A cut costs at least the left side of a tried one that is no higher, and the right side of one no lower.
+        # A cut costs at least the left side of a tried one that is not higher plus the right side of one not lower.
         for v in range(widest + 1):
             before[v] = max(before[v], before[v - 1] if v else 0.0)
         for v in range(widest, -1, -1):
@@ -193,8 +195,9 @@ class TriedCuts:
         self.memo = np.zeros((places, words), np.uint64), np.full(places, np.nan), np.zeros(1, np.int64)
 
     def bound(self, rows: np.ndarray, tried: list, levels: int = 2, least_too: bool = True) -> "Sides | None":
-        """What the tried cuts say, as rounded numbers, of sides of so many levels; None if an entry is not such a cut,
-        so that it is for others to say what is wrong. The least that a cut costs is left out if nobody asks for it."""
+        """Return the bounds that the tried cuts give, as rounded numbers, for sides of this many levels; None if an
+        entry is not such a cut, so that other code reports the error. The least cost of a cut is only computed with
+        `least_too`."""
         listed = as_array(tried, self.table[0].shape[1])
         if listed is None or not len(rows):
             return None
@@ -217,8 +220,8 @@ class TriedCuts:
 
 
 class Sides(NamedTuple):
-    """What the left and the right side of each tried cut cost at least, what any cut of the state costs at least
-    without its branch node, and how many sides were bounded."""
+    """Lower bounds on the costs of the left and the right side of each tried cut, a lower bound on the cost of any cut
+    of the state without its branch node, and the number of bounded sides."""
 
     found: list
     least: float
@@ -226,7 +229,7 @@ class Sides(NamedTuple):
 
 
 def as_array(tried: list, n_columns: int) -> np.ndarray | None:
-    """int64 (cuts, 4) of `side_costs`, None if an entry is no cut of two sides that are bounded or not."""
+    """Return int64 (cuts, 4) for `side_costs`, None if an entry is not a cut with two sides that are bounded or not."""
     rows = []
     for entry in tried:
         if type(entry) is not list or len(entry) != 4:

@@ -13,19 +13,20 @@ from odtc.base.compiled_loops import Repaid, compile_loops
 from odtc.verification.leaf_sums import two_levels
 from odtc.verification.leaf_sums.two_levels import part_gain
 
-PART = 36  # bits of the lower part of what rows tell
+PART = 36  # bits of the lower part of the cost of a row before any gain
 EACH = 1e-7  # CPU seconds of a row, a column and a tried cut in numpy, about
 
 
 def stump_costs(table, rows, by_rank, tried, span, terms, found):
-    """Fills `found`, float64 (cuts, 2), of the cuts from `span`[0] to before `span`[1]: what the sides cost at least
-    beyond their floors, or 0 if nothing is said of one. Returns False if a cut leaves a side without rows.
+    """Fill `found`, float64 (cuts, 2), for the cuts from `span`[0] to before `span`[1]: lower bounds on the costs of
+    the sides beyond their floors, or 0 for a side without a bound. Returns False if a cut leaves a side without
+    rows.
 
     Parameters
     ----------
     table, rows, tried, span, terms, found : as in `tried_cuts.side_costs`
-    by_rank : (int32 (columns, rows), places in `rows` by rising rank of each column; int32, these ranks; int64
-        (rows, 2), the first two moments of `rows`), so that what is read in turn lies side by side
+    by_rank : (int32 (columns, rows), positions in `rows` by rising rank of each column; int32, these ranks; int64
+        (rows, 2), the first two moments of `rows`), so that memory is read in order
     """
     rank, _, told, floors = table
     order, ranks, moments = by_rank
@@ -75,7 +76,8 @@ def stump_costs(table, rows, by_rank, tried, span, terms, found):
 
 @cache
 def compiled():
-    """`stump_costs` by numba, which keeps what it has compiled. Raises ImportError if it is not installed."""
+    """Return `stump_costs` compiled by numba, which caches the compiled code. Raises ImportError if numba is not
+    installed."""
     return compile_loops(("part_gain", "stump_costs"), vars(two_levels) | globals())
 
 

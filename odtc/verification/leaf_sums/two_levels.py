@@ -1,9 +1,9 @@
-"""What every root of a tree of two levels costs on some rows, as plain loops that numba compiles (`COMPILED`).
+"""Costs of every root of a tree of two levels on some rows, as plain loops that numba compiles (`COMPILED`).
 
 For each pair of columns the rows are added by rising rank of the first, and at each of its cuts the sums of the four
-parts are told that a cut of either makes. Sums are whole numbers, so that only what a part costs is rounded. Of columns
-of two ranks, of which there are many if names are levels, the rows of the rarer one are added alone, for all at once:
-the others are the rest. Nothing of the search is used.
+parts are computed that it makes with a cut of either column. Sums are whole numbers, so only the cost of a part is
+rounded. For columns of two ranks, of which there are many in categorical data, only the rows of the rarer rank are
+added, for all such columns at once; the sums of the others follow by subtraction. Nothing of the search is used.
 """
 
 import math
@@ -17,8 +17,11 @@ SQUARE, LIKELIHOOD, CHEAPEST = 0, 1, 2
 
 
 def part_gain(law, unit, a, b):
-    """What a leaf with these sums costs less than they tell: of w and w y, which tell Σ w y²; of the hazard in units
-    1/unit and the events, which tell the events; or of what one label costs more than a second and a third one."""
+    """Return how much less a leaf with these sums costs than the cost of its rows before any gain.
+
+    The law decides what the sums are: w and w y, where the cost before is Σ w y²; the hazard in units 1/unit and the
+    events, where it is the events; or the cost of one label above a second and above a third one.
+    """
     if law == 0:
         return float(b) * float(b) / a if a > 0 else 0.0
     if law == 1:
@@ -27,19 +30,19 @@ def part_gain(law, unit, a, b):
 
 
 def root_costs(rank, moments, rows, told, laws, price, least, leaves):
-    """(column, cut, cost) of each cut whose sides have enough rows, as arrays, with the best tree of at most one test
-    on either side.
+    """Return (column, cut, cost) of each cut whose sides have enough rows, as arrays, with the best tree of at most
+    one split on either side.
 
     Parameters
     ----------
     rank : int64 (all rows, columns), from 0
     moments : int64 (at least 2, all rows)
     rows : int64 (rows,)
-    told : float, what the rows cost before any gain
+    told : float, the cost of the rows before any gain
     laws : (int, float), the law and the unit of `part_gain`
     price : float, of a branch node
     least : int, rows that each leaf must have
-    leaves : int, 3 if one side must be a leaf, else 0
+    leaves : int, 3 if one side must be a leaf, otherwise 0
     """
     n, p, (law, unit) = len(rows), rank.shape[1], laws
     dense, begin, given = dense_ranks(rank, rows)
@@ -146,9 +149,9 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
 
 
 def four_gains(law, unit, least, both, first, second, every):
-    """What the four parts gain that two cuts make, -inf of fewer rows than a leaf must have: at most at both cuts, at
-    the first alone, at the second alone, at none; from three sums (of `part_gain`, and the rows) of the rows at most at
-    both cuts, at the first one, at the second one, and of all."""
+    """Return the gains of the four parts that two cuts make, -inf for fewer rows than a leaf must have: at most at
+    both cuts, at the first only, at the second only, at none; from three sums (those of `part_gain`, and the number
+    of rows) of the rows at most at both cuts, at the first one, at the second one, and of all."""
     (a, b, c), (wf, sf, nf), (wg, sg, ng), (w, s, n) = both, first, second, every
     of_both, of_first = part_gain(law, unit, a, b), part_gain(law, unit, wf - a, sf - b)
     of_second, of_none = part_gain(law, unit, wg - a, sg - b), part_gain(law, unit, w - wf - wg + a, s - sf - sg + b)
@@ -182,7 +185,7 @@ def rarer_sides(dense, begin):
 
 
 def dense_ranks(rank, rows):
-    """(int64 (columns, rows), ranks without gaps; where those of each column begin; the rank that each was)."""
+    """Return (int64 (columns, rows), ranks without gaps; where those of each column begin; original ranks)."""
     n, p = len(rows), rank.shape[1]
     most = 0
     for i in range(n):

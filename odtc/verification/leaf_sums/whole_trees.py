@@ -28,7 +28,7 @@ class WholeTrees(NamedTuple):
 
     @classmethod
     def of(cls, facts: dict) -> "WholeTrees":
-        """Those of a certificate. Raises ValueError for limits that it does not hold."""
+        """Return the limits of a certificate. Raises ValueError for limits that are not valid."""
         found = cls(facts.get("splits"), tuple(map(tuple, facts.get("together", ()))))
         if found.tests is not None and found.tests < 0:
             raise ValueError(f"its trees have {found.tests} splits")
@@ -38,7 +38,7 @@ class WholeTrees(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether all trees keep them."""
+        """Return whether there are no limits, so that all trees satisfy them."""
         return self == WholeTrees()
 
     @property
@@ -69,7 +69,7 @@ class WholeTrees(NamedTuple):
         return ""
 
     def features(self, columns: list[dict]) -> list[str] | None:
-        """The column of the data of each column of a certificate, if they are told apart; None if not."""
+        """Return the data column of each column of a certificate, if the limits distinguish them; None if not."""
         return [column.get("feature") or column["tests"][0]["feature"] for column in columns] if self.together else None
 
     def expect_kept(self, splits: list[dict]) -> None:
@@ -80,7 +80,8 @@ class WholeTrees(NamedTuple):
             raise CertificateError(f"the tree of the certificate does not satisfy {' and '.join(self.words)}")
 
     def least(self, bound, columns: list[dict], depth: int, limit, need: Fraction) -> Fraction:
-        """No tree of this depth that keeps them, with leaves within a limit, costs less than this.
+        """Return a lower bound on the cost of any tree of this depth that satisfies the limits, with leaves within a
+        limit.
 
         Parameters
         ----------
@@ -88,7 +89,7 @@ class WholeTrees(NamedTuple):
         columns : list of dict, of the certificate
         depth : int
         limit : odtc.verification.leaf_sums.limits.Limit
-        need : Fraction, what the bound should reach
+        need : Fraction, the bound to reach
         """
         if refused := self.why_not(depth, limit.leaves, int(bound.cuts.sum())):
             raise ValueError(f"it is of no such limits: {refused}")
