@@ -1,8 +1,9 @@
-"""Which leaves an adversary can send a row to, exactly: boxes are followed through the tree as intervals.
+"""Exact search for the leaves to which an adversary can send a row: boxes are followed through the tree as intervals.
 
-A node narrows the box of a row to the part that goes to each side. With [l, u] what is left of a number, the test
-x <= θ leaves [l, min(u, θ)] on the left and [max(l, θ'), u] on the right, θ' the next double above θ; a side is
-reached if its part is not empty. Of a column of which any level may come, each side is left the levels that go there.
+A node narrows the box of a row to the part that goes to each side. If [l, u] is the remaining range of a number, the
+split x <= θ leaves [l, min(u, θ)] on the left and [max(l, θ'), u] on the right, where θ' is the next double above θ; a
+side is reached if its part is not empty. In a column that may have any level, each side keeps the levels that go
+there.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ ABSENT = -2.0  # of a free column: a cell that is missing
 
 
 def reachable_leaves(tree: Tree, X: np.ndarray, boxes: Boxes) -> np.ndarray:
-    """Which leaves the box of each row meets.
+    """Return which leaves the box of each row reaches.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def reachable_leaves(tree: Tree, X: np.ndarray, boxes: Boxes) -> np.ndarray:
     Returns
     -------
     bool (rows, leaves)
-        The leaves in the order of `tree.leaves()`; each row meets one at least.
+        The leaves in the order of `tree.leaves()`; each row reaches at least one.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def reachable_leaves(tree: Tree, X: np.ndarray, boxes: Boxes) -> np.ndarray:
 
 
 def is_robust(tree: Tree, X: np.ndarray, y: np.ndarray, boxes: Boxes) -> np.ndarray:
-    """Whether every point in the box of each row is predicted as its class.
+    """Return whether every point in the box of each row is predicted as its class.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def is_robust(tree: Tree, X: np.ndarray, y: np.ndarray, boxes: Boxes) -> np.ndar
     Raises
     ------
     ChoiceError
-        As of `reachable_leaves`.
+        As in `reachable_leaves`.
     """
     labels = np.array([leaf.label for leaf in tree.leaves()])
     return ~(reachable_leaves(tree, X, boxes) & (labels != y[:, None])).any(axis=1)
@@ -97,8 +98,9 @@ def figures(tree: Tree, X: np.ndarray, y: np.ndarray, weight: np.ndarray, boxes:
 
 @dataclass(frozen=True)
 class Part:
-    """What is left of boxes: of the rows `rows`, int (n,), the numbers [low, high] (n, features), NaN if missing; of a
-    free column (feature -> set) the same levels for every row; and the numbers that are no longer among them."""
+    """The remaining parts of boxes: for the rows `rows`, int (n,), the numbers [low, high] (n, features), NaN if
+    missing; for a free column (feature -> set) the same levels for every row; and the numbers that were excluded
+    (`without`)."""
 
     X: np.ndarray
     rows: np.ndarray

@@ -2,12 +2,12 @@
 
 A text names columns with radii, as in CSV: "age:2,income:500,colour:free".
 
-    NAME:NUMBER   the number of a row may be any of [x - r, x + r], whose ends are told to 12 digits (`box_ends`)
-    NAME:10%      r is this part of what the numbers of the training rows range over
-    NAME:free     any number; of a column with levels any level that is known, or, if cells are missing there, none
-    NUMBER, 10%   of every numeric column that is not named
+    NAME:NUMBER   the number of a row may be any of [x - r, x + r], with ends rounded to 12 digits (`box_ends`)
+    NAME:10%      r is this part of the range of the numbers of the training rows
+    NAME:free     any number; in a column with levels any known level, or, if it has missing cells, a missing one
+    NUMBER, 10%   for every numeric column that is not named
 
-A column without a radius stays as it is, and so does a missing number. The points of a box are doubles.
+A column without a radius does not change, and neither does a missing number. The points of a box are doubles.
 """
 
 import csv
@@ -39,14 +39,14 @@ class Boxes:
 
     @classmethod
     def parse(cls, text: str, features: tuple[Feature, ...], X: np.ndarray) -> "Boxes":
-        """The boxes of a text.
+        """Read the boxes of a text.
 
         Parameters
         ----------
         text : str
         features : tuple of Feature
         X : float64 (rows, features)
-            The training rows, as in `Dataset.X`: parts of a range, and missing cells, are theirs.
+            The training rows, as in `Dataset.X`: parts of a range, and missing cells, refer to them.
 
         Returns
         -------
@@ -55,7 +55,7 @@ class Boxes:
         Raises
         ------
         ChoiceError
-            For what is no radius, or a column that is unknown or takes no such radius.
+            For a text that is not a radius, or a column that is unknown or takes no such radius.
         """
         places = {feature.name: place for place, feature in enumerate(features)}
         radius, free = np.zeros(len(features)), np.zeros(len(features), bool)
@@ -129,7 +129,7 @@ class Boxes:
         return ", ".join(said) or "nothing moves"
 
     def expect(self, split: Split) -> None:
-        """Raises ChoiceError for a split whose answers within a box are no interval of one column."""
+        """Raise ChoiceError for a split whose results within a box are not an interval of one column."""
         moved = [self.features[place].name for place in split.features if self.moves[place]]
         if moved and split.kind not in ("threshold", "subset", "missing"):
             raise ChoiceError(
@@ -142,7 +142,7 @@ class Boxes:
             )
 
     def sides(self, split: Split, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Whether some point in the box of each row goes left, and whether some goes right.
+        """Return whether some point in the box of each row goes left, and whether some goes right.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Boxes:
         Raises
         ------
         ChoiceError
-            As of `expect`.
+            As in `expect`.
         """
         self.expect(split)
         place = split.features[0]
@@ -165,7 +165,7 @@ class Boxes:
             left = split.left(X)
             return left, ~left
         low, high = box_ends(v, r)
-        if isinstance(split, Threshold):  # a missing number is no number below, so it goes right
+        if isinstance(split, Threshold):  # a missing number is not below the threshold, so it goes right
             return low <= split.threshold, ~(high <= split.threshold)
         if self.free[place]:
             return self._free_sides(split, len(X))

@@ -1,8 +1,9 @@
 """The fewest cells of a row to change so that a tree predicts something else.
 
-Splits of one column each cut the inputs into boxes, one for each leaf. A row is moved into the box of a leaf by
-changing the columns whose cells are outside of it, so the fewest changes are those of the leaf with the fewest such
-columns, among the leaves with another answer. Trees with hyperplanes have no boxes, and no counterfactuals here.
+Splits on one column each divide the inputs into boxes, one for each leaf. A row is moved into the box of a leaf by
+changing the columns whose cells are outside of it, so the fewest changes lead to the leaf with the fewest such
+columns, among the leaves with another prediction. Trees with hyperplanes have no boxes, so they have no
+counterfactuals here.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ class _Box:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether any input is in the box."""
+        """Return whether any input is in the box."""
         return all(map(len, self.cells.values()))
 
     def outside(self, row: np.ndarray) -> list[int]:
@@ -70,8 +71,8 @@ class Counterfactuals:
         Returns
         -------
         Changed or None
-            Of several with as few changes that of the leaf with the most training rows. None if no input is predicted
-            otherwise, or if a split is not of one column.
+            If several leaves need equally few changes, the one with the most training rows. None if no input has
+            another prediction, or if a split is not on one column.
         """
         tree, boxes = self.tree, self._boxes
         if not boxes:
@@ -131,7 +132,7 @@ class Counterfactuals:
     def _words(self, given: list[tuple[Split, bool]]) -> str:
         """Return the conditions of a column in words; of thresholds on one side only the tightest."""
         (place,) = given[0][0].features
-        if any(left and isinstance(split, Subset) for split, left in given):  # of all sets what they share
+        if any(left and isinstance(split, Subset) for split, left in given):  # the values that all sets have in common
             cells = self._cells(place, {split for split, _ in given})
             shared = tuple(cells[_satisfied(given, place, cells) & (cells >= 0)].tolist())
             if shared and self.tree.features[place].kind != NUMERIC:

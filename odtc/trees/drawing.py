@@ -9,7 +9,7 @@ from odtc.trees.exporting import need
 from odtc.trees.rendering import places, with_answers
 from odtc.trees.tree import Tree, tree_of
 
-# The colours of Okabe and Ito, which colour-blind people tell apart.
+# The colours of Okabe and Ito, which colour-blind people can distinguish.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
 # What matplotlib says in a file of the day, or of itself.
 OF_THE_DAY = {"png": ("Software",), "svg": ("Date",), "pdf": ("CreationDate",)}

@@ -1,5 +1,5 @@
-"""Why a tree predicts what it does for one row: the questions on its path, each with the row's own answer, and the
-fewest changes by which the row would be predicted otherwise."""
+"""Explanation of a prediction for one row: the splits on its path, each with the row's own side, and the fewest
+changes that would lead to another prediction."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ from odtc.trees.tree import Branch, Leaf, Tree
 
 @dataclass(frozen=True)
 class Step:
-    """One question: the cells it asks by column, the answer in words, and the training rows that gave the same one; of
-    a policy, what each action costs these by the row, or brings (`costs_name` is then "value"), as `costs` of the
-    leaf. `told` describes these rows."""
+    """One split on the path: its cells by column, the condition that the row satisfies in words, and the training rows
+    that satisfy it, too. Policy task: `costs` are the mean costs of each action on these rows, or the mean values
+    (`costs_name` is then "value"), as `costs` of the leaf. `told` describes these rows."""
 
     cells: tuple[tuple[str, str], ...]
     answer: str
@@ -122,7 +122,7 @@ def _means(node: Step | Path) -> dict:
 
 
 def _each(tree: Tree, node: Branch | Leaf) -> tuple[dict[str, float], str]:
-    """What each action costs a row of a node, or brings, and which of both, in a word."""
+    """Return the mean cost of each action on the rows of a node, or its mean value, and a word for which of both."""
     costs = TASKS.get(tree.task).mean_costs(node.sums, tree.classes)
     return ({name: -cost + 0.0 for name, cost in costs.items()}, "value") if tree.goal else (costs, "cost")
 

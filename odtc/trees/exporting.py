@@ -1,6 +1,5 @@
-"""Trees for other programs: a template of `templates/tree/` makes text (odtc.trees.rendering), a module of
-`exporters/` what is no text.
-"""
+"""Trees for other programs: a template of `templates/tree/` writes text (odtc.trees.rendering), a module of
+`exporters/` writes other files."""
 
 import warnings
 from abc import abstractmethod
@@ -20,7 +19,7 @@ from odtc.trees.tree import Tree, tree_of
 
 
 class Exporter(Protocol):
-    """What an exporter defines that is no template."""
+    """The definitions of an exporter that is not a template."""
 
     NAME: str
     SUMMARY: str
@@ -34,8 +33,8 @@ class Exporter(Protocol):
         ...
 
     def remarks(self, tree: Tree, X: np.ndarray) -> list[str]:
-        """What a user should know of the file, by the rows that the tree was trained on, float64 (rows, features) as of
-        `Tree.predict`; by default nothing."""
+        """Return remarks for the user on the file, from the training rows of the tree, float64 (rows, features) as for
+        `Tree.predict`; by default none."""
         return []
 
     def predict(self, content: bytes, tree: Tree, X: np.ndarray) -> list[str]:
@@ -52,7 +51,7 @@ EXPORTERS = Registry(
     "odtc.exporters",
 )
 
-# What people ask for by the name of a program or a file, and what they find it under.
+# Names of programs and file types that people try, and where they find them.
 SPREADSHEET = "'excel' writes a CSV file of formulas, which spreadsheets open"
 ELSEWHERE = {
     "html": "`odtc report` writes a page",
@@ -67,7 +66,7 @@ ELSEWHERE = {
 
 
 def summaries(templates=None) -> dict[str, str]:
-    """What each exporter makes, by its name; raises ChoiceError if `templates` is no folder."""
+    """Return the summary of each exporter by its name; raises ChoiceError if `templates` is not a folder."""
     return dict(
         sorted(
             (templates_by_name(templates) | {name: EXPORTERS.get(name).SUMMARY for name in EXPORTERS.names()}).items()
@@ -94,8 +93,8 @@ def export(tree: Tree, to: str, templates=None, about: Sequence[str] = ()) -> st
     ----------
     tree : Tree, Fit or fitted estimator
     to : str
-        An exporter of `odtc list exporters`, or the ending of its files, as "js". A template comes before a module of
-        the same name.
+        An exporter of `odtc list exporters`, or the ending of its files, such as "js". A template comes before a module
+        of the same name.
     templates : path or None
         A folder whose templates come before those of odtc.
     about : sequence of str
@@ -131,7 +130,7 @@ def export(tree: Tree, to: str, templates=None, about: Sequence[str] = ()) -> st
 
 
 def remarks(tree: Tree, to: str, X: np.ndarray, templates=None) -> list[str]:
-    """What a user should know of an export, by the rows that the tree was trained on, float64 (rows, features)."""
+    """Return remarks for the user on an export, from the training rows of the tree, float64 (rows, features)."""
     return EXPORTERS.get(to).remarks(tree, X) if _is_module(to, templates) else []
 
 

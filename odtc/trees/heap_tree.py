@@ -1,11 +1,11 @@
-"""A tree laid over a complete binary tree: the test or the class index of each node.
+"""A tree laid out on a complete binary tree: the split or the class index of each node.
 
-This is what formulations write and read. Left in a heap tree means "the test's column is 0"
-(FlowOCT, section 2); a split in words may put that side on its right, so the way from and to
-a `Tree` swaps children if `Encoded.ones_left` says so.
+Formulations write and read trees in this form. Left in a heap tree means "the split's column is 0" (FlowOCT, section
+2); a split in words may have that side on its right, so the conversion from and to a `Tree` swaps children if
+`Encoded.ones_left` is true.
 
-A model may find splits that its encoding has no test for: sets of levels, hyperplanes. They stand
-in `beyond`, with the answers of the encoded rows, and are numbered behind the encoding's tests.
+A model may find splits that are not in its encoding: sets of levels, hyperplanes. They are in `beyond`, with their
+results on the encoded rows, and are numbered after the encoding's splits.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ from odtc.trees.tree import Branch, Leaf, Tree
 
 @dataclass(frozen=True)
 class Beyond:
-    """Splits that no test of the encoding asks, in the terms of `Encoded`: column j of X (bool, (rows,
-    splits), for the encoded rows) answers tests[j]; a 1 means left if ones_left[j]. Hyperplanes that are `kept` stay
-    what they are though a test of the encoding parts the training rows alike: other rows it may not."""
+    """Splits that are not in the encoding, in the same form as in `Encoded`: column j of X (bool, (rows, splits), for
+    the encoded rows) has the results of tests[j]; a 1 means left if ones_left[j]. Hyperplanes that are `kept` are
+    not replaced, even if a split of the encoding separates the training rows in the same way, because it may
+    separate other rows differently."""
 
     tests: tuple[Split, ...]
     X: np.ndarray
@@ -44,15 +45,18 @@ class Beyond:
         return cls(tuple(splits), answers, np.zeros(len(splits), bool), kept)
 
     def stays(self, j: int) -> bool:
-        """Whether split j is a hyperplane that is kept."""
+        """Return whether split j is a hyperplane that is kept."""
         return self.kept and len(self.tests[j].features) > 1
 
 
 @dataclass(frozen=True)
 class HeapTree:
-    """`test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either
-    test[t] >= 0 (a branch node) or label[t] >= 0 (it predicts), or neither (not in the tree).
-    Test `n_candidate_splits + j` is number j of `beyond`; then the tree is one of these encoded rows alone."""
+    """A tree of depth D as arrays.
+
+    `test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either test[t] >= 0 (a branch node) or
+    label[t] >= 0 (it predicts), or neither (not in the tree). Split `n_candidate_splits + j` is number j of `beyond`;
+    such a tree is only valid for these encoded rows.
+    """
 
     test: np.ndarray
     label: np.ndarray
@@ -67,8 +71,8 @@ class HeapTree:
         return int((self.test >= 0).sum())
 
     def reach(self, X: np.ndarray) -> np.ndarray:
-        """The node where each row ends: int64 of shape (rows,), for X bool (rows, tests), which is
-        `Encoded.X` itself if the tree asks beyond it."""
+        """Return the node where each row ends, int64 of shape (rows,), for X bool (rows, tests), which is `Encoded.X`
+        itself if the tree has splits in `beyond`."""
         node = np.ones(len(X), dtype=np.int64)
         rows = np.arange(len(X))
         while True:
@@ -100,7 +104,8 @@ class HeapTree:
         return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())
 
     def loss(self, encoded: Encoded) -> float:
-        """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, if every error costs 1."""
+        """Return the cost of the misclassified rows (`Encoded.cost`): the weight of the errors, if every error costs
+        1."""
         return float(self.exact_loss(encoded))
 
     def exact_loss(self, encoded: Encoded) -> Any:
@@ -111,8 +116,8 @@ class HeapTree:
         return losses.of(self.label[self.reach(encoded.X)]) * losses.unit
 
     def answers(self, encoded: Encoded) -> np.ndarray:
-        """What the tree answers on each encoded row: int (rows,), classes, or float64 (rows,) if its leaves answer
-        numbers."""
+        """Return the prediction of the tree for each encoded row: int (rows,), classes, or float64 (rows,) if its
+        leaves predict numbers."""
         end, task = self.reach(encoded.X), TASKS.get(encoded.task)
         if not task.MOMENTS:
             return np.array(list(map(float, encoded.classes)))[self.label[end]] if task.NUMBERS else self.label[end]
@@ -122,9 +127,11 @@ class HeapTree:
         return value[end]
 
     def filled(self, depth: int, own: bool = False) -> "HeapTree":
-        """The same predictions with every branch node down to `depth` asking something: below a
-        node that predicts, test 0 is asked and its label repeated; or (`own`) what its parent asks, so
-        that no test is asked that was not, and no row parted that was not, but by a root that predicts."""
+        """Return a tree with the same predictions and a split at every branch node down to `depth`.
+
+        Below a node that predicts, split 0 is added and the label is repeated. With `own` the parent's split is added
+        instead, so no new split is used, and no additional rows are separated, except for a root that predicts.
+        """
         test, label = self.test.copy(), self.label.copy()
         for node in range(1, 2**depth):
             if test[node] < 0:
@@ -141,7 +148,7 @@ class HeapTree:
         return self.beyond.tests[test - own], bool(self.beyond.ones_left[test - own])
 
     def column(self, t: int, encoded: Encoded) -> np.ndarray:
-        """What the encoded rows answer to branch node t: bool (rows,), 1 for child 2t + 1."""
+        """Return the result of the split of branch node t for the encoded rows: bool (rows,), 1 for child 2t + 1."""
         return _answers(encoded.X, self.beyond, np.arange(encoded.n_rows), self.test[t])
 
     def to_tree(self, encoded: Encoded) -> Tree:
@@ -170,10 +177,13 @@ class HeapTree:
     def from_tree(
         cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False, as_written: bool = False
     ) -> "HeapTree":
-        """Raises TreeError if the tree is deeper than the topology, speaks of other columns or
-        classes, or asks what no test of the encoding asks, unless it may (`beyond`) and treats alike
-        what the encoding holds for one row. With `as_written` a split that parts the rows as a test of other columns
-        does stands beyond the encoding, too."""
+        """Lay out a tree on the heap.
+
+        Raises TreeError if the tree is deeper than the topology, has other columns or classes, or has a split that is
+        not in the encoding. The last is allowed with `beyond` if all rows of the data that the encoding merges into
+        one go to the same side. With `as_written` a split that separates the rows in the same way as a split on other
+        columns is put in `beyond`, too.
+        """
         if tree.classes != encoded.classes or tree.features != encoded.features:
             raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
         if tree.depth > topology.depth:
@@ -199,7 +209,7 @@ class HeapTree:
             found = number(node.split)
             if found is None:
                 left = node.split.left(encoded.dataset.X)
-                if left.all() or not left.any():  # no row needs the question: a tree of other rows may ask it
+                if left.all() or not left.any():  # no row needs the split: a tree of other rows may have it
                     place(node.left if left.all() else node.right, t)
                     return
                 raise TreeError(
@@ -237,21 +247,22 @@ def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
 def settle(
     test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None
 ) -> HeapTree:
-    """A HeapTree without the branch nodes that no training row needs.
+    """Return a HeapTree without the branch nodes that no training row needs.
 
-    A branch node goes if one of its sides is empty, or if its two children predict the same class. A split of `beyond`
-    that separates the rows as a test of the encoding does becomes that test, unless it is kept.
+    A branch node is removed if one of its sides is empty, or if its two children predict the same class. A split of
+    `beyond` that separates the rows in the same way as a split of the encoding is replaced by that split, unless it is
+    kept.
 
     Parameters
     ----------
     test : int32 (2^(depth + 1),)
-        The test of each node, -1 if it predicts.
+        The split of each node, -1 if it predicts.
     encoded : Encoded
     label : int32 (2^(depth + 1),) or None
         The class of each node that predicts. If None or -1, it is the class that costs least (ties: the first in
-        class order), and that of the parent for a node without rows.
+        class order), and the class of the parent for a node without rows.
     beyond : Beyond or None
-        The splits that are no tests of the encoding; their numbers begin at `encoded.n_candidate_splits`.
+        The splits that are not in the encoding; their numbers begin at `encoded.n_candidate_splits`.
 
     Returns
     -------
@@ -330,7 +341,7 @@ def prune(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
 
 
 def _answers(X: np.ndarray, beyond: Beyond | None, rows, test) -> np.ndarray:
-    """What these rows answer to these tests; the arrays broadcast."""
+    """Return the results of these splits for these rows; the arrays broadcast."""
     if beyond is None:
         return X[rows, test]
     own = X.shape[1]
@@ -338,7 +349,7 @@ def _answers(X: np.ndarray, beyond: Beyond | None, rows, test) -> np.ndarray:
 
 
 def _numbered(test: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | None:
-    """The splits that the tree asks, each once and in the order of its nodes; `test` is changed to match."""
+    """Return the splits that the tree uses, each once and in the order of its nodes; `test` is changed to match."""
     asked = {}
     for t in np.flatnonzero(test >= own):
         split = beyond.tests[test[t] - own]

@@ -1,9 +1,10 @@
-"""Trees of other programs and of other runs, over the columns of a dataset, their leaves counted anew.
+"""Trees of other programs and of other runs, converted to the columns of a dataset, with the rows in their leaves
+counted again.
 
-scikit-learn (its documentation, "sklearn.tree", and `Tree` in sklearn/tree/_tree.pyx) rounds a number
-to 32 bits and sends it left if it is <= the threshold, a missing one as the node says. A threshold
-here is compared in 64 bits, so it becomes the largest number that scikit-learn sends left: every
-number then goes the same way, not only those of the data.
+scikit-learn (its documentation, "sklearn.tree", and `Tree` in sklearn/tree/_tree.pyx) rounds a number to 32 bits and
+sends it left if it is <= the threshold, a missing one as the node specifies. A threshold here is compared in 64 bits,
+so it becomes the largest number that scikit-learn sends left: every number then goes the same way, not only those of
+the data.
 """
 
 import re
@@ -50,22 +51,23 @@ class Comparison:
 def import_tree(source, data, y=None, **reading) -> Tree:
     """Convert a tree of another program to the features and classes of a data set, and count its rows in the leaves.
 
-    Predictions are those of scikit-learn for every number. A leaf that answers a number keeps it, whatever the mean,
-    the median or the risk of the rows of the data set there. Of a policy the classes of a tree are the actions; of
-    survival the numbers of a regressor are risks. Of medians the tree's numbers are classes beside those of the data.
+    Predictions are those of scikit-learn for every number. A leaf that predicts a number keeps it, whatever the mean,
+    the median or the risk of the rows of the data set there. For a policy the classes of a tree are the actions; for
+    survival the numbers of a regressor are risks. For a median the tree's numbers become classes in addition to those
+    of the data.
 
     Parameters
     ----------
     source : DecisionTreeClassifier, DecisionTreeRegressor, Tree or path
-        A fitted estimator of scikit-learn, also behind a ColumnTransformer that chooses columns or codes levels, a tree
-        of another run, or a file with one of odtc's trees in JSON or with the text of `export_text(…,
-        feature_names=…)`. A column of the estimator is the feature of this name, or of this place if the estimator has
-        no names; "feature=level" and "feature_level" are the 0/1 column of a level.
+        A fitted estimator of scikit-learn, also in a Pipeline after a ColumnTransformer that chooses columns or codes
+        levels, a tree of another run, or a file with one of odtc's trees in JSON or with the text of `export_text(…,
+        feature_names=…)`. A column of the estimator is the feature of this name, or of this position if the estimator
+        has no names; "feature=level" and "feature_level" are the 0/1 column of a level.
     data : Dataset, path, data frame, or array (rows, columns)
     y : array (rows,) or None
         The labels of the rows of an array, or of a data frame without a target.
     **reading
-        How what is no Dataset is read, as of `odtc.read`: `target`, `task`, `missing`, …
+        Options of `odtc.read` for data that is not a Dataset: `target`, `task`, `missing`, …
 
     Returns
     -------
@@ -125,8 +127,8 @@ def import_tree(source, data, y=None, **reading) -> Tree:
 
 
 def read_foreign(path, trust: bool = False):
-    """What a file holds that `import_tree` takes. A pickle is opened only with `trust`, for opening one
-    runs whatever code its maker put into it. Raises TreeError."""
+    """Read a file for `import_tree`. A pickle is opened only with `trust`, because opening one runs any code that its
+    author put into it. Raises TreeError."""
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -172,7 +174,8 @@ def last_left(threshold: float) -> float:
 
 
 def _of_estimator(estimator, dataset: Dataset):
-    """The nodes of a fitted tree of scikit-learn, known by what it has, so that scikit-learn need not be imported."""
+    """Return the nodes of a fitted tree of scikit-learn, recognized by its attributes, so that scikit-learn need not
+    be imported."""
     estimator, columns = _behind_choice(estimator)
     fitted, classes = getattr(estimator, "tree_", None), getattr(estimator, "classes_", None)
     if fitted is None or (classes is None and not _answers_numbers(estimator)):
@@ -222,7 +225,7 @@ def tasks_of_source(source) -> tuple[str, ...]:
 
 
 def task_of_source(source) -> str:
-    """The task of a tree that `read_foreign` has read, or of an estimator: that of its leaves."""
+    """Return the task of a tree that `read_foreign` has read, or of an estimator: the task of its leaves."""
     if isinstance(source, Tree):
         return source.task
     while isinstance(source, Comparison):
@@ -232,7 +235,7 @@ def task_of_source(source) -> str:
 
 
 def _answers_numbers(estimator) -> bool:
-    """Whether an estimator, or the last one of a Pipeline, is a fitted tree whose leaves hold numbers."""
+    """Return whether an estimator, or the last one of a Pipeline, is a fitted tree whose leaves predict numbers."""
     steps = getattr(estimator, "steps", None)
     last = steps[-1][1] if steps else estimator
     return hasattr(last, "tree_") and not hasattr(last, "classes_")
@@ -325,7 +328,7 @@ def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
 
 
 def _leaf(answer: str | float, dataset: Dataset) -> Leaf:
-    """A leaf that predicts a class, or answers a number, of which its sums hold that alone (`_counted`)."""
+    """Return a leaf that predicts a class, or a number, which is then the only entry of its sums (`_counted`)."""
     if isinstance(answer, float):
         if dataset.task == survival.NAME and not 0 < answer < np.inf:
             raise TreeError(
@@ -351,7 +354,7 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
         )
     if node.threshold == np.inf:
         return node.left if node.absent_left else (Missing(place), node.right, node.left)
-    if absent and node.absent_left:  # at a split of ours they go right: so they are asked for first
+    if absent and node.absent_left:  # at our splits they go right, so a split on missing cells comes first
         return Missing(place), node.left, replace(node, absent_left=False)
     cells = dataset.X[rows, place] if numeric else _numbers(place, dataset)
     low, high = last_left(node.threshold - node.slack), last_left(node.threshold + node.slack)

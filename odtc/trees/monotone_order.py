@@ -1,12 +1,13 @@
-"""Whether what a tree predicts rises with a column, for all inputs: its leaves are boxes, and boxes are compared.
+"""Check whether the prediction of a tree rises with a column, for all inputs: its leaves are boxes, and boxes are
+compared.
 
-The leaves of a tree part the inputs into boxes: of each column an interval of numbers, or a set of levels. Let l be a
-leaf that predicts a class, and r one that does not. Some input of l turns into one of r as its number in column f
-grows, and nothing else does, exactly if
+The leaves of a tree divide the inputs into boxes: for each column an interval of numbers, or a set of levels. Let l be
+a leaf that predicts a class, and r one that does not. Some input of l becomes one of r if its number in column f
+grows, and nothing else changes, exactly if
 
     inf l_f < sup r_f    and    l_g ∩ r_g ≠ ∅    for every other column g.
 
-So the tree rises with f everywhere if this holds of no two leaves.
+So the tree rises with f everywhere if this is true for no two leaves.
 """
 
 import numpy as np
@@ -18,23 +19,23 @@ ANY_NUMBER = (-np.inf, np.inf, True)
 
 
 def falling_pairs(root: Node, features: tuple[Feature, ...], column: int, positive: int) -> int | None:
-    """In how many pairs of leaves an input may lose the class as its number grows.
+    """Count the pairs of leaves in which an input may lose the class as its number grows.
 
     Parameters
     ----------
     root : Branch or Leaf
     features : tuple of Feature
-        The columns that the splits name by their places.
+        The columns to which the splits refer by position.
     column : int
-        The place of the column, one of numbers.
+        The position of the column, which is numeric.
     positive : int
         The class.
 
     Returns
     -------
     int or None
-        0 if of any two inputs that differ in this column alone the greater is predicted the class if the lesser is;
-        None if a split is a hyperplane or a set of numbers, whose leaves are no boxes. A missing number is neither
+        0 if, for any two inputs that differ only in this column, the greater is predicted the class if the lesser is;
+        None if a split is a hyperplane or a set of numbers, whose leaves are not boxes. A missing number is neither
         lesser nor greater.
     """
     boxes = leaf_boxes(root, features)
@@ -54,10 +55,10 @@ def falling_pairs(root: Node, features: tuple[Feature, ...], column: int, positi
 
 
 def leaf_boxes(root: Node, features: tuple[Feature, ...]) -> list[tuple[dict, int]] | None:
-    """(box, class) of each leaf that an input can come to; None if some leaf is no box.
+    """Return (box, class) of each leaf that an input can reach; None if some leaf is not a box.
 
-    A box holds for each column that is asked above the leaf an interval (low, high] and whether a missing number is in
-    it, or the set of levels, with None for a missing one and -1 for one that no training row has.
+    For each column of a split above the leaf, a box contains an interval (low, high] and whether it includes a missing
+    number, or the set of levels, with None for a missing one and -1 for one that no training row has.
     """
     found: list[tuple[dict, int]] = []
 

@@ -1,32 +1,32 @@
 """The one jinja2 environment: trees, commands and reports as text that people may change.
 
-A template is looked for in the folder of `--templates DIR` first, then in the packaged
-`odtc/templates`, then in the `templates/` of a checkout. The folder `tree/` is the registry of
-exporters: `tree/NAME.SUFFIX.jinja` makes `odtc export --to NAME`, and its first line, a comment,
-describes it. The drawing for the terminal (odtc.trees.text_drawing) is no template, if no folder has one of its name.
+A template is looked for in the folder of `--templates DIR` first, then in the packaged `odtc/templates`, then in the
+`templates/` of a checkout. The folder `tree/` is the registry of exporters: `tree/NAME.SUFFIX.jinja` provides `odtc
+export --to NAME`, and its first line, a comment, describes it. The drawing for the terminal (odtc.trees.text_drawing)
+is not a template, unless a folder has one of its name.
 
-What every tree template is given:
+Every tree template receives:
 
     tree      the `Tree`
-    shown     the same in the words of its codebook, for titles and comments
+    shown     the same with the names of its codebook, for titles and comments
     places    its nodes as `Place`, a parent before its children, left before right: a template
-              needs no recursion, so a tree may be as deep as it likes
-    parts     all questions of one feature, those of weighted sums, too
+              needs no recursion, so a tree may have any depth
+    parts     all questions about one feature, including those of weighted sums
     cells     how the cell of each is read: Question.cell
     MISSING_WORDS  the texts that mean a missing cell: the built-in ones, unless the tree was trained with others
-    separate  whether missing cells go their own way; else a row without a cell that the tree compares is refused
+    separate  whether missing cells go their own way; otherwise rows with a missing cell in a comparison are refused
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
     ends      the places of the leaves, in the order of their numbers
     shares    per leaf the share of each class in its training weight, which code writes as its quotient
     about     lines for a comment: the data, the date, the claim and the digest of the tree; none if they are not known
-    numbers   of a tree whose leaves answer numbers these, by label; else ()
-    answer    of such a tree what the numbers are, in words
-    word      what a leaf answers: class, action or number
-    share_name, share_words  what one of the shares is called, and what they are: of a policy no probabilities
-    pieces    a function that cuts the tree into pieces of at most so many levels, for languages that nest no deeper
-    fresh     a function that makes of a name for a new column one that no column has, whatever its capitals
-    remarks   per leaf what its task tells of its rows, "" of a classification
+    numbers   if the leaves predict numbers, these numbers by label; otherwise ()
+    answer    for such a tree, a description of the numbers
+    word      the kind of prediction of a leaf: class, action or number
+    share_name, share_words  the name of a share, and a description; for a policy they are not probabilities
+    pieces    a function that cuts the tree into pieces of a limited number of levels, for languages that limit nesting
+    fresh     a function that changes a name for a new column so that no column has it, ignoring case
+    remarks   per leaf the description of its rows by the task, "" for a classification
 """
 
 import re
@@ -48,7 +48,7 @@ from odtc.errors import ChoiceError
 from odtc.trees import text_drawing
 from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
 
-# By whether leaves answer classes: the name of a share, and what the shares of a leaf are.
+# By whether leaves predict classes: the name of a share, and a description of the shares of a leaf.
 SHARES = {
     True: ("probability", "share of each class in the training rows"),
     False: ("share of votes", "share of each action in the votes of the training rows"),
@@ -57,12 +57,12 @@ SHARES = {
 
 @dataclass(frozen=True)
 class Question:
-    """A split as a program asks it of a cell in the data file; a level is given by its name.
+    """A split in the form that a program needs for a cell in the data file; a level is given by its name.
 
-    `kind` says when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one
-    of `values`), "not in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in
-    their order, is at most `values[0]`. A term is a weight and what it weighs: a Question "number" (its
-    cell) or "in" (1 if the row is one of these, else 0); a sum has no feature of its own.
+    `kind` decides when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one of `values`), "not
+    in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in their order, is at most
+    `values[0]`. A term is a weight and its factor: a Question "number" (its cell) or "in" (1 if the row is one of
+    these, otherwise 0); a sum has no feature of its own.
     """
 
     kind: str
@@ -77,8 +77,8 @@ class Question:
 
     @property
     def cell(self) -> str:
-        """How the cell is read: as "number", "boolean" (false, true in any case), "numeral" (the
-        levels are numbers, so 1.0 is the level "1") or "text"."""
+        """How the cell is read: "number", "boolean" (false, true in any case), "numeral" (the levels are numbers, so
+        1.0 is the level "1") or "text"."""
         if self.feature.kind != CATEGORICAL:
             return "number" if self.feature.kind == NUMERIC else "boolean"
         return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
@@ -86,14 +86,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Place:
-    """A node of a tree, with where it stands."""
+    """A node of a tree, with its position."""
 
     number: int  # the place in pre-order, 0 for the root
     node: Node
     path: tuple[str, ...]  # the turns from the root: "left", "right"
     parent: int  # the number of the parent, -1 for the root
     words: str  # the parent's question as answered on this side, "" for the root
-    question: Question | None  # what a branch asks, None for a leaf
+    question: Question | None  # the split of a branch, None for a leaf
     asks: str = ""  # the question of a branch as answered on its left, "" for a leaf
     way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
     x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
@@ -127,7 +127,7 @@ class Place:
 
 
 def exporters(templates: str | Path | None = None) -> dict[str, str]:
-    """The description of every exporter by its name; raises ChoiceError if `templates` is no folder."""
+    """Return the description of every exporter by its name; raises ChoiceError if `templates` is not a folder."""
     described = {name: _description(path) for name, path in _exporter_files(templates).items()}
     return dict(sorted(({text_drawing.NAME: text_drawing.SUMMARY} | described).items()))
 
@@ -176,7 +176,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     path, tree = _exporter_file(to, templates), tree_of(tree)
     own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)
     leaves, shown, found = tree.leaves(), tree.shown, places(tree)
-    if shown is not tree:  # code compares the cells of the data; words are those of the codebook
+    if shown is not tree:  # code compares the cells of the data; words use the names of the codebook
         words = ({key: getattr(one, key) for key in ("words", "asks", "rule")} for one in places(shown))
         found = [replace(place, **said) for place, said in zip(found, words)]
     counted = all(leaf.rows for leaf in leaves) and not numbers
@@ -239,8 +239,8 @@ def _fresh(tree: Tree) -> Callable[[str], str]:
 
 
 def _plainly(parts: "list[Question]") -> str:
-    """What a reader is told of numbers that the data file has as people write them, and of its marks of missing cells;
-    "" if there are none."""
+    """Return notes for a reader on numbers that are formatted in the data file as people write them, and on its marks
+    of missing cells; "" if there are none."""
     said, decimal = [], decimal_of([part.feature for part in parts if part.feature.kind == NUMERIC])
     if decimal is not None:
         written = {",": "1.234,5 or 5 %", ".": "1,234.5 or 5%"}[decimal]
@@ -278,7 +278,7 @@ def with_answers(tree: Tree) -> tuple[Tree, tuple[float, ...]]:
 
 
 def places(tree: Tree) -> list[Place]:
-    """Every node with where it stands, a parent before its children, left before right."""
+    """Return every node with its position, a parent before its children, left before right."""
     found = []
     stack = [(tree.root, (), -1, "", "")]
     while stack:
@@ -331,20 +331,20 @@ def _laid_out(found: list[Place]) -> list[Place]:
 
 
 def pieces(found: list[Place], most: int) -> list[tuple[Place, list[Place]]]:
-    """The tree in pieces of at most `most` levels, that of the root first.
+    """Cut the tree into pieces of at most `most` levels; the piece of the root is the first.
 
     Parameters
     ----------
     found : list of Place
-        As of `places`.
+        As returned by `places`.
     most : int
         Levels of branch nodes.
 
     Returns
     -------
     list of (Place, list of Place)
-        The root of each piece as it stands in the tree, and the piece's places, whose `path` begins at that root. A
-        branch node below the last level of a piece is an end there without a question, and the root of a piece.
+        The root of each piece with its position in the tree, and the piece's places, whose `path` begins at that root.
+        A branch node below the last level of a piece is an end there without a question, and the root of another piece.
     """
     inside: dict[int, list[Place]] = {0: []}
     for place in found:
@@ -387,7 +387,7 @@ def _question(split: Split, features: tuple[Feature, ...]) -> Question:
 
 
 def _is_numeral(level: str) -> bool:
-    """Whether a level is a number as `show_number` writes it, and one of those that doubles tell apart."""
+    """Return whether a level is a number as `show_number` writes it, and small enough for doubles to be exact."""
     try:
         return level == show_number(float(level)) and abs(float(level)) < 2.0**53
     except (ValueError, OverflowError):

@@ -1,8 +1,8 @@
-"""Trees without needless branch nodes: twins are merged, and a split that no row needs gives way to the side that has
-the rows.
+"""Trees without needless branch nodes: twins are merged, and a split that no row needs is replaced by the side that
+has the rows.
 
-A branch node is needless if both sides hold the same subtree, or if all rows that come to it go to one side. Without
-it every row is predicted what it was.
+A branch node is needless if both sides have the same subtree, or if all rows that reach it go to one side. Every row
+has the same prediction without it.
 """
 
 from collections.abc import Callable

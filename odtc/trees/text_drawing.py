@@ -1,7 +1,7 @@
 """A tree as a drawing for the terminal, with the rows and the purity of each leaf.
 
-It is no template, as every `odtc fit` prints it: to load jinja2 takes longer than to prove a small tree. A folder of
-templates with its own `tree/text.txt.jinja` comes before it.
+It is not a template, because every `odtc fit` prints it, and loading jinja2 takes longer than proving a small tree. A
+folder of templates with its own `tree/text.txt.jinja` comes before it.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def drawn(
     counted: bool = True,
     weighted: bool = False,
 ) -> str:
-    """The drawing.
+    """Return the drawing.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def drawn(
     places : sequence of Place
         Its nodes, a parent before its children.
     answer : str
-        What numbers the leaves answer, in words; empty if they answer classes.
+        A description of the numbers that the leaves predict; empty if they predict classes.
     remarks : sequence of str
-        What the task tells of each leaf, "" if it tells of rows alone.
+        The description of each leaf by the task, "" if there are only numbers of rows.
     counted : bool
         Whether the training rows are known in every leaf.
     weighted : bool
@@ -79,7 +79,7 @@ def drawn(
 
     nodes = []
     for place in places:
-        if not (place.path or place.is_leaf):  # the root asks: its answers stand before its children
+        if not (place.path or place.is_leaf):  # the root has no line: its conditions precede its children
             continue
         said = one_line(place.words) if place.path else "always"
         asked = places[place.parent].question

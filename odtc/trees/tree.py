@@ -24,9 +24,12 @@ SCHEMA = "odtc.tree/1"
 
 @dataclass(frozen=True)
 class Leaf:
-    """Predicts `classes[label]`. `counts` are the training weights that end here, by class;
-    `rows` the numbers of training rows, by class (both of shape (classes,)); `sums` what the task adds up over
-    them (odtc.data.task), and `curve` the points of what it draws of them, such as (time, survival)."""
+    """A leaf, which predicts `classes[label]`.
+
+    `counts` are the training weights in the leaf, by class; `rows` the numbers of training rows, by class (both of
+    shape (classes,)); `sums` the sums of the task over them (odtc.data.task), and `curve` the points of the curve that
+    the task draws for them, such as (time, survival).
+    """
 
     label: int
     counts: tuple[float, ...] = ()
@@ -69,10 +72,13 @@ Node = Branch | Leaf
 
 @dataclass(frozen=True)
 class Tree:
-    """`missing` is the policy the tree was trained under: with "separate" a missing number goes
-    right at a threshold; with "drop" or "error" no such row was ever seen, and predicting one
-    raises DataError. `goal` is "max" if a policy brings what it is minus the cost of, as outcomes. `label_type` is the
-    type of the labels that `classes` name: "text", "int", "float" or "bool"."""
+    """A decision tree, with its features and classes.
+
+    `missing` is the policy under which the tree was trained: with "separate" a missing number goes right at a
+    threshold; with "drop" or "error" there was no such row, and predicting one raises DataError. `goal` is "max" if
+    the values of a policy are minus the costs, as with outcomes. `label_type` is the type of the labels that `classes`
+    name: "text", "int", "float" or "bool".
+    """
 
     root: Node
     features: tuple[Feature, ...]
@@ -115,7 +121,7 @@ class Tree:
 
     @property
     def size(self) -> str:
-        """How many leaves, and how deep, in words."""
+        """The number of leaves and the depth, in words."""
         return f"{self.n_leaves} {'leaves' if self.n_leaves > 1 else 'leaf'}, depth {self.depth}"
 
     def leaves(self) -> list[Leaf]:
@@ -156,7 +162,7 @@ class Tree:
 
     @property
     def used(self) -> set[int]:
-        """The places of the features that its splits ask for."""
+        """The positions of the features of its splits."""
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
@@ -181,7 +187,7 @@ class Tree:
         return replace(self, root=node(self.root))
 
     def apply(self, X: np.ndarray, first: int = 1, on_missing: str = "refuse") -> np.ndarray:
-        """The leaf of each row.
+        """Return the leaf of each row.
 
         Parameters
         ----------
@@ -190,21 +196,21 @@ class Tree:
         first : int
             The number that an error gives the first row.
         on_missing : str
-            What a missing number does at a threshold or a hyperplane, unless the tree was trained with
-            missing="separate": "refuse" raises, with "blank" the row comes to no leaf, with "majority" it follows the
-            side that more training rows took (of equals the left one).
+            How to handle a missing number at a threshold or a hyperplane, unless the tree was trained with
+            missing="separate": "refuse" raises, with "blank" the row reaches no leaf, with "majority" it follows the
+            side that more training rows took (the left one if they are equal).
 
         Returns
         -------
         int64 (rows,)
-            The place in `leaves()`; -1 for none.
+            The position in `leaves()`; -1 for none.
 
         Raises
         ------
         DataError
             For a missing number that is refused.
         TreeError
-            For "majority" if the leaves do not say how many training rows they hold.
+            For "majority" if the leaves do not state their numbers of training rows.
         """
         if hasattr(X, "iloc") or hasattr(X, "get_column"):
             raise TreeError(
@@ -237,7 +243,7 @@ class Tree:
         return reached
 
     def _unanswered(self, split: Split, X: RowsOf) -> np.ndarray:
-        """Which rows lack a number that a split measures: bool (rows,)."""
+        """Return which rows lack a number that a split measures, bool (rows,)."""
         absent = np.zeros(len(X), bool)
         for place in split.measured if self.missing != "separate" else ():
             absent |= np.isnan(X[:, place])
@@ -254,7 +260,7 @@ class Tree:
         )
 
     def answer(self, leaf: Leaf) -> str | float:
-        """What a leaf answers: the name of a class or an action, or a number.
+        """Return the prediction of a leaf: the name of a class or an action, or a number.
 
         Parameters
         ----------
@@ -284,7 +290,7 @@ class Tree:
         return label_of(answer, self.label_type) if isinstance(answer, str) else answer
 
     def words_of(self, node: Node) -> str:
-        """What its task tells of the rows of a node.
+        """Return the description of the rows of a node by its task.
 
         Parameters
         ----------
@@ -293,7 +299,7 @@ class Tree:
         Returns
         -------
         str
-            "" if counts of rows tell, or nothing is known of them.
+            "" if counts of rows are enough, or nothing is known about them.
         """
         if not node.sums:
             return ""
@@ -301,12 +307,12 @@ class Tree:
         return TASKS.get(self.task).leaf_words(node.sums, self.classes, curve, self.goal)
 
     def answers(self, X: np.ndarray) -> np.ndarray:
-        """What the tree answers on each row: the class as `predict`, or a number if its leaves answer numbers.
+        """Return the prediction for each row: the class as `predict`, or a number if the leaves predict numbers.
 
         Parameters
         ----------
         X : float64 (rows, features)
-            As of `apply`.
+            As in `apply`.
 
         Returns
         -------
@@ -315,7 +321,7 @@ class Tree:
         Raises
         ------
         DataError
-            As `apply`.
+            As in `apply`.
         """
         if not TASKS.get(self.task).NUMBERS:
             return self.predict(X)

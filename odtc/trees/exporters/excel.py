@@ -1,9 +1,9 @@
 """Formulas for a spreadsheet (Excel, LibreOffice): a CSV file with a header and one row of formulas.
 
-The header has the columns of the data in their order, then odtc_leaf, prediction, reason and, unless the leaves answer
-numbers, a probability per class.
-Rows of data are pasted below the header, and the formulas filled down beside them. A cell that the tree compares and
-that holds no number, or nothing, makes #N/A, unless the tree was trained with missing="separate".
+The header has the columns of the data in their order, then odtc_leaf, prediction, reason and, unless the leaves
+predict numbers, a probability per class. Paste rows of data below the header, and fill the formulas down next to them.
+A cell that the tree compares and that contains no number, or nothing, gives #N/A, unless the tree was trained with
+missing="separate".
 """
 
 import csv
@@ -103,7 +103,7 @@ def _condition(question: Question, letters: dict[str, str]) -> str:
         )
         inside = f"0{terms}<={number(question.values[0])}"
         known = ",".join(f"ISNUMBER({cell})" for cell in numbers)
-        return f"IF(AND({known}),{inside},FALSE)" if numbers else inside  # AND alone would compute the sum of a text
+        return f"IF(AND({known}),{inside},FALSE)" if numbers else inside  # AND would add up texts, too
     cell = letters[question.feature.name]
     if question.kind == "at most":
         return f"AND(ISNUMBER({cell}),{cell}<={number(question.values[0])})"
@@ -133,10 +133,10 @@ def _unknown(part: Question, letters: dict[str, str]) -> str:
 
 
 def _is_word(cell: str, word: str) -> str:
-    """True if the cell is this level but for blanks around it."""
+    """Return a formula that is true if the cell is this level, except for blanks around it."""
     if " " not in word:
         return f"EXACT({_word(cell)},{text(word)})"
-    # TRIM makes one blank of several within, too, so the level itself has to stand there.
+    # TRIM also replaces several blanks within by one, so the level itself has to be there.
     return f"AND(EXACT({_word(cell)},TRIM({text(word)})),ISNUMBER(FIND({text(word)},{cell})))"
 
 

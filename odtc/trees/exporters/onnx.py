@@ -1,11 +1,13 @@
-"""ONNX: each split answers by plain operators in 64 bits, and a tree of `ai.onnx.ml` finds the leaf from the answers.
+"""ONNX: each split is computed by plain operators in 64 bits, and a tree of `ai.onnx.ml` finds the leaf from the
+results.
 
-One input per column that the tree asks, of shape (rows, 1), with the column's name, and _in behind it if an output is
-called so: double for a number, NaN if it is missing; text for the others, as the level is called ("true" and "false"
-too), empty if it is missing. Outputs are `label` (rows,), of the type of the labels (LABELS), and `probabilities`,
-float (rows, classes), the shares of the training weight in the leaf; of a policy they are no probabilities, and called
-`shares_of_votes`. If the tree refuses a missing cell the label is empty, the least int64, NaN or false, and the shares
-are NaN. A tree whose leaves answer numbers has one output `prediction`, double (rows,), NaN if it refuses the row.
+There is one input per column that the tree uses, of shape (rows, 1), with the column's name, followed by _in if an
+output has this name: double for a number, NaN if it is missing; text for the others, the name of the level ("true" and
+"false" too), empty if it is missing. Outputs are `label` (rows,), of the type of the labels (LABELS), and
+`probabilities`, float (rows, classes), the shares of the training weight in the leaf; for a policy they are not
+probabilities, and the output is called `shares_of_votes`. If the tree refuses a missing cell, the label is empty, the
+least int64, NaN or false, and the shares are NaN. A tree whose leaves predict numbers has one output `prediction`,
+double (rows,), NaN if it refuses the row.
 """
 
 import numpy as np
@@ -56,7 +58,7 @@ class _Graph:
         shares = "probabilities" if TASKS.get(tree.task).CLASSES else "shares_of_votes"
         self.results = ("prediction",) if numbers else ("label", shares)
         self.nodes, self.inputs, self.outputs, self.constants = [], [], [], []
-        self.mark = "odtc_"  # begins every name that is no column's
+        self.mark = "odtc_"  # prefix of every name that is not that of a column
         while any(feature.name.startswith(self.mark) for feature in tree.features):
             self.mark += "_"
         branches = [node for node, _ in tree.walk() if not isinstance(node, Leaf)]
@@ -64,7 +66,7 @@ class _Graph:
         self.columns = {place: self._column(place) for place in asked}
 
     def ask(self) -> None:
-        """The answers of all splits side by side, the leaf that they lead to, and what it predicts."""
+        """Add the results of all splits as columns, the leaf that they lead to, and its prediction."""
         tree, op, types = self.tree, self._op, self.types
         answers, records, leaves, rows, stack = [], [], [], [], [(tree.root, None)]
 
@@ -204,7 +206,7 @@ class _Graph:
 
 
 def _root_first(records) -> list:
-    """The records numbered anew so that the root, which no other leads to, is number 0."""
+    """Return the records renumbered so that the root, to which no other leads, is number 0."""
     below = {child for mode, _, true, false, _ in records if mode != "LEAF" for child in (true, false)}
     root = next(number for number in range(len(records)) if number not in below)
     order = [root, *(number for number in range(len(records)) if number != root)]

@@ -1,8 +1,9 @@
-"""A tree over numbers as a fitted `DecisionTreeClassifier`, or `DecisionTreeRegressor` if its leaves answer numbers,
-pickled. If some columns of the data are no numbers, it stands behind the choice of the columns that it asks.
+"""A tree over numbers as a fitted `DecisionTreeClassifier`, or `DecisionTreeRegressor` if its leaves predict numbers,
+pickled. If some columns of the data are not numeric, it is a Pipeline that first selects the columns that the tree
+uses.
 
-scikit-learn rounds the cells to 32 bits and compares them with a threshold of 64 bits, so it predicts as
-this tree does on all cells that 32 bits hold. A set of numbers is a pair of thresholds around each.
+scikit-learn rounds the cells to 32 bits and compares them with a threshold of 64 bits, so it predicts the same as this
+tree for all cells that are exact in 32 bits. A set of numbers becomes a pair of thresholds around each.
 """
 
 import pickle
@@ -32,20 +33,24 @@ def write(tree: Tree) -> bytes:
 
 
 def estimator(tree: Tree):
-    """The fitted DecisionTreeClassifier, with `predict`, `predict_proba`, `score` and whatever else scikit-learn does
-    with one. `classes_` are the labels, of the type that they have in the data, in scikit-learn's order. A leaf's
-    shares are those of its training weights, unless its label is not their greatest (under costs): then they are 1 for
-    its label. Of a tree whose leaves answer numbers it is a DecisionTreeRegressor. A missing cell goes right at a
-    threshold, if this tree may refuse it. With columns that are no numbers it is a Pipeline: a ColumnTransformer takes
-    the columns asked from a data frame.
-    Raises ChoiceError for other splits, and if there is no column of numbers."""
+    """Return the fitted DecisionTreeClassifier, which supports `predict`, `predict_proba`, `score` and everything else
+    in scikit-learn.
+
+    `classes_` are the labels, of the type that they have in the data, in scikit-learn's order. A leaf's shares are
+    those of its training weights, unless its label does not have the greatest share (under costs): then they are 1 for
+    its label. If the leaves predict numbers, it is a DecisionTreeRegressor. A missing cell goes right at a threshold,
+    although this tree may refuse it. With columns that are not numeric it is a Pipeline, in which a ColumnTransformer
+    takes the columns used from a data frame.
+
+    Raises ChoiceError for other splits, and if there is no numeric column.
+    """
     if all(feature.kind == NUMERIC for feature in tree.features):
         return _fitted(tree)
     from sklearn.pipeline import Pipeline
 
     for node, _ in tree.walk():
         if isinstance(node, Branch):
-            _compared(node, tree)  # it refuses what is no question of a number
+            _compared(node, tree)  # it refuses splits that are not on a number
     numeric = [place for place, feature in enumerate(tree.features) if feature.kind == NUMERIC]
     asked = sorted(tree.used) or numeric[:1]  # scikit-learn expects one column or more
     if not asked:
@@ -59,7 +64,7 @@ def estimator(tree: Tree):
 
 
 def remarks(tree: Tree, X: np.ndarray) -> list[str]:
-    """How many of the rows scikit-learn predicts otherwise, because it rounds their cells."""
+    """Report for how many of the rows scikit-learn's predictions differ, because it rounds their cells."""
     known = X if tree.missing == "separate" else X[~np.isnan(X[:, sorted(tree.used)]).any(axis=1)]
     with np.errstate(over="ignore"):
         rounded = known.astype(np.float32).astype(np.float64)
@@ -73,7 +78,7 @@ def remarks(tree: Tree, X: np.ndarray) -> list[str]:
 
 
 def _over(tree: Tree, asked: list[int]) -> Tree:
-    """The tree over these columns alone."""
+    """Return the tree over these columns only."""
 
     def node(part):
         if isinstance(part, Leaf):
@@ -85,7 +90,7 @@ def _over(tree: Tree, asked: list[int]) -> Tree:
 
 
 def _chosen(features, asked: list[int]):
-    """A fitted ColumnTransformer from data frames with all these columns to those that are asked."""
+    """Return a fitted ColumnTransformer from data frames with all these columns to those that are used."""
     from sklearn.compose import ColumnTransformer
 
     from odtc.data.frames import row_of  # it loads polars
@@ -96,7 +101,7 @@ def _chosen(features, asked: list[int]):
 
 
 def _fitted(tree: Tree):
-    """As `estimator`, of columns of numbers alone."""
+    """Return the result of `estimator` for numeric columns only."""
     # A second's import, which a list of exporters does without.
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import NODE_DTYPE
@@ -167,7 +172,7 @@ def _fitted(tree: Tree):
 
 
 def _shares(leaf: Leaf, tree: Tree) -> np.ndarray:
-    """float64 (classes,): what the leaf says of each class."""
+    """Return the share of each class in the leaf, float64 (classes,)."""
     shares, own = np.array(leaf.counts or (0.0,) * len(tree.classes)), np.eye(len(tree.classes))[leaf.label]
     return shares / shares.sum() if shares.sum() and shares.argmax() == leaf.label else own
 
