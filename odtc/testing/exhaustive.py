@@ -9,9 +9,11 @@ from scipy.optimize import linprog
 def cheapest(
     X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0, cost=None
 ) -> float:
-    """min share · (loss) + price · (branch nodes) over all trees of this depth at most that ask the
-    0/1 columns of X, and whose leaves stand for no row of the data or for `least`. The loss is the
-    weight of the errors, or what `cost[true][predicted]` says of a unit of it."""
+    """Return the minimum of share · (loss) + price · (branch nodes) over all trees of at most this depth.
+
+    The trees split on the 0/1 columns of X, and their leaves have no row of the data or at least `least`. The loss is
+    the weight of the errors, or `cost[true][predicted]` for a unit of it.
+    """
     n_classes = len(cost) if cost is not None else int(y.max()) + 1
     prices = [[cost[k][c] if cost is not None else k != c for c in range(n_classes)] for k in range(n_classes)]
 
@@ -32,9 +34,11 @@ def cheapest(
 
 
 def least_losses(X, y, weight, depth: int, cost, copies, least: int = 0, may=lambda test, above: True) -> dict:
-    """{(branch nodes, tests asked): least loss} of all trees of this depth at most that ask the 0/1 columns of X
-    and whose leaves stand for no row of the data or for `least`; by `cost[true][predicted]`. `may` says whether a
-    node below these tests may ask this one."""
+    """Return {(branch nodes, set of splits): least loss} of all trees of at most this depth.
+
+    The trees split on the 0/1 columns of X, and their leaves have no row of the data or at least `least`; the loss is
+    by `cost[true][predicted]`. `may(test, above)` returns whether a node below the splits `above` may have this split.
+    """
 
     def best(rows, depth, above=()):
         if not rows.any():
@@ -57,10 +61,13 @@ def least_losses(X, y, weight, depth: int, cost, copies, least: int = 0, may=lam
 
 
 def every_tree(X, n_classes: int, depth: int, may=lambda test, above: True, leaf=lambda label, rows: True):
-    """All trees of this depth at most over the 0/1 columns of X, without nodes that separate no rows, or lead to two
-    leaves of one class, as (branch nodes, tests asked, leaves of each class, prediction of each row, shape). The
-    shape is a class, or (test, shape of its zeros, shape of its ones). `may` says whether a node below these tests may
-    ask this one, `leaf` whether a leaf may predict a class for these rows."""
+    """Yield all trees of at most this depth over the 0/1 columns of X, without nodes that separate no rows, or lead to
+    two leaves of one class.
+
+    Each is (branch nodes, set of splits, leaves of each class, prediction of each row, shape). The shape is a class,
+    or (split, shape of its zeros, shape of its ones). `may` returns whether a node below some splits may have this
+    one, `leaf` whether a leaf may predict a class for these rows.
+    """
 
     def trees(rows, depth, above=()):
         for k in range(n_classes):
@@ -97,8 +104,8 @@ def every_split(dataset):
 
 
 def every_hyperplane(dataset, sets: bool = False):
-    """bool (rows of the data, splits): every way a hyperplane over the numbers and the levels parts the rows; with
-    `sets` over the numbers alone, and every set of levels of a category."""
+    """Return bool (rows of the data, splits): every way in which a hyperplane over the numbers and the levels
+    separates the rows; with `sets` only over the numbers, and every set of levels of a category."""
     columns = []
     for values, feature in zip(dataset.X.T, dataset.features):
         if feature.kind == "numeric":  # numbers may differ by little: in units of their range they do not
@@ -125,8 +132,8 @@ def separations(points):
 
 
 def fewest_branch_nodes(X, n_classes: int, depth: int, least: int = 0) -> dict[tuple[int, ...], int]:
-    """{what a tree predicts for each row: the fewest branch nodes it takes}, of all trees of this depth at most over
-    the 0/1 columns of X whose leaves hold no row or `least`."""
+    """Return {prediction for each row: the fewest branch nodes of such a tree}, over all trees of at most this depth
+    over the 0/1 columns of X whose leaves have no row or at least `least`."""
     known = {}
 
     def trees(rows, depth):

@@ -1,12 +1,12 @@
-"""Runs what an exporter wrote, as a TOML file beside its template says: templates/check/NAME.toml.
+"""Run the output of an exporter as a TOML file next to its template describes: templates/check/NAME.toml.
 
     run = ["{python}", "{driver}", "{file}"]    # the program and its arguments; {folder} is theirs
     prepare = [["rustc", "{file}"]]             # commands that come before
-    rows = "csv"                                # or "json": what it is given on stdin
+    rows = "csv"                                # or "json": the format of the rows on stdin
     driver = '''…'''                            # a text that is written to {driver}
     names = "plain"                             # columns and classes have names of letters
 
-The program prints the class of each row on a line. Rows of "csv" are as data files have them: a header, "?" for a
+The program prints the class of each row on a line. Rows of "csv" have the form of data files: a header, "?" for a
 missing cell. Rows of "json" are a list of objects: numbers, texts, truth values, null for a missing cell.
 """
 
@@ -34,7 +34,8 @@ LONGEST_RUN = 60  # seconds
 
 
 def how_to_run(name: str, templates: str | Path | None = None) -> dict | None:
-    """What templates/check/NAME.toml says; None if there is none. Raises ChoiceError for one that does not fit."""
+    """Return the content of templates/check/NAME.toml; None if there is none. Raises ChoiceError for one that does not
+    fit."""
     for folder in template_folders(templates):
         path = folder / "check" / f"{name}.toml"
         if path.is_file():
@@ -78,7 +79,7 @@ def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, fold
 
 
 def kind_of_cell(feature) -> str:
-    """How a program reads a cell: "number", "numeral", "boolean" or "text"."""
+    """Return how a program reads a cell: "number", "numeral", "boolean" or "text"."""
     return Question("in", feature).cell
 
 

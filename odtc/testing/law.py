@@ -1,8 +1,8 @@
-"""What a law is, and how one is tried: random cases, and the smallest that breaks it.
+"""Property tests (laws) of plug-ins, tried with random cases down to the smallest that fails.
 
-A law is a function of a member and a Trial. It draws what it needs from the trial (`trial.draw(strategy)`), notes it
-in words (`trial.note("data", …)`), and says what it expects (`trial.expect(condition, sentence)`). hypothesis draws
-the cases and makes a failing one as small as it can; what was noted of that one is shown.
+A law is a function of a plug-in and a Trial. It draws its input from the trial (`trial.draw(strategy)`), records it in
+words (`trial.note("data", …)`), and states what it expects (`trial.expect(condition, sentence)`). hypothesis draws the
+cases and makes a failing one as small as it can; the notes of that one are shown.
 """
 
 import sys
@@ -19,13 +19,13 @@ from hypothesis.errors import FailedHealthCheck, Flaky, Unsatisfiable
 
 from odtc.errors import OdtcError
 
-_most: int | None = None  # examples of a law, whatever it or its caller asks for
-LONGEST = 1500  # characters of what was noted that are shown
+_most: int | None = None  # limit on the examples of a law, whatever it or its caller requests
+LONGEST = 1500  # characters of a note that are shown
 NO_DATABASE = None  # a law is tried from the beginning each time: the same member breaks it in the same way
 
 
 def limit_examples(most: int | None) -> None:
-    """From now on no law has more random cases than this; None: as many as asked for."""
+    """Limit the random cases of every law to this many from now on; None: as many as requested."""
     global _most
     _most = most
 
@@ -35,7 +35,7 @@ class NotTriedError(Exception):
 
 
 class LawBrokenError(AssertionError):
-    """What a law expects, and a member does not do; the text is that of the Outcome."""
+    """A violation of a law by a plug-in; the text is that of the Outcome."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Trial:
         self.notes[what] = str(value)
 
     def expect(self, condition: Any, sentence: str) -> None:
-        """Raises LawBrokenError with a sentence (what was expected, what came) unless the condition holds."""
+        """Raise LawBrokenError with a sentence (what was expected, what came) unless the condition is true."""
         if not condition:
             raise LawBrokenError(sentence)
 
@@ -87,7 +87,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a law: `broken` is "" if it holds; `notes` are the smallest case that breaks it."""
+    """The result of a law: `broken` is "" if it passes; `notes` are the smallest case that fails."""
 
     case: "Case"
     tried: int

@@ -1,4 +1,5 @@
-"""What the cheapest tree of a problem costs, by trying every tree; from what its formulation declares of prices."""
+"""The cost of the cheapest tree of a problem, by trying every tree, with the penalties that its formulation
+declares."""
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from odtc.testing.exhaustive import (
 
 
 def terms(problem) -> tuple[float, float, int]:
-    """(price of a unit of loss, price of a branch node, least number of data rows in a leaf):
-    what a problem's tree costs and must hold, as its formulation declares."""
+    """Return (penalty of a unit of loss, penalty of a branch node, least number of data rows in a leaf), as the
+    formulation of a problem declares them."""
     return *problem.module.unit_costs(problem), problem.module.least_rows(problem)
 
 
 def exhaustive_cost(problem) -> float:
-    """What the cheapest tree costs, of all that the formulation represents."""
+    """Return the cost of the cheapest of all trees that the formulation represents."""
     declared = problem.module.brute_force(problem)
     if declared is not None:
         return declared
@@ -42,7 +43,8 @@ def exhaustive_cost(problem) -> float:
 
 
 def splits_of(problem) -> np.ndarray:
-    """bool (rows, splits): what a node can ask; rows of the data if the formulation asks beyond its encoding."""
+    """Return the possible splits of a node, bool (rows, splits); the rows are those of the data if the formulation has
+    splits beyond its encoding."""
     data = problem.encoded.dataset
     if not problem.module.BEYOND:
         return problem.encoded.X
@@ -54,8 +56,8 @@ def splits_of(problem) -> np.ndarray:
 
 
 def least_kept(problem) -> float:
-    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree and asking each kind's
-    judge; infinite if none does."""
+    """Return the cost of the cheapest tree that satisfies the problem's constraints, by trying every tree with the
+    reference check of each kind; infinite if there is none."""
     judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
     if any(judge.leaf or judge.leaves or judge.tree for judge in judges):
         return least_of_every_tree(problem)

@@ -36,17 +36,19 @@ def form_id(form) -> str:
     return "-".join([name, *(f"{key}={value}" for key, value in params.items())])
 
 
-# What a data set may have, each in one draw of several: cells that are missing, and tested for; a class whose rows
-# weigh nothing; numbers that differ past the twelfth digit.
+# Peculiarities of a data set, each in one draw of several: missing cells, with splits on them; a class whose rows
+# have no weight; numbers that differ past the twelfth digit.
 ODD = ("missing", "no weight", "digits")
 CLOSE = (0.5, 0.5 + 1e-13, float(np.nextafter(0.5 + 1e-13, 1)))
 
 
 @st.composite
 def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, auxiliary=False, odd=ODD):
-    """Numeric and categorical columns with few values, so that rows repeat, tie and contradict; the first
-    is categorical and called `group` where one is wanted, and with `auxiliary` a column "side" is no feature. `odd` are
-    those of ODD that may be drawn."""
+    """Draw a data set of numeric and categorical columns with few values, so that rows repeat, tie and contradict.
+
+    The first column is categorical and called `group` if one is wanted, and with `auxiliary` there is a column "side"
+    that is not a feature. `odd` are the entries of ODD that may be drawn.
+    """
     n = draw(st.integers(3, most_rows))
     kinds = draw(st.lists(st.sampled_from([NUMERIC, CATEGORICAL]), min_size=1, max_size=3))
     columns, features = [], []
@@ -79,8 +81,8 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, auxil
 
 @st.composite
 def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
-    """A problem of this form (name, params) on a random data set on which some test tells rows apart; with
-    `by_class` the price of an error is never one of the class predicted."""
+    """Draw a problem of this variant (name, params) on a random data set with at least one split; with `by_class` the
+    cost of an error never depends on the predicted class."""
     name, params = form
     if FORMULATIONS.get(name).WEIGHS:
         # Their models and their judge are slow. A margin is a part of a column's range: between numbers that are a
@@ -140,7 +142,8 @@ def group_of(kind: str) -> str:
 
 
 def subjects_of(form) -> tuple[Subject, ...]:
-    """What constraints may speak of in a form: what it declares, or what its model takes on a few rows."""
+    """Return the subjects that constraints may have in a variant: the declared ones, or those that its model supports
+    on a few rows."""
     declared = FORMULATIONS.get(form[0]).subjects(parse_params(*form))
     return declared if declared is not None else _found_subjects(form[0], tuple(form[1].items()))
 
@@ -160,8 +163,8 @@ def kept_kinds(form) -> set[str]:
 
 
 def alone(cases) -> list:
-    """Of these cases every kind that is drawn together with others by its own name, in one form of each formulation;
-    its forms take turns."""
+    """Return, for these cases, every kind that is drawn together with others under its own name, in one variant of
+    each formulation; its variants take turns."""
     found = []
     for word, names in TOGETHER.items():
         for formulation in COMPILED:
@@ -172,8 +175,8 @@ def alone(cases) -> list:
 
 
 def takes_three_classes(form, kind) -> bool:
-    """Whether a form keeps a kind on data of three classes, too: which of several wrong classes a row is predicted is
-    more than some say."""
+    """Return whether a variant supports a kind on data of three classes, too: not every model states which of several
+    incorrect classes a row is predicted."""
     return Subject.PREDICTIONS in subjects_of(form) or KINDS[kind].SUBJECT != Subject.RIGHT_OF_TWO
 
 
@@ -219,7 +222,7 @@ def constrained(draw, form, kind, **of_problem):
     if group_of(kind) == "labels":  # and every tree
         of_problem |= {"most_rows": min(6, of_problem.get("most_rows", 6))}
     if group_of(kind) in ("places", "columns") and "depths" not in of_problem:
-        depth = draw(st.sampled_from((1, 2, 2, 3)))  # what is above a node is more than its parent from depth 3 on
+        depth = draw(st.sampled_from((1, 2, 2, 3)))  # from depth 3 on a node has more than one ancestor
         of_problem |= {"depths": (depth,), "most_rows": min(6 if depth > 2 else 14, of_problem.get("most_rows", 14))}
     problem = draw(problems(form, **of_problem))
     others = constraint_words(form)
@@ -228,7 +231,7 @@ def constrained(draw, form, kind, **of_problem):
     else:
         others = [other for other in others if other not in ("answers", "labels")]
     if not {Subject.TESTS, Subject.FEATURES} & set(subjects_of(form)) and Subject.PLACES in subjects_of(form):
-        # Folded levels know the path or what is summed, not both.
+        # Folded levels represent the path or the sums, not both.
         on_paths = group_of(kind) == "places"
         others = [other for other in others if "leaf_rows" in (kind, other) or (other == "places") == on_paths]
     kinds = [kind, *(draw(st.lists(st.sampled_from(others), max_size=1)) if others else [])]

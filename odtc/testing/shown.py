@@ -1,4 +1,4 @@
-"""Random cases in words: what is shown of the smallest one that breaks a law."""
+"""Random cases in words: the description of the smallest one that fails a law."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A model by its arrays alone: its optimum by scipy's milp, and whether a point keeps its bounds and rows."""
+"""A model by its arrays only: its optimum by scipy's milp, and whether a point satisfies its bounds and rows."""
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
@@ -8,7 +8,7 @@ from odtc.model.points import name_list
 
 
 def solved(model: Model, whole: bool = True) -> OptimizeResult:
-    """What scipy says of it; with `whole` False of its relaxation."""
+    """Return the result of scipy for a model; with `whole` False for its relaxation."""
     return milp(
         model.c,
         constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
@@ -41,7 +41,7 @@ def assert_rows_kept(model: Model, x: np.ndarray, slack: float = 1e-9) -> None:
 
 
 def assert_point_of(problem, model: Model, heap, x: np.ndarray) -> None:
-    """The point is a solution of the model, and costs what the tree does."""
+    """Raise AssertionError unless the point is a solution of the model with the cost of the tree."""
     outside = np.flatnonzero((x < model.col_lower) | (x > model.col_upper))
     assert not len(outside), (
         f"the column {name_list(model.columns)[outside[0]]} = {x[outside[0]]!r} is outside its bounds"

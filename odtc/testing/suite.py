@@ -1,4 +1,4 @@
-"""Which kinds of members there are, and the laws of each."""
+"""The component types of plug-ins, and the laws of each."""
 
 import importlib
 from pathlib import Path
@@ -66,18 +66,18 @@ def laws(kind: str, name: str) -> tuple[Law, ...]:
 def cases(
     kind: str, name: str, *, law: str | None = None, templates: Path | None = None, plug_in: Path | None = None
 ) -> list[Case]:
-    """Each law of a member, in each way in which it is tried.
+    """Return each law of a plug-in, in each way in which it is tried.
 
     Parameters
     ----------
     kind, name : str
-        As of `laws`.
+        As in `laws`.
     law : str or None
         The name of one law; None: all.
     templates : Path or None
         A folder of templates of your own, in which an exporter may be.
     plug_in : Path or None
-        A file or folder of members of your own, which ODTC_PLUGINS names from then on beside the others.
+        A file or folder of your own plug-ins, which is added to ODTC_PLUGINS from then on.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def cases(
     Raises
     ------
     ChoiceError
-        As of `laws`, or if there is no such law.
+        As in `laws`, or if there is no such law.
     """
     if plug_in is not None:
         name_files([plug_in])
@@ -116,7 +116,7 @@ def kinds_of(name: str, templates: Path | None = None) -> list[str]:
 
 
 def member(kind: str, name: str, templates: Path | None = None):
-    """The member of this name, or what stands for it if it is a template."""
+    """Return the plug-in of this name, or the object that represents it if it is a template."""
     if kind not in KINDS:
         raise ChoiceError(f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
     if kind in TEMPLATED:

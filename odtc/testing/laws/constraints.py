@@ -1,6 +1,6 @@
-"""What a kind of constraints obeys, in the first form of every formulation that satisfies what it speaks of.
+"""Property tests of a kind of constraints, in the first variant of every formulation that supports its subject.
 
-Its `tries` are the texts that are drawn; its `judged` says by definition which trees satisfy it.
+Its `tries` are the texts that are drawn; its `judged` decides by definition which trees satisfy it.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""What a cut family obeys, in every form of every formulation that has the columns it needs.
+"""Property tests of a cut family, in every variant of every formulation that has the required variables.
 
-Rows of EVERY_TREE hold for the start of each tree; rows of AN_OPTIMUM for the arranged tree, which costs no more. The
-optimum stays, and the bound of the relaxation never falls.
+Rows of EVERY_TREE are satisfied by the start of each tree; rows of AN_OPTIMUM by the arranged tree, which costs no
+more. The optimum does not change, and the bound of the relaxation never falls.
 """
 
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""What an encoding obeys: its tests are splits of the data's own columns, the same each time, each told in words."""
+"""Property tests of an encoding: its splits are splits on the data's own columns, the same each time, each described
+in words."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ def _drawn(member, trial: Trial):
     note_data(trial, data)
     try:
         return data, encode(data, member.name)
-    except DataError as refused:  # no test tells rows apart
+    except DataError as refused:  # no split separates rows
         trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
         trial.skip_unless(False)
 

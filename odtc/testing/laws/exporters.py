@@ -1,7 +1,8 @@
-"""What an exporter obeys: it takes every tree or refuses it in a sentence; what it writes predicts as the tree does.
+"""Property tests of an exporter: it takes every tree or refuses it with a message; its output predicts the same as the
+tree.
 
-A template says in templates/check/NAME.toml how its text is run; a module offers `predict(content, tree, X)`. The trees
-have levels that are numerals, and rows with unseen and missing cells, on and beside the thresholds.
+A template states in templates/check/NAME.toml how its text is run; a module offers `predict(content, tree, X)`. The
+trees have levels that are numerals, and rows with unseen and missing cells, on the thresholds and next to them.
 """
 
 import tempfile
@@ -98,7 +99,7 @@ def predicts(member: Exporting, under, trial: Trial) -> None:
 
 
 def _takes(member: Exporting, tree: Tree) -> bool:
-    """Whether an exporter writes a tree, and does not refuse it."""
+    """Return whether an exporter writes a tree, and does not refuse it."""
     try:
         member.write(tree)
     except ChoiceError:
@@ -107,7 +108,7 @@ def _takes(member: Exporting, tree: Tree) -> bool:
 
 
 def _number(said) -> float | str:
-    """A number as a program said it; what is none stays as it is."""
+    """Return a number in the output of a program as float; any other text is returned unchanged."""
     try:
         return float(said)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a format of model files obeys: a file read back is the model, and the same bytes each time."""
+"""Property tests of a format of model files: a file read back is the same model, and has the same bytes each time."""
 
 import tempfile
 from pathlib import Path

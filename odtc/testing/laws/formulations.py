@@ -1,7 +1,7 @@
-"""What a formulation obeys: starts, optima, files, manifests, cuts, constraints; a learner its trees.
+"""Property tests of a formulation: starts, optima, files, manifests, cuts, constraints; of a learner: its trees.
 
-It is tried under each of its VARIANTS. The optimum is that of trying every tree by its `unit_costs`, `least_rows` and
-`paid_for`, or its own `brute_force`.
+It is tried under each of its VARIANTS. The optimum is found by trying every tree with its `unit_costs`, `least_rows`
+and `paid_for`, or by its own `brute_force`.
 """
 
 import dataclasses
@@ -105,7 +105,7 @@ def counts(member, form, trial: Trial) -> None:
 
 
 class _Length:
-    """A stream that counts what is written."""
+    """A stream that counts the bytes written."""
 
     bytes = 0
 
@@ -114,7 +114,7 @@ class _Length:
 
 
 def cost_of(problem, heap) -> float:
-    """What a tree costs, counted row by row in its words."""
+    """Return the cost of a tree, counted row by row with its splits in words."""
     tree, dataset, encoded = heap.to_tree(problem.encoded), problem.encoded.dataset, problem.encoded
     predicted = tree.predict(dataset.X)
     lost = sum(w * encoded.cost[k, p] for w, k, p in zip(dataset.weight, dataset.y, predicted))
@@ -227,7 +227,7 @@ def cuts(member, form, trial: Trial) -> None:
 
 
 def refusals(member, form, trial: Trial) -> None:
-    """What `subjects` declares is taken, and nothing else."""
+    """Check that the constraints that `subjects` declares are accepted, and no others."""
     kept = kept_kinds(form)
     for kind in CONSTRAINTS.names():
         problem = posed_first(data_of_all_kinds(form), kind)

@@ -1,4 +1,5 @@
-"""What a heuristic obeys: a tree of the depth asked for, the same each time, that a model takes as its start."""
+"""Property tests of a heuristic: a tree of the requested depth, the same each time, that a model accepts as
+its start."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""What a format of points obeys: a point that it wrote and reads is the point; any bytes are read or refused."""
+"""Property tests of a format of points: a point that it wrote and reads is the same point; any bytes are read or
+refused."""
 
 import io
 

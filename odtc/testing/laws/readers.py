@@ -1,4 +1,5 @@
-"""What a reader obeys: the table of its `sample` comes back, whole or in batches; any bytes are read or refused."""
+"""Property tests of a reader: the table of its `sample` is returned, whole or in batches; any bytes are read or
+refused."""
 
 import tempfile
 from pathlib import Path

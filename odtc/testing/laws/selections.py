@@ -1,4 +1,5 @@
-"""What a selection of rows obeys: places of the cluster, each once, the same each time; rows of every class."""
+"""Property tests of a selection of rows: positions in the cluster, each once, the same each time; rows of
+every class."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ def selects(member, under, trial: Trial) -> None:
     note_data(trial, data)
     try:
         encode(data)
-    except DataError:  # no test tells rows apart, so there is no first tree
+    except DataError:  # no split separates rows, so there is no first tree
         trial.skip_unless(False)
     part = select_rows(data, member.name, 2, jobs=1)
     trial.expect(part.selected is not None, "expected the whole data behind the selected rows")

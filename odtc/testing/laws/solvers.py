@@ -1,4 +1,5 @@
-"""What a solver obeys: optima, infeasible models, starts, folders with blanks; small models, solved for real."""
+"""Property tests of a solver: optima, infeasible models, starts, folders with blanks; small models are actually
+solved."""
 
 import tempfile
 from dataclasses import replace
