@@ -1,4 +1,4 @@
-"""The objective of a tree as an exact number, and what a bound proves of it.
+"""The objective of a tree as an exact number, and the conclusions that a bound allows.
 
 An objective is a penalty of loss times the loss plus a penalty of branch nodes times their number. Weights, costs and
 penalties are the decimals that they were written as (odtc.base.whole_numbers), so every objective is a whole multiple
@@ -30,8 +30,8 @@ from odtc.problem.formulation import Compiled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
-MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice what a side costs
-NEAR = 1e-9  # of an objective that is no sum over rows: what its rounding is
+MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice the cost of a side
+NEAR = 1e-9  # rounding of an objective that is not a sum over rows
 ULPS = 8  # units in the last place of a bound that was rounded by a few operations
 TOO_FINE = (
     "the weights, costs and penalties together have more digits than whole numbers of 53 bits hold, so a search cannot "
@@ -41,18 +41,18 @@ TOO_FINE = (
 
 @dataclass(frozen=True)
 class WholeCosts:
-    """The costs that a search counts in.
+    """The whole costs that a search uses.
 
     Attributes
     ----------
-    loss : float64 (rows, labels) of whole numbers, what predicting a label costs on a row
+    loss : float64 (rows, labels) of whole numbers, the cost of predicting a label on a row
     price : int or float, of a branch node
     step : Fraction
         A tree of cost c of the search has an objective of at least `c * step`.
     exact : bool
-        Whether it has just that objective, if it is no worse than the best tree of one leaf.
+        Whether it has exactly that objective, if it is no worse than the best tree of one leaf.
     plain : bool
-        Whether every tree has just that objective.
+        Whether every tree has exactly that objective.
     parts : ExactParts or None
         The costs that were rounded down, in units of the exact objective; None if none were.
     """
@@ -165,7 +165,7 @@ class ExactObjective:
         if not isfinite(bound):
             return bound
         least = self.least(Fraction(bound) * (1 - Fraction(ULPS, MAX_EXACT)) if bound > 0 else Fraction(bound))
-        if float(least) >= paid and 2 * least < MAX_EXACT * self.least_difference:  # floats tell all objectives apart
+        if float(least) >= paid and 2 * least < MAX_EXACT * self.least_difference:  # floats distinguish all objectives
             return paid
         return min(max(bound, rounded_down(least)), nextafter(paid, -inf))
 
@@ -182,7 +182,7 @@ def settled_bound(problem: Problem, bound: float, paid: float) -> float:
 
 
 def _rounding(problem: Problem, paid: float) -> float:
-    """Return the rounding of an objective that is not exact: a part of it, or of what one leaf costs if that is below
+    """Return the rounding of an objective that is not exact: a part of it, or of the cost of one leaf if that is below
     1."""
     return NEAR * max(min(1.0, leaf_cost(problem.encoded)), abs(paid))
 
@@ -207,7 +207,7 @@ def same_objective(problem: Problem, one: float, other: float) -> bool:
 
 
 def costs_no_more(problem: Problem, heap: HeapTree, than: HeapTree) -> bool:
-    """Return whether a tree costs no more than another one: exactly, or but for rounding if costs are not exact.
+    """Return whether a tree costs no more than another one: exactly, or except for rounding if costs are not exact.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def exact_objective(problem: Problem) -> ExactObjective | None:
     Returns
     -------
     ExactObjective or None
-        None for objectives of other terms: costs of leaves that are no sums over rows, margins, hyperplanes,
+        None for objectives of other terms: costs of leaves that are not sums over rows, margins, hyperplanes,
         discrimination, and rows that an adversary moves.
     """
     return problem.derived(_Known).found
@@ -305,7 +305,7 @@ def least_difference(problem: Problem) -> Fraction | None:
         return Fraction(0)
     if problem.module.boxes(problem) is None or problem.module.prices_answers(problem):
         return None
-    # Rows that an adversary moves cost what they cost where they stay.
+    # A row that an adversary moves costs as much as one that is misclassified without a move.
     return ExactObjective(problem, whole_losses(problem.encoded), *_penalties(problem)).least_difference
 
 
@@ -344,7 +344,7 @@ def search_costs(problem: Problem) -> WholeCosts:
 
 
 def plain_costs(problem: Problem) -> WholeCosts:
-    """Return costs of which every tree has its objective, but for rounding if they are not exact: for models."""
+    """Return costs with which every tree has its objective, except for rounding if they are not exact: for models."""
     costs = search_costs(problem)
     if costs.plain:
         return costs

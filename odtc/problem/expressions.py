@@ -53,7 +53,7 @@ class Statement(StrEnum):
     STUMP = "node t splits on f, and its child on side s predicts k"  # [node, test, side, class]
 
 
-# The role of a block that is a statement as it stands, and the names of the axes of the statement.
+# The role of a block that is a statement by itself, and the names of the axes of the statement.
 SAID_BY = {
     Statement.RIGHT: (Role.CORRECT, ("row",)),
     Statement.WRONG: (Role.WRONG, ("row",)),

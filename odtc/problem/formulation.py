@@ -234,8 +234,8 @@ class Compiled(Protocol):
         return np.arange(problem.encoded.n_rows)
 
     def keeps(self, problem: Problem) -> tuple[str, ...]:
-        """The kinds of constraints that its columns satisfy by what they are, so that they need no rows; all its
-        functions heed them."""
+        """Return the kinds of constraints that its columns satisfy by construction, so that they need no rows; all its
+        functions respect them."""
         return ()
 
     def hinders(self, problem: Problem, given: Constraint) -> str:
@@ -244,7 +244,8 @@ class Compiled(Protocol):
         return ""
 
     def instead(self, problem: Problem, given: Constraint) -> str:
-        """The parameter that asks for the same as a constraint that has no rows here, as on the command line; ""."""
+        """Return the parameter that is equivalent to a constraint without rows here, as on the command line; "" for
+        none."""
         return ""
 
 
@@ -259,7 +260,7 @@ class Learner(Protocol):
         ...
 
     def learned(self, problem: Problem) -> tuple[HeapTree | None, str]:
-        """(`tree`, a sentence on how it was chosen or ""): what is called."""
+        """Return (`tree`, a sentence on how it was chosen or ""); this is the function that is called."""
         return self.tree(problem), ""
 
 
@@ -275,17 +276,16 @@ class Iterative(Protocol):
     def fit(
         self, base: Model, solve: Callable[..., Solution], start: Any, tell: Callable[[Any], None], **left: Any
     ) -> tuple[Model, Solution]:
-        """(Model, Solution) of what `build` made, with the rows of cut families.
+        """Return (Model, Solution) for the result of `build`, with the rows of cut families.
 
-        `solve(model, start=None, seconds=None)` is any solver, with the time that is left, or these seconds; `tell`
-        takes a Round when one has ended
-        (odtc.workflow.rounds).
+        `solve(model, start=None, seconds=None)` is any solver, with the remaining time, or these seconds; `tell`
+        receives a Round when one has ended (odtc.workflow.rounds).
         """
         ...
 
     @abstractmethod
     def loops(self, problem: Problem) -> bool:
-        """Whether these parameters leave it anything to add."""
+        """Return whether there is anything left to add with these parameters."""
         ...
 
 
@@ -299,12 +299,12 @@ class Pricing(Protocol):
 
 
 class SearchesItself(Protocol):
-    """A formulation whose compiler proves some trees by itself; `odtc fit` takes that if nothing asks for a solver or a
-    model file."""
+    """A formulation whose compiler proves some trees by itself; `odtc fit` uses it unless a solver or a model file is
+    requested."""
 
     @abstractmethod
     def searches(self, problem: Problem) -> bool:
-        """Whether it takes this problem."""
+        """Return whether it supports this problem."""
         ...
 
     @abstractmethod
@@ -323,8 +323,8 @@ class SearchesItself(Protocol):
         return f"take fewer splits ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
 
     def frontier(self, problem: Problem, varied: list[Constraint]) -> list[Any] | None:
-        """The same for each of some constraints beside those of the problem, the loosest first; None if there is no
-        search for all of them together."""
+        """Return the same for each of some constraints in addition to those of the problem, the loosest first; None if
+        there is no search for all of them together."""
         return None
 
     def frontier_starts(self, problem: Problem, varied: list[Constraint]) -> list[Any]:
@@ -333,7 +333,7 @@ class SearchesItself(Protocol):
         return [None] * len(varied)
 
     def inherit(self, problem: Problem, looser: Problem) -> None:
-        """Takes over what the search of a problem with looser constraints, and else the same, has proved."""
+        """Take over the results that were proved for an otherwise equal problem with looser constraints."""
 
 
 class Estimates(Protocol):
@@ -350,8 +350,8 @@ class Counted(Protocol):
 
     @abstractmethod
     def counts(self, problem: Problem) -> Counts | None:
-        """The Counts of its model, at most, or without numbers if only the search can tell; None if `build` does not
-        search here, so that its blocks can be counted."""
+        """Return the Counts of its model, as upper limits, or without numbers if only the search can determine them;
+        None if `build` does not search here, so that its blocks can be counted."""
         ...
 
 
@@ -359,7 +359,7 @@ class Ranking(Protocol):
     """The trees of a problem in the order of their objectives. (No names of a module: what NearOptimal makes.)"""
 
     def tree(self, number: int) -> HeapTree | None:
-        """The HeapTree of this number, from 0; None if there are no more."""
+        """Return the HeapTree of this number, from 0; None if there are no more."""
         ...
 
     def at_least(self, within: float | None) -> int:
@@ -397,7 +397,8 @@ class NearOptimalTrees(Protocol):
         ...
 
     def sample(self, number: int, seed: int) -> list[tuple[float, HeapTree]]:
-        """Trees with their objectives, each as likely as any other; all trees, the best first, if they are no more."""
+        """Return trees with their objectives, each as likely as any other; all trees, the best first, if there are no
+        more."""
         ...
 
     def graph(self) -> dict[str, Any] | None:
@@ -414,7 +415,7 @@ class CountsNearOptimal(Protocol):
         ...
 
     def lists_only(self, problem: Problem) -> bool:
-        """Whether they can be listed in order, but not counted, as under most constraints."""
+        """Return whether they can be listed in order, but not counted, as under most constraints."""
         return False
 
     @abstractmethod

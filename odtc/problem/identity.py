@@ -31,18 +31,18 @@ BLOCK = 2**24  # answers that are packed between two looks at the clock
 def identity_of(
     problem: Problem, cuts: tuple[str, ...] = (), version: str = odtc.__version__, own: str | None = None
 ) -> str:
-    """The identity of the model of a problem with the rows of these cut families.
+    """Return the identity of the model of a problem with the rows of these cut families.
 
     Parameters
     ----------
     problem : Problem
-        What is compiled.
+        The problem that is compiled.
     cuts : tuple of str
         Names of cut families, as in `Model.cuts`.
     version : str
-        Version of the package that compiles; that of the formulation itself counts, if it states one (VERSION).
+        Version of the package that compiles; if the formulation states its own (VERSION), that one counts.
     own : str or None
-        The version of the formulation that counts, if it is not that of today; "" if it stated none.
+        The version of the formulation that counts, if it is not the current one; "" if it stated none.
 
     Returns
     -------
@@ -121,8 +121,11 @@ def identified(model: Model) -> Model:
 
 
 def stamp_of(model: Model) -> str:
-    """The identity of what a solver is given: that of the model, or if its user added or replaced something, a SHA-256
-    of it and of the arrays; "" for a model without identity."""
+    """Return the identity of the input of a solver.
+
+    It is the identity of the model, or, if its user added or replaced something, a SHA-256 of it and of the arrays; ""
+    for a model without identity.
+    """
     if not model.identity or model.as_built is model:
         return model.identity
     digest, A = hashlib.sha256(model.identity.encode("ascii")), model.A.tocsc()
@@ -140,7 +143,7 @@ def short(identity: str) -> str:
 
 
 def _merged(features: tuple[Feature, ...], merged: tuple[tuple[Split, bool], ...]) -> list[Any]:
-    """The splits that a test stands for: the same ones first, then the complements, as in a manifest."""
+    """Return the splits that one represents: the equal ones first, then the complements, as in a manifest."""
     return [[split.to_json(features) for split, same in merged if same == kind] for kind in (True, False)]
 
 

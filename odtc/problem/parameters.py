@@ -18,14 +18,14 @@ def parameter(
     silent: bool = False,
     listed_by: str = "",
 ) -> Any:
-    """A field of a formulation's Params.
+    """Define a field of a formulation's Params.
 
     Parameters
     ----------
     default : bool, int, float or str
-        Its type is that of the parameter.
+        Its type is the type of the parameter.
     help : str
-        What it means, for `odtc info MODEL`.
+        A description, for `odtc info MODEL`.
     least : number or None
         The least value.
     below : number or None
@@ -33,9 +33,9 @@ def parameter(
     choices : tuple of str or None
         All values, if they are words.
     silent : bool
-        Whether manifests name it only if it is set: the compiler writes it itself.
+        Whether manifests contain it only if it is set: the compiler writes it itself.
     listed_by : str
-        Of a text that may be a list itself: a sign that is only in such lists. A grid takes a text with it whole.
+        For a text that may be a list itself: a sign that occurs only in such lists. A grid uses a text with it whole.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def parameter_key(field: dataclasses.Field[Any]) -> str:
     return field.name.rstrip("_")
 
 
-# What people know from scikit-learn and other packages, and what it is called here.
+# Names of parameters in scikit-learn and other packages, with the names here.
 MEANT = {
     "max_depth": "depth",
     "min_samples_leaf": "the constraint 'leaf_rows >= N'",
@@ -131,12 +131,13 @@ def grid_values(key: str, text: str) -> list[str]:
 
 
 def has_parameter(formulation: str, key: str) -> bool:
-    """Whether a formulation has a parameter, by its public key. Raises ChoiceError for an unknown formulation."""
+    """Return whether a formulation has a parameter, by its public key. Raises ChoiceError for an unknown
+    formulation."""
     return key.rstrip("_") in map(parameter_key, dataclasses.fields(FORMULATIONS.get(formulation).Params))
 
 
 def _of_others(key: str) -> str:
-    """Which formulations have this parameter, as a part of a sentence; "" for none."""
+    """Return the formulations that have this parameter, as a part of a sentence; "" for none."""
     able = able_models(key)
     return f", which is one of {option('model', *able)}" if able else ""
 

@@ -1,4 +1,4 @@
-"""What is compiled: encoded rows, a shape of tree, a formulation and its parameters."""
+"""The input of the compiler: encoded rows, a shape of tree, a formulation and its parameters."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is compiled: encoded rows, a shape of tree, a formulation and its parameters."""
+    """The input of the compiler: encoded rows, a shape of tree, a formulation and its parameters."""
 
     encoded: Encoded
     topology: CompleteTree
     module: Member  # the formulation (odtc.problem.formulation); a name is looked up
     params: Any  # the formulation's own Params
-    constraints: tuple[Any, ...] = ()  # what a tree must satisfy (odtc.problem.constraints.constraint)
+    constraints: tuple[Any, ...] = ()  # constraints on the tree (odtc.problem.constraints.constraint)
     choice: Choice | None = dataclasses.field(default=None, compare=False)  # if `--model auto` chose the formulation
-    # What was worked out of this problem, one object of each class (`derived`); never carried to another problem.
+    # Objects computed from this problem, one of each class (`derived`); never carried to another problem.
     _derived: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -49,10 +49,10 @@ class Problem:
         return self.module.name
 
     def derived(self, kind: type[Derived]) -> Derived:
-        """The object of a class that is made of this problem once, as `kind(problem)`.
+        """Return the object of a class that is made once from this problem, as `kind(problem)`.
 
-        A formulation keeps what it works out in such an object, as cached properties; a problem that is made
-        of this one (`dataclasses.replace`) begins without them.
+        A formulation stores the facts that it computes in such an object, as cached properties; a problem that is made
+        from this one (`dataclasses.replace`) begins without them.
         """
         if kind not in self._derived:
             self._derived[kind] = kind(self)

@@ -1,7 +1,8 @@
-"""A tree of other data as a tree of a problem: each test is moved to the nearest test of the problem, or dropped.
+"""A tree of other data as a tree of a problem: each split is replaced by the nearest split of the problem, or dropped.
 
-The nearest test sends the fewest rows of the problem's data to another side. A test is dropped if its column is no
-longer there, or if all rows answer it alike; the child that held more training rows, or has the rows, takes its place.
+The nearest split sends the fewest rows of the problem's data to another side. A split is dropped if its column no
+longer exists, or if it does not separate rows; it is replaced by the child that had more training rows, or has the
+rows.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Projection:
-    """The tree over the tests of a problem, whose leaves predict what costs least there, and what was changed."""
+    """The tree over the splits of a problem, whose leaves predict the cheapest classes there, and the changes."""
 
     heap: HeapTree
     changes: tuple[Change, ...]
@@ -123,7 +124,7 @@ def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...])
 
 
 def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int, bool, int] | None:
-    """The test of the same columns that answers most like a split.
+    """Return the split of the encoding on the same columns whose results are most similar to those of a split.
 
     Parameters
     ----------
@@ -136,8 +137,8 @@ def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int,
     Returns
     -------
     (int, bool, int) or None
-        The test, whether its left side is that of the split, and how many rows of the file go to the other side; None
-        if no test asks one of the columns.
+        The number of the split, whether its left side corresponds to the left side of `split`, and how many rows of the
+        file go to the other side; None if there is no split on one of the columns.
     """
     X, rows = _cells(encoded)
     best: tuple[int, bool, int] | None = None

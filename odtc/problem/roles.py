@@ -1,7 +1,8 @@
-"""The columns of a model by what they mean (odtc.problem.roles.Role), for all that speaks of them from outside.
+"""The columns of a model by their meaning (odtc.problem.roles.Role), for all code outside of the formulation that
+refers to them.
 
-A formulation gives its blocks roles; what these say of the tree is an expression (odtc.problem.expressions), and cut
-families and constraints are written on expressions only.
+A formulation gives its blocks roles. The meaning of these for the tree is an expression (odtc.problem.expressions),
+and cut families and constraints are written only with expressions.
 """
 
 from enum import StrEnum
@@ -15,25 +16,25 @@ from odtc.problem.problem import Problem
 
 
 class Role(StrEnum):
-    """What a block of columns means, whatever its paper calls it."""
+    """The meaning of a block of columns, whatever its paper calls it."""
 
-    BRANCH = "branch"  # [node, test] 1: this node asks this test
+    BRANCH = "branch"  # [node, test] 1: this node has this split
     LABEL = "label"  # [node, class] 1: this node predicts this class
-    STUMP = "stump"  # [node, test, side, class] 1: bottom node asks the test, its child on that side predicts the class
+    STUMP = "stump"  # [node, test, side, class] 1: bottom node has the split, its child on that side predicts the class
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
     SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
     CORRECT = "correct"  # [row] 1: the row is classified right
     WRONG = "wrong"  # [row] at least 1 if the row is classified wrong
     SPLIT = "split"  # [node] 1: this node branches
-    FEATURE = "feature"  # [node, scale] 1: this node asks a threshold of this scale (odtc.data.threshold_scales)
+    FEATURE = "feature"  # [node, scale] 1: this node has a threshold of this scale (odtc.data.threshold_scales)
     ROUTE = "route"  # [row, node] 1: the row ends at this node, right or wrong; of every row exactly one
     PREDICTED = "predicted"  # [row, node, class] 1: the row ends at this node, and is predicted as this class
     USED = "used"  # [node] 1: a row ends at this node
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
-    PATH = "path"  # [path] 1: the tree has this path, with what is below its end
-    ARC = "arc"  # [state, test] the flow that asks this test at this state
-    # [state, test] the flow that asks an ordered test from this one to the next of the block; it costs no more than
-    # any does
+    PATH = "path"  # [path] 1: the tree has this path, with the nodes below its end
+    ARC = "arc"  # [state, test] the flow that uses this split at this state
+    # [state, test] the flow that uses an ordered split from this one to the next of the block; it costs no more
+    # than any of them
     BOUND = "bound"
     # a sum of other columns, which its own rows define (odtc.formulations.shared.feature_sums); nobody reads it
     SUM = "sum"

@@ -12,16 +12,16 @@ from odtc.trees.simplifying import simplify_heap
 
 
 def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that no row needs (odtc.trees.simplifying).
+    """Return the tree without the branch nodes that no row needs (odtc.trees.simplifying).
 
-    A node stays if the tree without it would break a constraint, have a leaf with fewer rows than the parameters ask
-    for, or cost more. A tree that is none of the model's is left as it is, and so is one of selected rows: the rows
-    that were not selected may need its nodes.
+    A node stays if the tree without it would violate a constraint, have a leaf with fewer rows than the parameters
+    require, or cost more. A tree that the model does not represent is returned unchanged, and so is a tree of selected
+    rows, because the rows that were not selected may need its nodes.
 
     Returns
     -------
     HeapTree
-        The same object if nothing goes.
+        The same object if no node is removed.
     """
     dataset = problem.encoded.dataset
     if dataset is not None and dataset.selected is not None:
@@ -43,7 +43,7 @@ def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Check:
-    """The check that a smaller tree predicts what the larger one does, and costs no more."""
+    """Return the check that a smaller tree has the same predictions as the larger one, and costs no more."""
     encoded = problem.encoded
     was, now = (heap.label[heap.reach(encoded.X)] for heap in (before, after))
     other = int(encoded.copies[was != now].sum())

@@ -1,6 +1,7 @@
-"""Which formulations support a cut family or a kind of constraints: each of their forms is built on a few rows.
+"""The formulations that support a cut family or a kind of constraints: each of their variants is built on a few rows.
 
-Nobody declares it: a model that says what the rows are written on (odtc.problem.expressions) supports them.
+No formulation declares its support: a model that has the required expressions (odtc.problem.expressions) supports
+them.
 """
 
 from collections.abc import Callable
@@ -32,13 +33,13 @@ def small_problem(name: str, form: dict[str, Any], classes: int = 2) -> Problem:
 
 
 def able(fits: Callable[[Problem], bool]) -> list[tuple[str, dict[str, Any]]]:
-    """(formulation, its parameters) of each whose model fits by default, or else in the first of
-    its VARIANTS that does.
+    """Return (formulation, its parameters) of each whose model fits by default, or otherwise in the first of its
+    VARIANTS that does.
 
     Parameters
     ----------
     fits : function of a Problem
-        Whether the model of this small problem supports what is asked for.
+        Returns whether the model of this small problem has the required support.
 
     Returns
     -------

@@ -24,14 +24,14 @@ MOST_WAYS = 50  # to join pieces to names: a text may have 2^commas of them
 
 
 def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:
-    """The arguments that a text may mean, the plainest reading first.
+    """Yield the arguments that a text may mean, the plainest reading first.
 
     Parameters
     ----------
     text : str
-        What stands between the brackets.
+        The text between the brackets.
     encoded : Encoded
-        Whose classes and columns may be named without quotes.
+        Its classes and columns may be named without quotes.
 
     Yields
     ------
@@ -54,7 +54,7 @@ def readings(text: str, encoded: Encoded) -> Iterator[tuple[str, ...]]:
 
 
 def _quoted(text: str) -> tuple[str, ...]:
-    """The arguments, some of which may stand in quotes of either kind, also behind "="."""
+    """Return the arguments, some of which may be in quotes of either kind, also after "="."""
     cells, place = [], 0
     while place <= len(text):
         found = QUOTED.match(text, place)

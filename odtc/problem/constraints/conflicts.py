@@ -24,7 +24,7 @@ from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-FINE = 0.002  # of the number asked, or that of a tree without it if that is greater: so near, the next number is tried
+FINE = 0.002  # relative to the larger number: if two numbers are closer, the next one is tried, not the middle
 MOST_STEPS = 12
 
 
@@ -73,7 +73,7 @@ class Conflict:
             said = f"no tree of this depth over these splits keeps together: {names}"
             said += " (without any one of them there is a tree)" if self.smallest else ""
         for given, value, settled in self.nearest:
-            if not settled and value <= 0:  # what any tree keeps is no news
+            if not settled and value <= 0:  # every tree satisfies this
                 continue
             said += f"; {replace(given, bound=_eased(value, given.op))} can be kept"
             said += "" if self.alone else ", with the others as requested"

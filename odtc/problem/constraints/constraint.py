@@ -226,7 +226,7 @@ def _with_sign(text: str, encoded: Encoded) -> str:
 
 
 def _reads(text: str, encoded: Encoded) -> bool:
-    """Whether a text is a constraint of this data."""
+    """Return whether a text is a constraint on this data."""
     try:
         parse(text, encoded)
     except OdtcError:
@@ -300,7 +300,7 @@ def expect_no_arguments(given: Constraint) -> None:
 
 
 def count_bound(given: Constraint, least: int, what: str) -> Constraint:
-    """Checks a constraint without arguments that compares a count.
+    """Check a constraint without arguments that compares a count.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def count_bound(given: Constraint, least: int, what: str) -> Constraint:
     least : int
         The least bound that makes sense.
     what : str
-        What is counted, for the message.
+        The name of the count, for the message.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def count_bound(given: Constraint, least: int, what: str) -> Constraint:
     Raises
     ------
     ChoiceError
-        If there are arguments, or the bound is no whole number from `least` on.
+        If there are arguments, or the bound is not a whole number from `least` on.
     """
     expect_no_arguments(given)
     if given.bound != int(given.bound) or given.bound < least:
@@ -408,8 +408,10 @@ def _able_of(models: tuple[Member, ...], kind: Member) -> list[tuple[str, dict[s
 
 
 def takes(problem: Problem, kind: Member) -> bool:
-    """Whether the model of a problem without constraints supports a kind, tried with the first of its texts that the
-    data takes; of a kind that declares none, by its NEEDS.
+    """Return whether the model of a problem without constraints supports a kind.
+
+    It is tried with the first text of the kind that the data supports; a kind that declares no texts is checked by its
+    NEEDS.
 
     Parameters
     ----------

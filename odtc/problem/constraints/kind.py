@@ -185,7 +185,7 @@ class Repairs(Protocol):
         ...
 
 
-# Members whose figure is a number of what the rows are predicted.
+# Kinds whose value is a function of the predictions of the rows.
 SHARES = (
     "accuracy",
     "recall",
@@ -201,7 +201,7 @@ SHARES = (
     "f1",
     "cost",
 )
-# Members that say what the rows are predicted.
+# Kinds on the predictions of the rows.
 ON_PREDICTIONS = (*SHARES, "monotone")
 CONSTRAINTS = Registry(
     "constraint",

@@ -50,7 +50,7 @@ LARGEST = (
 class Knows(StrEnum):
     """Facts that a constraint needs, and that a formulation must therefore express exactly."""
 
-    TESTS = "tests"  # which node asks what: labels and flows may be relaxed as before
+    TESTS = "tests"  # the splits of the nodes: labels and flows may be relaxed as before
     RIGHT = "right"  # which rows are classified right: labels must be whole
     CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
     LEAF = "leaf"  # in which leaf each row ends: every row must be routed
@@ -58,7 +58,7 @@ class Knows(StrEnum):
 
 PREDICTING: Needs = ((Need(Statement.PREDICTED),), (Need(Statement.ENDS), Need(Statement.PREDICTS, "leaves")))
 NEEDS: Needs = (*PREDICTING, (Need(Statement.RIGHT),))
-KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
+KNOWS = Knows.CLASS  # at most; `knows` determines it for one constraint
 
 
 @dataclass(frozen=True)
@@ -224,11 +224,12 @@ def in_file(coef: np.ndarray) -> np.ndarray:
 
 
 def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(coef (terms, rows of z), line (terms,), class (terms,), constant (lines,)): the lines as sums of terms
-    coef · z c, one for each class of a line that has a coefficient, less what a row counts whatever it is predicted."""
+    """Return (coef (terms, rows of z), line (terms,), class (terms,), constant (lines,)): the lines as sums of terms
+    coef · z c, one for each class of a line that has a coefficient, minus the amount that a row counts for any
+    prediction."""
     of, found, constant = route_of(problem), [], []
     for number, line in enumerate(mine):
-        # What a row counts as this class, or nothing, is taken from all classes: as leaves fewest of them.
+        # The amount of one class, or 0, is subtracted from all classes of a row, so that fewest of them remain.
         shift = min(
             [np.zeros(len(line.coef)), *line.coef.T], key=lambda shift: (line.coef != shift[:, None]).any(axis=0).sum()
         )

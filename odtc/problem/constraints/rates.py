@@ -27,7 +27,7 @@ from odtc.trees.heap_tree import HeapTree
 
 
 def share(given: Constraint) -> Constraint:
-    """A constraint whose bound is a share.
+    """Check a constraint whose bound is a share.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def share(given: Constraint) -> Constraint:
     Raises
     ------
     ChoiceError
-        If its bound is no share of rows.
+        If its bound is not a share of rows.
     """
     if not 0 <= given.bound <= 1:
         number = float(given.bound)

@@ -262,7 +262,7 @@ def subsets_of(
     for terms in sorted(limits, key=lambda terms: (int(terms.groups[0].max()), terms.groups[1])):
         group, most = terms.groups
         m = int(group.max()) + 1
-        if most >= min(m, 2**depth - 1) or np.array_equal(column, group):  # of the same groups fewer may be asked
+        if most >= min(m, 2**depth - 1) or np.array_equal(column, group):  # fewer of the same groups are allowed
             continue
         if column is None and comb(m, most) <= MOST_SUBSETS:
             column, subsets = group, _of_size(m, most)
@@ -271,12 +271,12 @@ def subsets_of(
     apart = [pair for terms in found for pair in terms.apart]
     if not apart:
         return column, subsets, relaxed
-    if column is None:  # columns by what they are apart from
+    if column is None:  # columns grouped by the sets that exclude them
         _, column = np.unique(np.array([side for pair in apart for side in pair]).T, axis=0, return_inverse=True)
         column = column.ravel()
         subsets = np.ones((1, int(column.max()) + 1), bool)
     for terms in found:
-        # A set that cuts through a group of tests cannot be told by these subsets.
+        # A set that divides a group of splits cannot be expressed by these subsets.
         if any((np.bincount(column, side) % np.bincount(column)).any() for pair in terms.apart for side in pair):
             relaxed.append(terms)
     for one, other in (pair for terms in found if not any(terms is late for late in relaxed) for pair in terms.apart):

@@ -14,7 +14,7 @@ WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
 ADDED = 2.0**50  # of all numbers of a sum together: multipliers of a few bits leave them exact
 COARSE = 2.0**36  # of all costs together if they are rounded: a price of branch nodes and multipliers need room, too
 SMALLEST = 1e-200  # a sum of costs that float64 holds with room for all factors
-MOST_DENOMINATOR = 10**6  # of weights and costs that are no whole numbers
+MOST_DENOMINATOR = 10**6  # of weights and costs that are not whole numbers
 TOO_FINE = (
     "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"
 )
@@ -72,8 +72,9 @@ def _held(found: np.ndarray) -> np.ndarray:
 
 
 def settled_price(exact: Fraction, most: int) -> Fraction:
-    """The price λ itself; or, if costs (1 - λ) errors + λ nodes of trees are then too large to be added
-    exactly, the nearest fraction of which they are not.
+    """Return the price λ itself, or a nearby fraction with which costs of trees can be added exactly.
+
+    The fraction, the nearest one, is used if the costs (1 - λ) errors + λ nodes are too large with λ itself.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class CutFamily(Protocol):
     VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
     SEPARATES: bool = False  # whether it can also give the rows that a point violates
     SOLVES: bool = False  # whether its rows come of optimal subtrees: a model that is only counted has none of them
-    HINT: str = ""  # what else to say to who asks for it of a model without these columns
+    HINT: str = ""  # further advice if it is requested for a model without these columns
 
     @abstractmethod
     def rows(self, problem: Problem, model: Model, point: dict[str, Any] | None) -> "tuple[CutRows, ...]":

@@ -32,8 +32,11 @@ def separate_rows(
     solve: Callable[[Model], Solution],
     tell: Callable[[Round], None] | None = None,
 ) -> Model:
-    """The model with the rows that these families ("paper4:rounds=10") separate, one block for each behind
-    its own rows, and no column renumbered. `solve` solves a relaxation, `tell` takes each Round."""
+    """Return the model with the rows that these families ("paper4:rounds=10") separate.
+
+    There is one block of rows for each family after the model's own rows, and no column is renumbered. `solve` solves
+    a relaxation, `tell` receives each Round.
+    """
     base, began, owner = model, time.monotonic(), []
     for number in count(1):
         found = solve(replace(model, integrality=np.zeros_like(model.integrality)))

@@ -1,4 +1,4 @@
-"""Limit on the cost of wrong predictions: Σ_i w_i cost[y_i, predicted class of i] ≤ C.
+"""Limit on the cost of misclassifications: Σ_i w_i cost[y_i, predicted class of i] ≤ C.
 
 The costs are those of --cost and --class-weight, or 1 for every error. With a penalty for branch nodes, or another
 objective, this is an additional limit.

@@ -1,5 +1,8 @@
-"""Of two rows of the data that all splits on other columns treat alike, the one with the greater number is predicted
-as the class if the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
+"""Monotone predictions on the rows of the data: among rows that splits on other columns do not separate, the
+prediction of a class rises with a column.
+
+If no split on another column separates two rows, and the one with the smaller number is predicted as the class, so is
+the other: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
 
 If every threshold is a split, these rows differ only in this column. With fewer splits (bins), they are alike for
 every tree over these splits, and the prediction for one of them with the number of the other is the prediction for the
@@ -43,7 +46,7 @@ SUMMARY = (
 )
 OPS = ()
 SUBJECT = Subject.PREDICTIONS
-MOST_LINES = 12  # neighbours that the search heeds as sums; of more it asks every tree that it would take
+MOST_LINES = 12  # neighbours that the search treats as sums; with more it checks every candidate tree
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -104,7 +107,8 @@ def _ones(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> np.ndarray:
 
 
 def _codes(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    """(int64 (rows,), a number above them), parts that together tell which rows answer some tests alike."""
+    """Return parts that together determine which rows have equal results for some splits: (int64 (rows,), a number
+    above them) each."""
     yield np.zeros(len(X), np.int64), 1  # of no test all rows are alike
     if not isinstance(X, RankedAnswers):
         yield from ((X[:, test].astype(np.int64), 2) for test in tests)

@@ -1,5 +1,5 @@
-"""Of any two inputs that differ only in this column, the one with the greater number is predicted as the class if the
-other is, also for inputs that are not in the data.
+"""Monotone predictions on all inputs: if any two inputs differ only in a column, and the one with the smaller number
+is predicted as the class, so is the other, also for inputs that are not in the data.
 
 The constraint is about the final tree without nodes that separate no rows (odtc.trees.monotone_order compares its
 leaves). No constraint of a model expresses which node separates rows, so only the built-in search supports this kind,

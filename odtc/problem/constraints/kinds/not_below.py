@@ -31,7 +31,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def early(given: Constraint) -> bool:
-    return given.args[0] == given.args[1]  # else a tree can be filled up with what its nodes ask already
+    return given.args[0] == given.args[1]  # otherwise a tree can be filled up with the splits of its own nodes
 
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
