@@ -154,7 +154,7 @@ class CodedColumns:
         return self.dense if dtype is None else self.dense.astype(dtype)
 
     def __getattr__(self, name):
-        if name.startswith("_") or not hasattr(np.ndarray, name):  # who asks whether it is a data frame wants no table
+        if name.startswith("_") or not hasattr(np.ndarray, name):  # a check whether it is a data frame needs no table
             raise AttributeError(name)
         return getattr(self.dense, name)
 

@@ -23,7 +23,7 @@ from odtc.data.file_text.missing_marks import Marks, without_marks
 from odtc.data.reading_spec import MISSING_CELLS
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
-PATIENCE = 5.0  # seconds that reading has also after a limit, as without it there is no tree
+PATIENCE = 5.0  # seconds for reading also after a limit, because without it there is no tree
 MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
 
 
@@ -36,7 +36,7 @@ class WordsNeeded(OdtcError):
 
 
 class Column:
-    """A column of a file: its different known cells, and which of them each row has.
+    """A column of a file: its different known cells, and the number of the cell in each row.
 
     Attributes
     ----------
@@ -45,21 +45,22 @@ class Column:
     cells : Series
         The different cells (odtc.data.column_types.column_cells) in the order in which they first appear, or nearly.
     code : unsigned integers (rows,)
-        0 for a missing cell, else one more than the place in `cells`.
+        0 for a missing cell, otherwise one more than the position in `cells`.
     values : float64 (rows,) or None
-        If the column is held as numbers: these, NaN if missing; `cells` and `code` are then empty.
+        If the column is stored as numbers: these, NaN if missing; `cells` and `code` are then empty.
     held_padded : str or None
-        If it is held as numbers: a cell with zeros before its number, of those that were looked at as words.
+        If it is stored as numbers: a cell with zeros before its number, among those that were read as words.
     held_merged : (str, str) or None
-        The same of two cells whose numbers are one double.
+        The same for two cells whose numbers are one double.
     held_beside : set of str
-        The same of currencies and signs beside its numbers.
+        The same for currencies and signs next to its numbers.
     met : set of str
-        Of a part that a worker read: the cells that are marks of missing cells (odtc.data.file_text.missing_marks).
+        For a part that a worker read: the cells that are marks of missing cells
+        (odtc.data.file_text.missing_marks).
     taken : set of str
         The built-in texts that were taken for missing cells, without the empty one.
     decimal : str or None
-        As of odtc.data.column_types.finite_numbers.
+        As in odtc.data.column_types.finite_numbers.
     """
 
     taken: frozenset[str] = frozenset()
@@ -163,13 +164,13 @@ class Column:
 
 
 class Known:
-    """Cells that a column had so far, as they stand in the file.
+    """Cells of a column so far, as they are in the file.
 
     Attributes
     ----------
     cells : Series, different ones
     number : unsigned integers (cells + 1,)
-        What the column numbers them as, behind a 0 for a missing cell; in as few bytes as hold the numbers.
+        Their numbers in the column, after a 0 for a missing cell; in as few bytes as the numbers need.
     """
 
     def __init__(self, cells: pl.Series, number: np.ndarray):
@@ -235,9 +236,12 @@ class ColumnCoder:
     def __init__(
         self, series: pl.Series, place: str, keep_words: bool = False, decimal: str | None = None, missing=MISSING_CELLS
     ):
-        """`series` is a first piece, of which only name and type are looked at; with `keep_words` the column is never
-        held as numbers alone; `decimal` as of odtc.data.column_types.finite_numbers, `missing` as of
-        `column_cells`. Raises DataError for a type that holds no words."""
+        """Start with `series`, a first piece, of which only name and type are used.
+
+        With `keep_words` the column is never stored only as numbers; `decimal` is as in
+        odtc.data.column_types.finite_numbers, `missing` as in `column_cells`. Raises DataError for a type that
+        contains no words.
+        """
         self.missing = missing
         self.name, self.dtype, self.place, self.decimal = series.name, series.dtype, place, decimal
         self._native = _is_number(series.dtype) or series.dtype == pl.Boolean
@@ -285,7 +289,7 @@ class ColumnCoder:
         return pl.Series(self.name, list(self._place_of), dtype=self._clean_type)
 
     def _numbered(self, fresh: pl.Series) -> np.ndarray:
-        """Return the numbers of new cells: 0 if missing, equal for those of one text."""
+        """Return the numbers of new cells: 0 if missing, equal for cells with the same text."""
         place, words = self._place_of, column_types.words_of(fresh, self.place, self.missing)
         if fresh.dtype == pl.String and words.count(None) > fresh.null_count():
             self._taken |= {cell.strip() for cell, word in zip(fresh, words) if word is None and cell is not None}
@@ -326,9 +330,11 @@ def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:
 
 
 def exact_numbers(cells: pl.Series, name: str, decimal: str | None = None) -> np.ndarray:
-    """The cells (odtc.data.column_types.column_cells) of a column as float64, NaN if missing; `decimal` as of
-    odtc.data.column_types.finite_numbers. Raises WordsNeeded if one is no number, or one that doubles do not tell
-    apart."""
+    """Return the cells (odtc.data.column_types.column_cells) of a column as float64, NaN if missing.
+
+    `decimal` is as in odtc.data.column_types.finite_numbers. Raises WordsNeeded if one is not a number, or one that
+    doubles do not distinguish from others.
+    """
     numbers = column_types.finite_numbers(cells, decimal)
     if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
         raise WordsNeeded(name)
@@ -364,27 +370,27 @@ def code_columns(
     decimal: str | None = None,
     missing: Sequence[str] = MISSING_CELLS,
 ) -> list[Column]:
-    """The columns of a table that comes in frames.
+    """Return the columns of a table that comes in frames.
 
     Parameters
     ----------
     frames : iterable of DataFrame
-        One or more, of the same columns.
+        One or more, with the same columns.
     place : str
         The file, quoted, for messages.
     keep_words : collection of str
-        Columns that are not held as numbers alone, because they are named as categories or hold the labels.
+        Columns that are not stored only as numbers, because they are named as categories or contain the labels.
     decimal : str or None
-        As of odtc.data.column_types.finite_numbers.
+        As in odtc.data.column_types.finite_numbers.
     missing : sequence of str
-        As of odtc.data.column_types.column_cells.
+        As in odtc.data.column_types.column_cells.
 
     Raises
     ------
     WordsNeeded
         If another column has to be among them.
     DataError
-        For a column whose type holds no words.
+        For a column whose type contains no words.
     TimeLimitReached
         If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """

@@ -24,18 +24,18 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 CORRECT = "correct it"
 EXACT = 2.0**53
-TOLD_DIGITS = 15  # of decimals, which doubles tell apart
+TOLD_DIGITS = 15  # of decimals, which doubles distinguish
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
-# What polars' strip_chars takes for blanks: those of Unicode, of which Python knows some more.
+# Blanks of polars' strip_chars: those of Unicode, of which Python knows some more.
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 BLANKS += "\u2028\u2029\u202f\u205f\u3000"
 MANY = 2**11  # cells from which on polars is faster than a loop: a call of it takes 0.1 ms, whatever it does
 LONG = re.compile("[eE]-[0-9]{3}")
 
-FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, of which is remembered what was found
+FEW, REMEMBERED = 16, 4096  # cells of a column, and columns, whose results are remembered
 
 
 def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,7 +86,7 @@ def cells_as_text(series: pl.Series, place: str) -> pl.Series:
     try:
         if not series.dtype.is_nested():  # polars writes structs as text
             return series.cast(pl.String)
-    except pl.exceptions.PolarsError:  # bytes that are no text
+    except pl.exceptions.PolarsError:  # bytes that are not text
         pass
     raise DataError(
         f"expected numbers, words, booleans or dates in column {series.name!r} of {place}, got the type "
@@ -136,9 +136,9 @@ def numbers(
     first: int = 1,
     decimal: str | None = None,
 ) -> np.ndarray:
-    """float64 of shape (rows,), NaN if missing; raises DataError for a cell that is no finite number.
+    """Return float64 of shape (rows,), NaN if missing; raises DataError for a cell that is not a finite number.
 
-    `advice` ends that message; `first` is the number of the first row; `decimal` as of `finite_numbers`.
+    `advice` ends that message; `first` is the number of the first row; `decimal` as in `finite_numbers`.
     """
     values = _as_numbers(column, decimal)
     wrong = column.is_not_null() & ~values.is_finite().fill_null(False)

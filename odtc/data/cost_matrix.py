@@ -232,7 +232,7 @@ def _assignments(text: str, wanted: str) -> dict[str, str]:
 def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
     pairs = {}
     for name, value in _assignments(text, f"{option('cost')}: expected TRUE:PREDICTED=COST,…").items():
-        # A class may have a colon in its name: the colon meant stands between two classes.
+        # A class may have a colon in its name: the intended colon is between two classes.
         cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:

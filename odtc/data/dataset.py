@@ -40,14 +40,14 @@ def codebook_shape(value: Any, place: str) -> dict:
 class Feature:
     """One column of the data file.
 
-    `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
-    order (empty for a numeric column). `ordered` says that this order means something, so that tests part it in two;
-    a tree is the same without it. `decimal` is the sign before decimals, if numbers of the file are as people write
-    them (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this
-    column, so that other files are read alike. `has_missing` says that training rows without a cell were kept, so that
-    splits say where these go. `layout` describes the form of the file by options (odtc.data.reading_spec.LAYOUT).
-    `codebook` has the names for readers of all columns of the table, and `number_texts` those of this column's numbers,
-    if the column is shown by these names.
+    `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code order (empty for a
+    numeric column). `ordered` means that this order is meaningful, so that splits divide it in two; a tree is the same
+    without it. `decimal` is the sign before decimals, if numbers of the file are as people write them
+    (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this column,
+    so that other files are read in the same way. `has_missing` means that training rows with a missing cell were kept,
+    so that splits state where these go. `layout` describes the form of the file by options
+    (odtc.data.reading_spec.LAYOUT). `codebook` has the names for readers of all columns of the table, and
+    `number_texts` the names of this column's numbers, if the column is shown by these names.
     """
 
     name: str
@@ -147,13 +147,13 @@ class Dataset:
     n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
     n_skipped: int = 0  # lines of the file that are not rows, and were skipped (on_bad_line)
     source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
-    # Columns that no test asks, but constraints may name: float64 (rows, auxiliary), as in X.
+    # Columns without splits that constraints may name: float64 (rows, auxiliary), as in X.
     auxiliary: tuple[Feature, ...] = ()
     auxiliary_X: np.ndarray | None = None
     selected: "Selected | None" = None  # if these are only some of the rows
     held_out: Any = None  # polars.DataFrame: rows of the same table that were set aside before it was read
     task: str = CLASSIFICATION
-    # float64 (rows, sums): what the task adds up over the rows of a leaf (odtc.data.task).
+    # float64 (rows, sums): the amounts that the task adds up over the rows of a leaf (odtc.data.task).
     sums: np.ndarray | None = None
     copies: np.ndarray | None = None  # int64 (rows,): rows of the file that each is; 1 by default
     # (column, cell) of columns of numbers with a cell that is written as a code is, such as 00123.

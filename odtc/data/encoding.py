@@ -57,7 +57,7 @@ ENCODINGS = Registry(
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
 MOST_OF_LEVELS = 40_000_000  # answers to the tests of a column of words that nearly each row has its own of
 BETWEEN_ENDS = ("auto", "thresholds")  # encodings of thresholds between all numbers
-PATIENCE = 2.0  # seconds that it has also after a limit, as without it there is no tree
+PATIENCE = 2.0  # seconds for it also after a limit, because without it there is no tree
 FEWER = "take fewer rows, or put rare classes together"
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
@@ -98,10 +98,10 @@ class Encoded:
     cells: np.ndarray | None = None
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
     task: str = CLASSIFICATION
-    sums: np.ndarray | None = None  # float64 (rows, sums): what the task adds up (odtc.data.task)
+    sums: np.ndarray | None = None  # float64 (rows, sums): the amounts that the task adds up (odtc.data.task)
     label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
-    goal: str = ""  # of a policy without a dataset (a manifest): whether an action costs minus what it brings ("max")
-    # What was worked out of these rows (`derived`); never carried to other rows.
+    goal: str = ""  # of a policy without a dataset (a manifest): "max" if costs are minus the values of actions
+    # Objects computed from these rows (`derived`); never carried to other rows.
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -391,12 +391,12 @@ def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
     ----------
     encoded : Encoded
     dataset : Dataset or None
-        The data file, read anew.
+        The data file, read again.
 
     Returns
     -------
     Encoded
-        Itself if it has rows of data, if another encoding is derived from these, or if doubles hold its numbers.
+        Itself if it has rows of data, if another encoding is derived from these, or if doubles represent its numbers.
     """
     if encoded.dataset is not None or dataset is None or dataset.selected is not None:
         return encoded

@@ -153,17 +153,17 @@ def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
 
 
 def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding: str = "auto") -> Inspection:
-    """Reads a data file and says what is in it.
+    """Read a data file and describe its content.
 
     Parameters
     ----------
     data : path or data frame
-        What `odtc.read` takes.
+        As in `odtc.read`.
     reading : ReadingSpec or None
-        How it is read. Rows with missing cells are looked at whatever its `missing` says; the number of tests is that
-        of the rows that it keeps.
+        How it is read. Rows with missing cells are inspected whatever its `missing` is; the number of splits is counted
+        on the rows that it keeps.
     encoding : str
-        The encoding whose tests are counted.
+        The encoding whose splits are counted.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     ------
     DataError, ChoiceError
         If the file cannot be read, or an option does not fit it. A table that can be read, but not encoded, is shown
-        with the reason, and a target of numbers that are no classes as numbers, with a remark.
+        with the reason, and a target of numbers that are not classes as numbers, with a remark.
     """
     whole, reading, numbers = _whole(data, reading or ReadingSpec())
     if not whole.copies.all():  # of a policy a row of the file may be several rows

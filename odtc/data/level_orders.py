@@ -28,7 +28,7 @@ def order_text(column: str, levels: Sequence[str]) -> str:
 
 
 def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> dict[str, tuple[str, ...] | None]:
-    """The columns whose levels have an order, with that order; None for that in which they are sorted.
+    """Return the columns whose levels have an order, with that order; None for the sorted order.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> d
     names : sequence of str
         The columns of the file.
     place : str
-        What messages call the file.
+        The name of the file in messages.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> d
     Raises
     ------
     ChoiceError
-        For a text that names no column, a column that stands twice, or levels that are fewer than two or not different.
+        For a text that names no column, a column that occurs twice, or levels that are fewer than two or not different.
     """
     found: dict[str, tuple[str, ...] | None] = {}
     for text in texts:

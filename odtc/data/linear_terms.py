@@ -124,9 +124,9 @@ class LinearTerms:
         return replace(self, Z=Z, low=low, span=span)
 
     def squeezed(self, least: float) -> list[str]:
-        """The names of the numbers of which all but the twentieth of the rows at either end lie within less than
-        `least` of the whole range: cells far out leave hyperplanes with a margin nothing to tell the others apart by.
-        """
+        """Return the names of the numbers for which all rows, except for a twentieth at either end, are within less
+        than `least` of the whole range: with such outliers, hyperplanes with a margin can hardly distinguish the
+        other rows."""
         share = self.by_quantiles().span / self.span
         return [self.features[term.feature].name for term, part in zip(self.terms, share) if part < least]
 
@@ -137,9 +137,12 @@ class LinearTerms:
         return by * self.span, g - float(by @ (self.low - other.low))
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray, g: float | None = None) -> Split | None:
-        """Return the split in original units along h (terms,) that sends those of `rows` (indices) left that `left`
-        (bool) marks; None if none along h does, or a side is empty. With `g` it is h·z <= g for other rows, too:
-        coefficients keep three digits or more, and the bound is near g."""
+        """Return the split in original units along h (terms,) that sends the rows in `rows` (indices) left that are
+        marked in `left` (bool).
+
+        None if there is no such split along h, or a side is empty. With `g` it is h·z <= g for other rows, too:
+        coefficients keep three digits or more, and the bound is near g.
+        """
         return self.splits(h, rows, [left], g)[0]
 
     def splits(

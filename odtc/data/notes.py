@@ -25,10 +25,10 @@ from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.task import TASKS, lost_weights
 from odtc.errors import TimeLimitReached
 
-GRADES, CODES = 10, 20  # classes that are numbers, and whole numbers, up to which there is no remark
-FEW = 3  # rows of a class from which on there is no remark on it
-# What is told of a table in memory, by the kind of the remark, without anything that differs from one part of the rows
-# to the next: Python shows a warning of one text once. Of columns of categories that should be none:
+GRADES, CODES = 10, 20  # largest number of classes that are numbers, and whole numbers, without a remark
+FEW = 3  # number of rows of a class from which on there is no remark on it
+# Remarks on a table in memory, by kind, without anything that differs from one part of the rows to the next, because
+# Python shows a warning of the same text once. For columns that should not be categories:
 OF_WORDS = {
     "identifier": "holds a level of its own for nearly each row, and no rule learned from it holds for new rows; leave "
     "it out",
@@ -80,7 +80,7 @@ class Note:
     column: str
     kind: str
     text: str
-    of_many: str = ""  # the same, without an example, of several columns; "" if each is to be told
+    of_many: str = ""  # the same, without an example, for several columns; "" if each has its own remark
 
     def to_json(self) -> dict:
         """The note as an object of JSON: column, kind, text."""
@@ -127,8 +127,8 @@ def _folded(notes: list[Note]) -> Iterator[Note]:
 
 
 def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]:
-    """The remarks on columns that no rule should be learnt from as they stand: dates, names of rows, numbers with words
-    or marks of missing cells among them.
+    """Return remarks on columns from which no rule should be learnt as they are: dates, names of rows, numbers with
+    words or marks of missing cells among them.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
         shown = f"{levels[0]!r}"
         marks = [level for level in levels if level.lower() in MARKS]
         others = [level for level in levels if level not in marks]
-        if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is no month
+        if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is not a month
             if not feature.ordered:
                 yield Note(feature.name, "date", _of_dates(feature.name, others, shown))
         elif _most(others, TIME.fullmatch):
@@ -407,8 +407,8 @@ def _of_other_manner(feature: Feature) -> Note:
 
 
 def _of_signs(words: list[str], example: str) -> tuple[str, str]:
-    """What to do about numbers that people wrote, of one column and of several: the option that reads all of them, with
-    what it makes of the example if both signs do and differ."""
+    """Return advice about numbers that people wrote, for one column and for several: the option that reads all of
+    them, with its result for the example if both signs read them, but differently."""
     signs = written_numbers.signs_of(words)
     if not signs:
         return _of_marks_among(words)
@@ -453,7 +453,7 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
             continue
         parted = known[known != np.round(known)]
         thousands = np.round(parted * 1000)
-        # 1.500 is 1.5, and cannot be told from it: most such cells end in another sign than 0.
+        # 1.500 equals 1.5 and cannot be distinguished from it: most such cells end in another digit than 0.
         if np.allclose(parted * 1000, thousands, rtol=0, atol=1e-6) and 2 * (thousands % 10 > 0).sum() >= len(parted):
             yield Note(
                 feature.name,
@@ -569,8 +569,8 @@ def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
 
 
 def _are_measures(levels) -> bool:
-    """Whether most of the levels are numbers, and enough of them are written with a sign, a unit or a mark of
-    thousands: 973.50 beside 1,070.85 has no need of one."""
+    """Return whether most of the levels are numbers, and enough of them are written with a sign, a unit or a mark of
+    thousands: 973.50 next to 1,070.85 needs none."""
     if not _most(levels, lambda level: MEASURE.fullmatch(level)):
         return False
     return MEASURES * sum(map(_is_measure, levels)) >= len(levels)
@@ -639,8 +639,9 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
 
 
 def _determines(dataset: Dataset, at: int, rows: slice) -> bool:
-    """Whether each value of a column has rows of one class alone, among some rows: of a number with few changes between
-    the classes, of a category whose levels are not nearly as many as the rows. What is true of all is true of some."""
+    """Return whether, among some rows, each value of a column has rows of only one class: a number with few changes
+    between the classes, or a category whose levels are far fewer than the rows. If it is true for all rows, it is
+    true for some."""
     numeric, y = dataset.features[at].kind == NUMERIC, dataset.y[rows]
     whole = rows == slice(None)
     values, place = distinct(dataset.X, at) if whole else np.unique(dataset.X[rows, at], return_inverse=True)

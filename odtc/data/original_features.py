@@ -96,8 +96,8 @@ class Features:
         return np.hstack([one.level[:, None] == np.arange(1, one.n) for one in self.levels])
 
     def ask(self, test: int, split: Split, column: np.ndarray):
-        """(feature, threshold, levels, left): how a node asks this test, or this split with its answers: the
-        number of a threshold or -1, bool (chosen,) the levels that go left, bool (rows,) who does.
+        """Return (feature, threshold, levels, left) of a split of the encoding, or of this split with its column: the
+        number of a threshold or -1, bool (chosen,) the levels that go left, bool (rows,) the rows that go left.
         Raises TreeError for a split that is none of these."""
         left_levels = np.zeros(len(self.owner), bool)
         if test < self.encoded.n_candidate_splits and test in self.tests:
@@ -118,8 +118,8 @@ class Features:
         )
 
     def split(self, feature: int, threshold: int, left_levels: np.ndarray) -> int | tuple[Split, np.ndarray]:
-        """The test of the encoding that a node asks, or a set of levels and who has one of them (bool
-        (rows,)): the levels that go right."""
+        """Return the split of the encoding at a node, or a set of levels and the rows with one of them (bool (rows,)):
+        the levels that go right."""
         if feature < len(self.numeric):
             return int(self.scales.test(self.numeric[feature], threshold))
         if feature < self.n - len(self.levels):
@@ -130,18 +130,18 @@ class Features:
 
 
 def tests_by_feature(encoded: Encoded) -> dict[int, list[tuple[Split, np.ndarray]]]:
-    """By feature the tests that the encoding asks of it, in the order of features, and their columns (bool
-    (rows,)); those that were merged into another test are here, too."""
+    """Return by feature the splits of the encoding on it, in the order of features, and their columns (bool (rows,));
+    splits that were merged into another one are included."""
     found = {}
     for place, (split, same_as) in enumerate(zip(encoded.tests, encoded.stands_for)):
         for one, same in ((split, True), *same_as):
-            if not isinstance(one, Oblique):  # it asks no feature by itself
+            if not isinstance(one, Oblique):  # it is not on one feature by itself
                 found.setdefault(one.feature, []).append((one, encoded.X[:, place] == same))
     return {feature: found[feature] for feature in sorted(found)}
 
 
 def _value(split: Split):
-    """The level that this test asks for, "missing" for the missing cells, None for another kind of test."""
+    """Return the level of this split, "missing" for missing cells, None for another kind of split."""
     if isinstance(split, Missing):
         return "missing"
     return split.values[0] if isinstance(split, Subset) and len(split.values) == 1 else None

@@ -1,8 +1,8 @@
-"""What rows answer to many nested tests, held as ranks instead of one dense boolean column for each test.
+"""Results of many nested splits, stored as ranks instead of one dense boolean column for each split.
 
-Thresholds of one feature are nested: a row answers 1 to those below its number. So the rank of the row, how many of
-them it lies above, says as much as all the columns. The answers to single tests follow from the ranks; the dense
-table is made only if a formulation asks for it, and its size is checked before.
+Thresholds of one feature are nested: a row has the result 1 for those below its number. So the rank of the row, the
+number of thresholds below it, contains the same information as all columns. The results of single splits follow from
+the ranks; the dense table is made only if a formulation needs it, and its size is checked before.
 """
 
 from collections.abc import Callable
@@ -34,8 +34,8 @@ class RankedAnswers:
     ndim = 2
 
     def __init__(self, rank: np.ndarray | tuple[int, Callable[[], np.ndarray]], scale: np.ndarray, place: np.ndarray):
-        """`rank` may be given as how many rows there are, and what lays the ranks out as soon as they are needed: who
-        only asks for the tests, as `odtc inspect` does, goes without them."""
+        """`rank` may be a pair of the number of rows and a function that computes the ranks when they are first
+        needed: code that only needs the splits, such as `odtc inspect`, does without them."""
         self._rank, self._later = (None, rank) if isinstance(rank, tuple) else (rank, None)
         self._n = rank[0] if isinstance(rank, tuple) else len(rank)
         self.scale, self.place, self._dense = scale, place, None

@@ -1,8 +1,7 @@
-"""Turns a data file into a Dataset: types, levels, classes, weights and missing cells.
+"""Conversion of a data file into a Dataset: types, levels, classes, weights and missing cells.
 
-What a reader module defines is said by the protocol `Reader`; all that is decided about the cells is decided here,
-once for all file formats. Row numbers in
-messages count the rows of data from 1, the header not among them.
+The protocol `Reader` defines the parts of a reader module; all decisions about the cells are made here, once for all
+file formats. Row numbers in messages count the rows of data from 1, without the header.
 """
 
 import hashlib
@@ -55,7 +54,7 @@ from odtc.errors import ChoiceError, DataError
 BAD_LINE = "bad line"  # the kind of a remark on lines that were skipped
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
-SPLIT_SEED = 20  # which rows are set aside is part of what a file says: the same in all versions
+SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
 
 
 def read(
@@ -79,7 +78,7 @@ def read(
     Parameters
     ----------
     path : path, pandas.DataFrame or polars.DataFrame
-        A data file, whose format its suffix tells (`odtc list readers`), or a data frame.
+        A data file, whose suffix determines its format (`odtc list readers`), or a data frame.
     target : str or None
         The column of labels; None is the last column that is not `weights`.
     categorical, numeric : sequence of str
@@ -88,24 +87,25 @@ def read(
         drop: rows with a missing cell are left out and counted. separate: a missing feature stays, as NaN; a row
         without label or weight is left out.
     weights : str, array (rows,) or None
-        A column of numbers >= 0, the weights of the rows; it is then no feature. Beside a data frame also the numbers.
+        A column of numbers >= 0, the weights of the rows; it is then not a feature. With a data frame also the numbers
+        themselves.
     name : str or None
         Name of the data set; None is the stem of the file, or "data".
     auxiliary : sequence of str
-        Columns that are no features, but that constraints may speak of.
+        Columns that are not features, but that constraints may refer to.
     hold_out : float
-        Share of the rows, 0 to less than 1, that are set aside by chance before anything is learnt of them; the same
+        Share of the rows, 0 to less than 1, that are set aside at random before anything is learnt from them; the same
         rows each time. They are `Dataset.held_out`.
     ignore : sequence of str
-        Columns that are not read: of any type, and a missing cell in one leaves no row out.
+        Columns that are not read: they may have any type, and no row is left out because of a missing cell in them.
     ordered : sequence of str
-        Columns whose levels have an order, as "size=small<medium<large", or by name alone in the order that levels are
-        sorted in. An ordered categorical of pandas need not be named.
+        Columns whose levels have an order, such as "size=small<medium<large", or only the name for the order in which
+        levels are sorted. An ordered categorical of pandas need not be named.
     decimal : {".", ","} or None
         The sign before decimals if numbers in text are as people write them: "," reads "1.234,50 €" and "5 %" (as 5),
         "." reads "$1,234.50". None for numbers as programs write them.
     missing_mark : sequence of str
-        Texts that mean a missing cell, as "-999" or "unknown"; "COL=99" means it in that column alone.
+        Texts that mean a missing cell, such as "-999" or "unknown"; "COL=99" means it only in that column.
     **more
         `labels`, `task` and the options of that task, and the form of the file (`header`, `separator`, `comment`,
         `skip_lines`, `on_bad_line`, `text_encoding`, `sheet`), as fields of odtc.data.reading_spec.ReadingSpec.
@@ -148,7 +148,7 @@ def read(
 
 
 def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
-    """Reads a data set as a specification says; the arguments, and what it raises, are those of `read`."""
+    """Read a data set as a specification describes; the other arguments and the exceptions are those of `read`."""
     codebook = None if how.labels is None else read_codebook(how.labels)
     return with_labels(_read_as(path, how, name), codebook)
 
@@ -170,7 +170,7 @@ def _read_as(path, how: ReadingSpec, name: str | None) -> Dataset:
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
     opened_by(path, how.layout, strict=True)
     n_skipped, on_lines = notes_on_lines(path, how.layout)
-    if how.hold_out:  # the rows that are set aside are kept as they stand in the file
+    if how.hold_out:  # the rows that are set aside are kept as they are in the file
         frame = load(path, True, how.layout)
         held = from_frame(frame, name or data_name(path), how, {"path": str(path), "sha256": fingerprint(path)})
         return replace(held, left_out=(*on_lines, *held.left_out), n_skipped=n_skipped)
@@ -181,7 +181,7 @@ def _read_as(path, how: ReadingSpec, name: str | None) -> Dataset:
 
 
 def _with_lists(how: ReadingSpec) -> ReadingSpec:
-    """The specification with names and texts in tuples, if one stands for itself or they are in a list."""
+    """Return the specification with names and texts in tuples, if they are single texts or lists."""
     lists = {name: getattr(how, name) for name, default in ReadingSpec().keywords.items() if isinstance(default, tuple)}
     texts = {name: tuple(map(str, [one] if isinstance(one, (str, Real)) else one)) for name, one in lists.items()}
     how = replace(how, **texts)
@@ -205,7 +205,7 @@ def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tup
 
 
 def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) -> list[tuple[str, str, str]]:
-    """What is remarked on marks of missing cells that no cell is."""
+    """Return remarks on marks of missing cells that no cell has."""
     return [
         ("", "missing mark", f"no cell of the file is {text!r}, which {option('missing_mark')} names")
         for text in unmet(how.missing_mark, names, met, how.decimal)
@@ -244,7 +244,7 @@ def _columns_of(
 
 
 def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> Dataset:
-    """Rows in memory with their labels beside them.
+    """Read rows in memory with separate labels.
 
     Parameters
     ----------
@@ -255,9 +255,9 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
     name : str
         Name of the data set.
     missing : {"drop", "error", "separate"}
-        As of `read`.
+        As in `read`.
     **reading
-        Its other keywords, but `target`. `weights` may also be numbers >= 0, one for each row.
+        Its other keywords, except for `target`. `weights` may also be numbers >= 0, one for each row.
 
     Returns
     -------
@@ -311,7 +311,8 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
 
 
 def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
-    """How a data frame is read whose columns of pandas may declare an order; `beside` it stand more columns."""
+    """Return how a data frame is read whose pandas columns may declare an order; `beside` are the names of additional
+    columns."""
     names = [*(str(name) for name in X.columns), *beside]
     orders = {names[at]: order_text(names[at], order) for at, order in orders_of(X).items()}
     if not orders:
@@ -327,8 +328,8 @@ def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tu
 
 
 def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
-    """How columns of these names are read: one without a name is the index of the rows, and not read, and the weights
-    of instances that an ARFF file has are weights of rows."""
+    """Return how columns of these names are read: a first column without a name is the index of the rows and is not
+    read, and the instance weights of an ARFF file are weights of rows."""
     plain = [name.partition(AGAIN)[0] for name in names]
     if how.target is not None and how.target not in names and (at := _place_of(how.target, len(names))) is not None:
         how = replace(how, target=names[at])
@@ -382,8 +383,8 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
 
 
 def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, remarks: list) -> Dataset:
-    """The Dataset of columns; `table` is emptied, so that each column is in memory once. `remarks` are those of
-    `Dataset.left_out` before it."""
+    """Return the Dataset of columns; `table` is emptied, so that each column is in memory once. `remarks` are the
+    first ones of `Dataset.left_out`."""
     missing, weights, place = how.missing, how.weights, repr(source["path"] or name)
     categorical, numeric, auxiliary = _listed(how.categorical), _listed(how.numeric), _listed(how.auxiliary)
     targets = _checked_columns([column.name for column in table], place, how)
@@ -470,7 +471,8 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
 
 
 def _left_out_text(taken: Sequence[tuple[str, str]], keep: np.ndarray, how: ReadingSpec) -> str:
-    """How many rows were left out, and which texts of a file were taken for missing cells, as the end of a message."""
+    """Return how many rows were left out, and which texts of a file were taken for missing cells, as the end of a
+    message."""
     why = f"{taken_text(taken)} was taken for missing" if taken else "they have missing cells"
     keeps = f"; {option('missing', 'separate')} keeps rows without a feature" if how.missing == "drop" else ""
     keeps += f"; {option('only_missing', '')} reads such texts as values" if taken else ""
@@ -484,8 +486,8 @@ def taken_text(taken: Sequence[tuple[str, str]]) -> str:
 
 
 def _may_part_thousands(column: Column) -> bool:
-    """Whether every point of a column of text is followed by exactly three digits, next to whole numbers that have as
-    many digits as fit before such a point: 1.219 next to 950, but not 0.125, and not 1.125 next to 1.250 alone."""
+    """Return whether every point of a column of text is followed by exactly three digits, next to whole numbers with
+    as many digits as fit before such a point: 1.219 next to 950, but not 0.125, and not 1.125 with only 1.250."""
     if column.decimal is not None or column.dtype != pl.String or column.values is not None:
         return False
     cells = column.cells.str.strip_chars()
@@ -506,7 +508,8 @@ def _of_thousands(name: str, column: Column) -> tuple[str, str, str]:
 
 
 def _label_type(rows: Dataset, target: Column) -> str:
-    """The type of the labels: that of the column, or if a file holds text, that of the numbers which it stands for."""
+    """Return the type of the labels: the type of the column, or, if a file contains text, the type of the numbers that
+    it represents."""
     path = rows.source.get("path")
     if target.dtype == pl.String:
         guessed = path is not None and reader_of(Path(path)).TEXT
@@ -518,8 +521,8 @@ def _label_type(rows: Dataset, target: Column) -> str:
 def _without_empty(
     columns: dict[str, Column], targets: Sequence[str], how: ReadingSpec, place: str
 ) -> tuple[ReadingSpec, list[str]]:
-    """(how columns are read, the columns without a cell, which would leave out all rows): these are not read, unless an
-    option names them or there are no others."""
+    """Return (how columns are read, the columns without a cell): these are not read, because they would leave out all
+    rows, unless an option names them or there are no others."""
     if how.missing != "drop":
         return how, []
     named = {*targets, how.weights, *_listed(how.categorical), *_listed(how.numeric), *_listed(how.auxiliary)}
@@ -532,9 +535,9 @@ def _without_empty(
 
 
 def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Dataset:
-    """The Dataset of a frame without the rows that are set aside. Of these it knows nothing, but that a column with a
-    word among them is no column of numbers."""
-    whole = from_frame(frame, name, replace(how, hold_out=0.0), source)  # a fault is told with its row in the file
+    """Return the Dataset of a frame without the rows that are set aside. It contains nothing about these, except that
+    a column with a word in them is not numeric."""
+    whole = from_frame(frame, name, replace(how, hold_out=0.0), source)  # an error is reported with its row in the file
     worded = [one.name for one in (*whole.features, *whole.auxiliary) if one.kind == CATEGORICAL]
     kept, held_out = set_aside(frame, how.hold_out)
     if not kept.height or not held_out.height:
@@ -570,14 +573,14 @@ def set_aside(frame: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataF
 def read_rows(
     path, features, classes, target, require_labels=False, weights=None, used=None, weights_may_lack=False
 ) -> Dataset:
-    """Rows to predict or score, of a file or a data frame, coded by the features and classes of a tree; none is left
-    out.
+    """Read rows to predict or score, from a file or a data frame, coded by the features and classes of a tree; none is
+    left out.
 
-    Columns are found by name, others ignored. `used` holds the places of the features that are asked
-    for (None: all); the others need not be there, and are NaN. In `X` a missing cell is NaN and an
-    unseen level -1; `y` is -1 if the label is absent, missing or no known class. Raises DataError
-    for an absent feature column (or target, with `require_labels`) and for text in a numeric column. If the column of
-    weights `weights_may_lack`, rows weigh 1 without it.
+    Columns are found by name, others ignored. `used` are the positions of the features that the tree uses (None: all);
+    the others need not be there, and are NaN. In `X` a missing cell is NaN and an unseen level -1; `y` is -1 if the
+    label is absent, missing or not a known class. Raises DataError for an absent feature column (or target, with
+    `require_labels`) and for text in a numeric column. If the column of weights `weights_may_lack`, rows weigh 1
+    without it.
     """
     used = range(len(features)) if used is None else sorted(used)
     frame, place, name, path = _opened(path, features, used)
@@ -605,15 +608,15 @@ def read_rows(
 
 
 def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarray:
-    """Rows coded by the features of a tree.
+    """Return rows coded by the features of a tree.
 
     Parameters
     ----------
     data : path, data frame of pandas or polars, or array (rows, columns)
-        Of an array the columns are the features; else they are found by name.
+        The columns of an array are the features; otherwise they are found by name.
     features : sequence of Feature
     used : sequence of int
-        The places of the features that are asked for; the others need not be there.
+        The positions of the features that the tree uses; the others need not be there.
 
     Returns
     -------
@@ -622,7 +625,7 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
     Raises
     ------
     DataError
-        For an absent column and a cell that is no number.
+        For an absent column and a cell that is not a number.
     """
     if hasattr(data, "columns") and hasattr(data, "shape"):
         frame, place = table_of(data), "the data frame"
@@ -660,10 +663,11 @@ def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.
 
 
 def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
-    """Rows of another file with their target, coded by the features of a data set whose task is no classification.
+    """Read rows of another file with their target, coded by the features of a data set whose task is not
+    classification.
 
-    Rows without a target or a weight are left out; if `numbered`, the one auxiliary column is the place of each row in
-    the file, from 0. Raises DataError as `read_rows`, and for other actions.
+    Rows without a target or a weight are left out; if `numbered`, the one auxiliary column is the position of each row
+    in the file, from 0. Raises DataError as `read_rows`, and for other actions.
     """
     frame, place, name, path = _opened(path, trained.features, range(len(trained.features)))
     features = trained.features
@@ -786,7 +790,8 @@ def _listed(names) -> list[str]:
 
 
 def _meant(name, names: Sequence[str]) -> str:
-    """What is said behind a name that is none of these: the columns of a text that lists them, or the one meant."""
+    """Return the end of a message on a name that is none of these: the columns of a text that lists them, or the
+    closest name."""
     parts = [part.strip() for part in str(name).split(",")]
     if len(parts) > 1 and set(parts) <= set(names):
         return f" as one name; in Python they are a list, {parts}"
@@ -837,7 +842,7 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, auxiliary) -> N
 
 
 def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str) -> np.ndarray:
-    """Which rows stay: bool of shape (rows,); raises DataError by policy, or if none stays."""
+    """Return which rows stay, bool of shape (rows,); raises DataError by policy, or if none stays."""
     needed = ([] if missing == "separate" else list(names)) + [*targets] + ([weights] if weights else [])
     incomplete = _incomplete(columns, needed)
     if missing == "error" and incomplete.any():

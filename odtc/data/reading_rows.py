@@ -23,15 +23,15 @@ class CodedRows:
     Attributes
     ----------
     X : float64 (rows, features)
-        As in Dataset; NaN in columns that the tree does not ask for.
+        As in Dataset; NaN in columns that the tree does not use.
     y : int32 (rows,) or None
-        -1 if the label is missing or no known class; None if there is no column of labels.
+        -1 if the label is missing or not a known class; None if there is no column of labels.
     first : int
         The number of the first row in its file, from 1.
     unknown : int
-        Cells of numeric columns that hold no number and count as missing.
+        Cells of numeric columns that contain no number and count as missing.
     labels : Series or None
-        The labels as the file has them.
+        The labels as in the file.
     """
 
     X: np.ndarray
@@ -60,7 +60,7 @@ def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[s
 def code_cells(
     frame: pl.DataFrame, place: str, features: Sequence[Feature], used: Sequence[int], first: int = 1, lenient=False
 ) -> tuple[np.ndarray, int]:
-    """The cells of a frame in the codes of features.
+    """Return the cells of a frame in the codes of features.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def code_cells(
         The file, quoted, for messages.
     features : sequence of Feature
     used : sequence of int
-        The places of the features that are asked for.
+        The positions of the features that the tree uses.
     first : int
         The number of the first row.
     lenient : bool
-        Whether a cell of a numeric column that holds no number counts as missing.
+        Whether a cell of a numeric column that contains no number counts as missing.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def code_cells(
     Raises
     ------
     DataError
-        For a cell that is no number, unless `lenient`.
+        For a cell that is not a number, unless `lenient`.
     """
     X, unknown = np.full((frame.height, len(features)), np.nan), 0
     for j in used:
@@ -121,7 +121,7 @@ def no_known_label(target: str, classes: Sequence[str], place: str, n_rows: int,
 
 
 def code_frames(frames, place: str, tree, require_labels: bool = False, lenient: bool = False) -> Iterator[CodedRows]:
-    """The rows of the frames of one file, frame by frame, in the codes of a tree.
+    """Yield the rows of the frames of one file, frame by frame, in the codes of a tree.
 
     Parameters
     ----------
@@ -129,16 +129,16 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
     place : str
         The file, quoted, for messages.
     tree : Tree
-        Its features that it asks for, its classes and its target count.
+        The features that it uses, its classes and its target count.
     require_labels : bool
         Whether rows are of no use without labels.
     lenient : bool
-        As of `code_cells`.
+        As in `code_cells`.
 
     Raises
     ------
     DataError
-        For an absent column, a cell that is no number, and labels of which the tree knows none.
+        For an absent column, a cell that is not a number, and labels of which the tree knows none.
     """
     used, first, known, example = sorted(tree.used), 1, False, None
     for frame in frames:

@@ -1,4 +1,4 @@
-"""How a data file is read: which column is what, and what becomes of missing cells."""
+"""Specification of how a data file is read: the roles of columns, and the policy for missing cells."""
 
 import codecs
 import csv
@@ -11,7 +11,7 @@ from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spe
 POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
 MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
-EMPTY_CELL = ("",)  # what is missing of them if an option names all others
+EMPTY_CELL = ("",)  # the part of them that is missing if an option names all others
 SIGNS = (".", ",")  # before decimals, where numbers are as people write them
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
@@ -32,7 +32,7 @@ LAYOUT = (
     "sheet",
     ONLY_MISSING,
 )  # of the file
-ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
+ON_MISSING = ("refuse", "blank", "majority")  # how to handle a missing number in a column that the tree uses
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ class ReadingSpec:
 
     @classmethod
     def from_manifest(cls, facts: dict) -> "ReadingSpec":
-        """How the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one that
-        does not say."""
+        """Return how the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one
+        that does not state it."""
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
             key: tuple(facts.get(key, ())) for key in ("auxiliary", "ignore", "ordered", "missing_mark")
         }
@@ -228,8 +228,8 @@ class ReadingSpec:
         return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows | told)
 
     def to_source(self) -> dict:
-        """What a data set remembers of its reading, and a manifest then says; the target and `missing` have keys of
-        their own there."""
+        """Return the record of the reading in a data set, and then in a manifest; the target and `missing` have keys
+        of their own there."""
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
         changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}

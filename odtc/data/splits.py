@@ -1,14 +1,14 @@
-"""A split asks one question of a row and sends it left or right, in the units of the data file.
+"""Splits, which send a row left or right, in the units of the data file.
 
-Every split says itself where a missing cell and an unseen level go: right, except that
-`Missing` asks just for the missing ones. A new kind of split is one more class in `KINDS`. All have
+Every split determines where a missing cell and an unseen level go: right, except for `Missing`, which sends the
+missing ones left. A new kind of split is one more class in `KINDS`. All have
 
-    features   the features that it looks at, in its order
-    measured   those of them that it takes as numbers, so that a missing cell leaves it without an answer
+    features   the features that it uses, in its order
+    measured   those of them that it uses as numbers, so that it has no result for a missing cell
     scale, cut only Threshold and Oblique: splits of one scale are nested, in the order of their cuts
 
-Of an encoding with millions of thresholds these are held as arrays (`Splits`, `TestList`): a threshold is an object
-when it is asked for.
+In an encoding with millions of thresholds these are stored as arrays (`Splits`, `TestList`): the object of a threshold
+is made when it is needed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -126,7 +126,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Term:
-    """weight · x[feature]; or the weight alone, if x[feature] is `level`, the code of a level."""
+    """A term weight · x[feature]; or only the weight, if x[feature] is `level`, the code of a level."""
 
     feature: int
     weight: float
@@ -303,7 +303,7 @@ class Splits(Sequence):
 
     @property
     def first_feature(self) -> np.ndarray:
-        """int64 (splits,): the feature that each split asks, the first of several."""
+        """Return int64 (splits,): the feature of each split, the first of several."""
         found = self.feature.copy()
         for place, split in self.others.items():
             found[place] = split.features[0]
@@ -311,7 +311,7 @@ class Splits(Sequence):
 
     @property
     def features(self) -> list[tuple[int, ...]]:
-        """What each split asks, as its own `features`."""
+        """Return the features of each split, as its own `features`."""
         own = [(feature,) for feature in range(int(self.feature.max(initial=-1)) + 1)]
         each = self.feature.tolist()
         return [own[feature] if feature >= 0 else self.others[place].features for place, feature in enumerate(each)]
@@ -321,7 +321,7 @@ class Splits(Sequence):
         return np.bincount(self.feature[self.feature >= 0], minlength=features)
 
     def per_feature(self, features: int) -> np.ndarray:
-        """int64 (features,): how many splits ask each feature; one that asks several counts for each."""
+        """Return int64 (features,): the number of splits on each feature; one on several features counts for each."""
         found = self.per_threshold(features)
         for split in self.others.values():
             found[list(split.features)] += 1
@@ -388,8 +388,8 @@ class TestList(Sequence):
 
     @property
     def scales(self) -> np.ndarray:
-        """int32 (tests,): the scale of each test, numbered as they are met: thresholds of a feature are on one, any
-        other test is alone on its own."""
+        """Return int32 (tests,): the scale of each split, numbered by first occurrence: thresholds of a feature have
+        the same one, any other split has its own."""
         feature = self.splits.feature
         alone = (feature < 0) | self.ones_left
         first = alone.copy()  # whether a test is the first of its scale

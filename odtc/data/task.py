@@ -1,8 +1,8 @@
-"""What a tree is asked for: a class, an action, a number, a risk.
+"""Tasks: the kind of prediction of a tree, which is a class, an action, a number or a risk.
 
-A task says which columns of the data hold its target, what the rows of a leaf cost together, and what the leaf then
-answers. The cost of a leaf is a function of sums over its rows, so that a state of the dynamic program carries these
-sums and nothing else:
+A task defines which columns of the data contain its target, the cost of the rows of a leaf together, and the
+prediction of the leaf. The cost of a leaf is a function of sums over its rows, so a state of the dynamic program
+carries only these sums:
 
     task             sums over the rows of a leaf               cost of the leaf
     classification   weight of each class                       least loss of one class
@@ -13,7 +13,7 @@ sums and nothing else:
     survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
                      D = Σ w δ, time Σ t
 
-One member is one module of odtc.data.tasks, with what the protocol below declares.
+Each task is one module of odtc.data.tasks, with the declarations of the protocol below.
 """
 
 import math
@@ -36,26 +36,26 @@ from odtc.data.encoding import Encoded, sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, TreeError
 
-LEAST = 1e-6  # of what one leaf for all rows costs, that it is told from nothing
+LEAST = 1e-6  # least cost of one leaf for all rows that is distinguished from 0
 
 
 class Task(Protocol):
-    """What a task defines."""
+    """The definitions of a task."""
 
     NAME: str
     SUMMARY: str
-    FIELDS: tuple = ()  # the fields of ReadingSpec that are options of this task alone
+    FIELDS: tuple = ()  # the fields of ReadingSpec that are options only of this task
     # Whether constraints and costs that speak of classes and of right predictions mean something.
     CLASSES: bool = False
     # Whether a leaf costs a function of the sums over its rows and answers a number (`leaf_costs`, `answer`); else it
     # answers one of few labels, at the cost of each row.
     MOMENTS: bool = False
-    PIECES: str = ""  # what the rows of its data sets are, in words, if a row of the file becomes several
+    PIECES: str = ""  # name of the rows of its data sets, if a row of the file becomes several
     NUMBERS: bool = False  # whether its leaves answer numbers, as they do with MOMENTS
     ANSWER: str = "a number"  # what its leaves answer, in words
     LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves
-    # The figure (`figures`) that is told of a tree in a table, its words, and whether less of it is better; "" for one
-    # whose accuracy is told.
+    # The figure (`figures`) of a tree that a table shows, its words, and whether less of it is better; "" for a task
+    # with an accuracy.
     HEADLINE: str = ""
     HEADLINE_WORDS: str = ""
     LESS_IS_BETTER: bool = True
@@ -65,8 +65,8 @@ class Task(Protocol):
     LAW: str = ""
 
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
-        """The columns of a file that hold its target and are no features: one, unless the task says more. Raises
-        ChoiceError if one is not there, or if options contradict each other."""
+        """Return the columns of a file that contain its target and are not features: one, unless the task defines
+        more. Raises ChoiceError if one is not there, or if options contradict each other."""
         from odtc.data.reading_rows import one_target  # it loads polars
 
         return one_target(columns, how, place)
@@ -76,11 +76,10 @@ class Task(Protocol):
 
     @abstractmethod
     def labelled(self, rows: Dataset, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> Dataset:
-        """The data set with its target.
+        """Return the data set with its target.
 
-        `rows` has features and weights alone, `cells` the columns of `target_columns` on the same rows
-        (odtc.data.column_coding.Column). Raises
-        DataError for a target that cannot be learnt from.
+        `rows` has only features and weights, `cells` the columns of `target_columns` on the same rows
+        (odtc.data.column_coding.Column). Raises DataError for a target that cannot be learnt from.
         """
         ...
 
@@ -111,9 +110,12 @@ class Task(Protocol):
         raise NotImplementedError
 
     def part_costs(self, sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray | None = None) -> np.ndarray:
-        """float64 (n_parts,): what leaves cost that hold the rows of a part each, of the sums of the rows, float64
-        (rows, sums), and their parts, int64 (rows,); of a task with MOMENTS. `own` is float64 (rows,), what each row
-        costs alone, if it is known with more digits than the sums have."""
+        """Return float64 (n_parts,): the costs of leaves that each contain the rows of a part; for a task with
+        MOMENTS.
+
+        The arguments are the sums of the rows, float64 (rows, sums), and their parts, int64 (rows,). `own` is float64
+        (rows,), the cost of each row by itself, if it is known with more digits than the sums have.
+        """
         return self.leaf_costs(sums_over(part, sums, n_parts))
 
     def answer(self, sums: Sequence[float]) -> float:
@@ -139,12 +141,13 @@ class Task(Protocol):
         raise NotImplementedError
 
     def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = (), goal: str = "") -> str:
-        """What is told of a leaf whose rows have these sums; "" for what counts of rows tell. The `goal` is that of the
-        tree."""
+        """Return a description of a leaf whose rows have these sums; "" if counts of rows are enough. The `goal` is
+        that of the tree."""
         return ""
 
     def mean_costs(self, sums: Sequence[float], classes: Sequence[str]) -> dict[str, float]:
-        """What each answer costs by the row, of rows with these sums; of a task whose rows have a cost for each."""
+        """Return the mean cost of each prediction on rows with these sums; for a task whose rows have a
+        cost for each."""
         return {}
 
     def figures(self, sums: np.ndarray, answers: np.ndarray, classes: Sequence[str]) -> dict:
@@ -153,21 +156,23 @@ class Task(Protocol):
         return {}
 
     def terms(self, source: Mapping) -> dict:
-        """Figures that say how the target of a data set was read, from its `source`, so that `told` has the words."""
+        """Return figures that describe how the target of a data set was read, from its `source`, so that `told` can
+        use them."""
         return {}
 
     def beside(self, sums: np.ndarray, trained: np.ndarray, classes: Sequence[str]) -> dict:
-        """What takes the place of `figures` of other rows, if it is to be chosen on the training rows, with their sums
-        `trained`."""
+        """Return figures that replace those of `figures` on other rows, because they must be chosen on the training
+        rows, with their sums `trained`."""
         return {}
 
     def loss_again(self, sums: np.ndarray, answers: np.ndarray) -> float | None:
-        """What a tree with these answers loses, as `HeapTree.loss` counts it, from the sums of the rows alone; None if
-        the sums do not tell. `verify` compares the two."""
+        """Return the loss of a tree with these predictions, as `HeapTree.loss` counts it, only from the sums of the
+        rows; None if the sums do not determine it. `verify` compares the two."""
         return None
 
     def rounding(self, sums: np.ndarray, weight: np.ndarray) -> float:
-        """What `loss_again` may be off by, if the losses of rows are rounded before they are their weights."""
+        """Return the largest error of `loss_again`, if the losses of rows are rounded before they become their
+        weights."""
         return 0.0
 
     def told(self, facts: Mapping) -> list[str]:
@@ -175,8 +180,8 @@ class Task(Protocol):
         return []
 
     def headline(self, facts: Mapping) -> tuple[str, float | None]:
-        """The figure that is told of a tree in a table: its words, and the number in `facts`, those of `figures` and
-        `terms`; None if there is none."""
+        """Return the figure of a tree that a table shows: its words, and the number in `facts`, which are those of
+        `figures` and `terms`; None if there is none."""
         return self.HEADLINE_WORDS, facts.get(self.HEADLINE)
 
     def target_words(self, sums: Sequence[float], classes: Sequence[str], goal: str = "") -> str:
@@ -184,7 +189,7 @@ class Task(Protocol):
         return ""
 
     def scored_words(self, how: ReadingSpec) -> str:
-        """What a tree's figures are counted by, if trees of one target may differ in it; else ""."""
+        """Return how a tree's figures are counted, if trees of one target may differ in it; otherwise ""."""
         return ""
 
 
@@ -205,8 +210,8 @@ def priced(encoded: Encoded) -> Encoded:
 
 
 def own_costs(encoded: Encoded) -> np.ndarray | None:
-    """float64 (rows,): what each encoded row costs alone, with the digits that its sums lose where rows of the data
-    with large numbers became one; None if no data are beside it. Of a task with MOMENTS."""
+    """Return float64 (rows,): the cost of each encoded row by itself, with the digits that its sums lose where rows of
+    the data with large numbers were merged; None if the data are not available. For a task with MOMENTS."""
     task, dataset = TASKS.get(encoded.task), encoded.dataset
     if dataset is None or dataset.n_rows != len(encoded.row_of):
         return None
@@ -235,7 +240,7 @@ def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:
 
 
 def leaf_cost(encoded: Encoded) -> float:
-    """About what one leaf for all rows costs: the unit of rounding."""
+    """Return the approximate cost of one leaf for all rows: the unit of rounding."""
     task = TASKS.get(encoded.task)
     return float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
 
@@ -251,14 +256,14 @@ def expect_solvers_tell_apart(encoded: Encoded) -> None:
 
 
 def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
-    """Raises DataError if numbers of 0 or more add up to more than doubles hold the squares of.
+    """Raise DataError if numbers of 0 or more add up to a sum whose square is too large for a double.
 
     Parameters
     ----------
     numbers : float64 (numbers,)
         NaN counts as 0.
     what, place : str
-        What they are and where they come from, in words.
+        A description of the numbers, and where they come from.
     """
     most = float(np.nanmax(numbers, initial=0.0))
     if most < MOST / max(1, len(numbers)):
@@ -273,7 +278,8 @@ def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
 
 
 def lost_weights(weight: np.ndarray) -> str:
-    """What is to be told of weights so small beside their sum that sums in doubles lose them; "" if there are none.
+    """Return a remark on weights so small compared with their sum that sums in doubles lose them; "" if there are
+    none.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""The scales a model measures on: thresholds of one numeric feature, or parallel hyperplanes, in rising
-order, and weights.
+"""Ordered features of a model: thresholds of one numeric feature, or parallel hyperplanes, in rising order; and
+weights.
 
-The columns of such thresholds are nested, so that a row answers 1 to the first `rank` of them and
-0 to the others: the rank says as much as all of them. Any other test (a level, a missing cell) is a
-scale of its own with one cut. All of it is told from the encoded columns, without the data file.
+The columns of such thresholds are nested, so a row has the result 1 for the first `rank` of them and 0 for the others:
+the rank contains the same information as all of them. Any other split (a level, a missing cell) is a scale of its own
+with one cut. All of it is derived from the encoded columns, without the data file.
 """
 
 import math
@@ -18,7 +18,7 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Oblique, Threshold
 
 MOST_NESTED = 10**9  # rows times tests times tests, for which nested tests are looked for
-MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as many apart
+MOST = 10**6  # units: a solver with a tolerance of 1e-6 can distinguish as many
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Scales:
     scale: np.ndarray
     place: np.ndarray
     size: np.ndarray  # int64 (scales,): the number of cuts
-    rank: np.ndarray  # int32 or int64 (rows, scales): how many cuts of the scale the row lies above
+    rank: np.ndarray  # int32 or int64 (rows, scales): how many cuts of the scale are below the row
 
     @property
     def n(self) -> int:
@@ -41,7 +41,7 @@ class Scales:
 
     @cached_property
     def _in_order(self) -> bool:
-        """Whether the tests of a scale follow one another by place, and the scales by number."""
+        """Return whether the splits of a scale follow one another by position, and the scales by number."""
         steps = np.diff(self.scale)
         return bool(((steps > 0) | ((steps == 0) & (np.diff(self.place) > 0))).all())
 
@@ -97,11 +97,11 @@ class Scales:
 
 
 def _chains(ones: np.ndarray) -> list[list[int]]:
-    """The columns of bool (rows, columns) in the fewest chains, each from the most ones to the fewest, in which the
-    ones of a column lie within those of the one before.
+    """Return the columns of bool (rows, columns) in the fewest chains, each from the most ones to the fewest, in which
+    the ones of a column are a subset of the ones of the previous column.
 
-    The fewest chains of a partial order are its elements less the largest matching of elements to ones below them
-    (Dilworth's theorem by König's). The nearest chain, taken for one column after the other, is mostly as good, and
+    The fewest chains of a partial order are its elements minus the largest matching of elements to ones below them
+    (Dilworth's theorem by König's). The nearest chain, chosen for one column after the other, is mostly as good, and
     then kept: it leaves thresholds of a column together.
     """
     from scipy.sparse import csr_array  # not needed for most data, and slow to import

@@ -141,7 +141,7 @@ def midpoints(values: np.ndarray) -> np.ndarray:
     # The sum of two large numbers can overflow; the sum of their halves cannot.
     middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
     middle = np.where((low <= middle) & (middle < high), middle, low)
-    # Halfway between 2.8 and 2.9 lies 2.8499999999999996 in doubles, and 2.85 to a reader.
+    # Halfway between 2.8 and 2.9 is 2.8499999999999996 in doubles, and 2.85 for a reader.
     near = _rounded(middle)
     return np.where((low <= near) & (near < high), near, middle)
 

@@ -43,7 +43,7 @@ def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[H
             lines[k] = Scale(lines[k].table, code)
     phases.begin("comparing the splits")
     kept, stands_for = _merged_nested(asked, lines, (scales, by_scale, place), of)
-    # Without the tests that went, a row lies above fewer of its scale.
+    # Without the removed splits, fewer splits of its scale are below a row.
     used: list[Scale] = []
     number = np.full(len(lines), -1)
     new_place = np.zeros(len(asked), np.int32)
@@ -133,7 +133,7 @@ def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hash
         code = lines[mine[0]].code
         of_value, rows = found.of_values(code, len(lines[mine[0]].table))
         for scale in mine:
-            # Σ over the rows of each rank, and of less: those of rank <= place answer 0.
+            # Σ over the rows of each rank, and of less: rows of rank <= place have the result 0.
             tests, table = by_scale[scale], lines[scale].table
             at, size = place[tests], 1 + int(max(table.max(initial=0), place[tests].max(initial=0)))
             of_rank = np.zeros(size, np.uint64)

@@ -17,7 +17,7 @@ from odtc.errors import DataError
 
 TOGETHER = 1 << 20  # answers that are laid out together
 BLOCK = 1 << 12  # keys that are compared together
-LOOKED = 64  # tests that are asked between two looks at the clock
+LOOKED = 64  # splits that are evaluated between two looks at the clock
 Look = Callable[[], None]  # raises TimeLimitReached
 
 
@@ -36,7 +36,7 @@ def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[i
         look()
         if features:
             values, code = distinct(dataset.X, features[0])
-            if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
+            if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is evaluated
                 raise DataError(
                     f"expected fewer levels, got {len(mine):,} splits on {len(values):,} different values of the "
                     f"column {dataset.features[features[0]].name!r}; leave it out "
@@ -90,7 +90,7 @@ def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
             continue
         at = np.searchsorted(kept, places[mine])
         where = slice(at[0], at[-1] + 1) if at[-1] - at[0] + 1 == len(at) else at
-        # The answers of one value stand together, unless each row has a value of its own.
+        # The results of one value are stored together, unless each row has a value of its own.
         table = np.ascontiguousarray(line.table[mine].T) if line.table.shape[1] < n else line.table[mine]
         pieces.append((where, table, int(line.table.shape[1] >= n), line.code))
     step = max(1, TOGETHER // max(1, len(kept)))

@@ -26,7 +26,7 @@ OPTIONS = {
     "seed": (int, "of the search (default 0)"),
 }
 RESTARTS = 40  # trees of each depth
-SHIFTS = 3  # cuts along each normal beside its own
+SHIFTS = 3  # cuts along each normal in addition to its own
 
 
 def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):

@@ -20,7 +20,7 @@ KIND = "labels"  # of a remark (Dataset.left_out)
 
 
 class Labelled(Protocol):
-    """What has classes: a data set or a tree."""
+    """An object with classes: a data set or a tree."""
 
     @property
     def target(self) -> str: ...
@@ -88,7 +88,7 @@ def _codebook(lines: Iterable[_Line], where: str) -> Codebook:
 
 
 def with_labels(rows: Dataset, codebook: Codebook | None) -> Dataset:
-    """The data set whose columns, levels and classes have these names for readers.
+    """Return the data set whose columns, levels and classes have these names for readers.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def with_labels(rows: Dataset, codebook: Codebook | None) -> Dataset:
     Returns
     -------
     Dataset
-        With a remark on what the codebook names and the data do not have.
+        With a remark on names in the codebook that the data do not have.
 
     Raises
     ------
@@ -120,13 +120,13 @@ def labelled(features: Sequence[Feature], codebook: Codebook) -> tuple[Feature, 
 
 
 def strangers(codebook: Codebook, features: Sequence[Feature], of: Labelled) -> list[tuple[str, str]]:
-    """(column, sentence) of what a codebook names and a table or a tree does not have.
+    """Return (column, sentence) for the names in a codebook that a table or a tree does not have.
 
     Parameters
     ----------
     codebook : Codebook
     features : sequence of Feature
-        All columns but the target.
+        All columns except for the target.
     of : Dataset or Tree
         Has the target and its classes.
 
@@ -182,6 +182,6 @@ def shown_values(column: str, values: Sequence[str], codebook: Codebook, columns
 
 
 def _apart(texts: Sequence[str], originals: Sequence[str]) -> tuple[str, ...]:
-    """The texts, each that stands twice with the original behind it."""
+    """Return the texts, with the original added to each text that occurs twice."""
     twice = {text for text in texts if list(texts).count(text) > 1}
     return tuple(f"{text} ({name})" if text in twice else text for text, name in zip(texts, originals))

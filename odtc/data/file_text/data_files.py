@@ -24,7 +24,7 @@ from odtc.data.reading_spec import ONLY_MISSING, ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached
 
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
-BATCH = 1 << 23  # bytes of text that are read at once: what is read of 8 MB is looked at while it is in the cache
+BATCH = 1 << 23  # bytes of text that are read at once: 8 MB are processed while they are in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 OF_ONE_FILE = ("header", "separator", "skip_lines")  # options that are often other in another file of the same rows
 STORED: list[Path] = []  # the files with the bytes of the standard input, which messages call by its name
@@ -106,14 +106,16 @@ def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator
 
 
 def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> Layout:
-    """Return the layout by which a file has these columns: the recorded one, or else one whose header, separator and
-    lines to skip are found as in a file without options.
+    """Return the layout with which a file has these columns.
+
+    It is the recorded one, or otherwise one whose header, separator and lines to skip are found as in a file without
+    options.
 
     Parameters
     ----------
     path : path
     layout : mapping
-        That of the training file.
+        The layout of the training file.
     names : iterable of str
         Columns that the file must have.
     """

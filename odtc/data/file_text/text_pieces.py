@@ -14,7 +14,7 @@ from odtc.errors import DataError
 
 UTF_8, UTF_16 = "utf-8-sig", "utf-16"  # both without their mark
 GZIP = b"\x1f\x8b"
-WINDOWS = "cp1252"  # text without a mark that is no UTF-8 is most often this one, of which Latin-1 is nearly a part
+WINDOWS = "cp1252"  # the most frequent encoding without a mark that is not UTF-8; Latin-1 is nearly a part of it
 
 SAID = {
     WINDOWS: "Latin-1",
@@ -45,14 +45,14 @@ def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[b
                 encoding = open_encoding(data, text_encoding)
                 decoder = codecs.getincrementaldecoder(encoding)()
             pending = decoder.getstate()[0]
-            # Text of ASCII alone is its own UTF-8, which need not be decoded.
+            # Text in ASCII is its own UTF-8 and need not be decoded.
             if encoding == UTF_8 and done and not pending and data.isascii():
                 text = data
             else:
                 try:
                     text = decoder.decode(data, final=not data).removeprefix("" if done else "\ufeff").encode()
                 except UnicodeDecodeError as problem:
-                    # What the decoder was at: what was pending and this piece, but for a mark that it left out.
+                    # The input of the decoder: the pending bytes and this piece, except for a mark that it left out.
                     place = done + len(data) - len(problem.object) + problem.start
                     line = _lines_before(path, packed, place) + 1
                     raise not_text(path, encoding, problem, line, place) from None
@@ -110,7 +110,7 @@ def encoding_of(head: bytes) -> str:
 def not_text(
     path, encoding: str, problem: UnicodeDecodeError, line: int, place: int, has_option: bool = True
 ) -> DataError:
-    """The error of bytes that are no text in the encoding of the file, which `encoding_of` gave.
+    """Return the error for bytes that are not text in the encoding of the file, as returned by `encoding_of`.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def not_text(
     encoding : str
     problem : UnicodeDecodeError
     line : int
-        Line of the fault, from 1; not told of UTF-16, where a byte of a line end may be a part of another sign.
+        Line of the error, from 1; not reported for UTF-16, where a byte of a line end may be a part of another sign.
     place : int
-        Bytes of the text before the fault.
+        Bytes of the text before the error.
     has_option : bool
         False if no option names the encoding of this file.
 

@@ -26,7 +26,7 @@ from odtc.data.file_text.missing_marks import Marks
 from odtc.errors import OdtcError, TimeLimitReached
 
 RETRIES = 3  # of a part whose worker was lost
-EACH = 3  # runs of parts for a worker, at least: what is lost with one, and what the last one waits for
+EACH = 3  # least number of runs of parts for a worker: the work lost with one, and the last one waits for it
 LONGEST = 16  # parts of a run
 Made = TypeVar("Made")
 

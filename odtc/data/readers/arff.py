@@ -28,11 +28,11 @@ LOOK = 1 << 20  # signs between two looks at the time limit
 
 
 def read(path, text_encoding: str | None = None) -> pl.DataFrame:
-    """Numbers as Float64, strings as String, nominals as Categorical; "?" is null. A column with numbers
-    from 2^53 on, which a double does not tell apart, is the text of the file.
+    """Read numbers as Float64, strings as String, nominals as Categorical; "?" is null. A column with numbers from
+    2^53 on, which a double does not distinguish, is the text of the file.
 
-    A nominal {1,2,3} is declared to be categorical, which plain text could not tell. Raises
-    DataError for text that is not UTF-8 or not ARFF.
+    A nominal {1,2,3} is declared to be categorical, which plain text could not express. Raises DataError for text that
+    is not UTF-8 or not ARFF.
     """
     text = _in_plain_form(read_text(path, text_encoding))
     content = _loads(path, _lines(path, text))
@@ -84,13 +84,13 @@ def _parted(text: str) -> tuple[list[str], str, list[str]]:
 
 
 def _with_commas(line: str) -> str:
-    """A row whose cells stand between blanks or tabs, with commas."""
+    """Return a row with commas instead of blanks or tabs between its cells."""
     cells = CELLS.findall(line)
     return ",".join(cells) if len(cells) > 1 and "," not in QUOTED.sub("", line) else line
 
 
 def _loads(path, lines: Iterator[str]) -> dict:
-    """What arff.load takes these lines for, which are those of a text but for some types."""
+    """Return the result of arff.load for these lines, which are those of a text except for some types."""
     import arff
 
     arff._RE_TYPE_NOMINAL = NOMINAL

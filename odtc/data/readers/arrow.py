@@ -13,8 +13,8 @@ NAME = "arrow"
 SUFFIXES = (".arrow", ".feather", ".ipc")
 FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 SUMMARY = "Apache Arrow IPC (Feather), with its own column types; dictionary columns are categorical"
-STREAM = b"\xff\xff\xff\xff"  # what a message of an IPC stream begins with, in which tables are sent
-END = STREAM + b"\0\0\0\0"  # what it ends with: without it rows may have been cut off
+STREAM = b"\xff\xff\xff\xff"  # the beginning of a message of an IPC stream, in which tables are sent
+END = STREAM + b"\0\0\0\0"  # its end: without it rows may have been cut off
 
 
 def read(path) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """The sizes that the compressed buffers of an Arrow IPC file state.
 
-polars takes as much memory as a buffer says to hold unpacked: of 2^60 bytes it ends the process without an exception.
-So these numbers are looked at before. A message is a flatbuffer (https://flatbuffers.dev/internals); its tables are
-those of https://github.com/apache/arrow/blob/main/format/Message.fbs and File.fbs.
+polars allocates as much memory as the stated unpacked size of a buffer: for 2^60 bytes it ends the process without an
+exception. So these numbers are checked before. A message is a flatbuffer (https://flatbuffers.dev/internals); its
+tables are those of https://github.com/apache/arrow/blob/main/format/Message.fbs and File.fbs.
 """
 
 import struct

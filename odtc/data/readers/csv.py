@@ -1,7 +1,7 @@
-"""Reads text separated by commas, semicolons, tabs, | or white space, plain or gzipped, every cell as text.
+"""Reader of text separated by commas, semicolons, tabs, | or white space, plain or gzipped, every cell as text.
 
-Files of any other form are described by options (odtc.data.file_text.text_records).
-A column without a name whose cells are all missing, as spreadsheets write them beside the table, is left out.
+Files of any other form are described by options (odtc.data.file_text.text_records). A column without a name whose
+cells are all missing, as spreadsheets write them next to the table, is left out.
 """
 
 import codecs
@@ -166,7 +166,7 @@ def _form(path, options: dict) -> TextForm | None:
 
 
 def _head_lines(path, text_encoding: str | None = None) -> list[str]:
-    """Return the first lines of a file, without the last one if it goes on behind what is read."""
+    """Return the first lines of a file, without the last one if it continues after the part that is read."""
     head = next(text_pieces(path, HEADER, text_encoding), b"").decode(errors="ignore")
     lines = list(io.StringIO(head, newline=""))
     return lines if len(lines) < 2 or len(head) < HEADER // 4 else lines[:-1]
@@ -215,13 +215,14 @@ def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
     if b'"' in text:
         raise DataError("expected cells without quotes in a part")
     if not text.isascii():
-        text.decode()  # a fault of it is told by who reads the whole file
+        text.decode()  # its error is reported by the function that reads the whole file
     delimiter = _delimiter(path, header)
     yield _read_plain(path, _names(path, header.split(delimiter)), _plain_ends(text), delimiter)
 
 
 def _last_line_end(text: bytes) -> int:
-    """The place of the last line end; that of the last but one sign at most of one that may go on behind it."""
+    """Return the position of the last line end; a carriage return at the very end does not count, because it may be
+    the first half of a line end."""
     found = text.rfind(b"\n")
     return found if found >= 0 else text.rfind(b"\r", 0, max(0, len(text) - 1))
 
@@ -272,8 +273,8 @@ def _names_tab(path) -> bool:
 
 
 def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int = 0) -> pl.DataFrame:
-    """Rows of text without a quote, behind the header: a line is a row, which polars parses. `above` rows stand before
-    these in the file."""
+    """Return the rows of text without a quote, after the header: a line is a row, which polars parses. `above` rows
+    are before these in the file."""
     if text.startswith(b"\n"):
         text = text.lstrip(b"\n")
     if not text:
@@ -293,8 +294,8 @@ def _read_plain(path, names: list[str], text: bytes, delimiter: str, above: int 
 
 
 def _parsed(path, names: list[str], data: bytes, delimiter: str) -> pl.DataFrame:
-    """What polars reads in lines of cells, the last of which ends."""
-    if data.startswith(codecs.BOM_UTF8):  # polars takes away what is a part of the first cell here
+    """Return the frame that polars reads from lines of cells, the last of which has a line end."""
+    if data.startswith(codecs.BOM_UTF8):  # polars removes a mark that is a part of the first cell here
         data = codecs.BOM_UTF8 + data
     try:
         with STDERR.away():
@@ -398,7 +399,7 @@ def _names(path, header: list[str]) -> list[str]:
         )
     names = [name if name or not at else f"{NAMELESS}{at + 1}" for at, name in enumerate(names)]
     first, found = set(), []
-    for at, name in enumerate(names, 1):  # whoever reads the columns refuses those of one name, unless both are ignored
+    for at, name in enumerate(names, 1):  # code that reads the columns refuses equal names, unless both are ignored
         found.append(f"{name}{AGAIN}{at}" if name in first else name)
         first.add(name)
     check_names(found, repr(str(path)))

@@ -24,8 +24,8 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
 
 
 def parts(path, size: int) -> list[tuple[int, int, int]]:
-    """(first row, rows, rows of a frame) of what is decoded at once: whole row groups, or a frame where a group is too
-    large; one at least."""
+    """Return (first row, rows, rows of a frame) of the parts that are decoded at once: whole row groups, or a frame
+    where a group is too large; at least one."""
     try:
         expect_counts(path)
         table = pl.scan_parquet(path, glob=False)

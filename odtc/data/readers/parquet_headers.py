@@ -1,10 +1,11 @@
-"""Whether the headers of the pages of a Parquet file speak of as many values as the columns have.
+"""A check that the headers of the pages of a Parquet file state as many values as the columns have.
 
-polars believes these numbers: of a page that says to hold -53 values it asks for 2^61 bytes, which ends the process
-without an exception. So they are looked at before. Headers are in Thrift's compact protocol
+polars trusts these numbers: for a page with a stated number of -53 values it allocates 2^61 bytes, which ends the
+process without an exception. So they are checked before. Headers are in Thrift's compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md), their fields those of
-https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift. A file whose headers are none is
-refused: polars reads a field as what it should be, whatever it says to be, and so takes other headers for whole ones.
+https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift. A file without valid headers is
+refused, because polars reads a field as the type that it should have, whatever its stated type is, and so accepts
+invalid headers.
 """
 
 import mmap
@@ -19,7 +20,7 @@ VALUES, BYTES, DATA_AT, DICTIONARY_AT = 5, 7, 9, 11  # ColumnMetaData
 UNPACKED, PACKED, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_2 = 2, 3, 5, 7, 8  # PageHeader
 MAGIC = b"PAR1"
 DEEPEST = 16  # structs in one another
-UNREAD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of bytes that are no such headers
+UNREAD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # for bytes that are not such headers
 
 Struct = dict[int, Any]
 
@@ -66,7 +67,7 @@ def _expect_counts(data: mmap.mmap) -> None:
 
 
 def _begin(chunk: Struct) -> int:
-    """Where the first page of a column is: that of its dictionary, if it has one."""
+    """Return the position of the first page of a column, which is its dictionary page, if it has one."""
     return min(chunk[DATA_AT], chunk.get(DICTIONARY_AT) or chunk[DATA_AT])
 
 

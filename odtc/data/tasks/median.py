@@ -1,10 +1,10 @@
-"""Median regression: a leaf answers the median of its rows, which has the least absolute error.
+"""Median regression: a leaf predicts the median of its rows, which has the least absolute error.
 
-With w and y the weight and the number of a row, an answer v costs Σ w |y - v|, and the least is that of a weighted
-median, which is the number of some row. So a leaf answers one of the numbers of the training rows, v_1 < … < v_K, and
-the task is that of K classes with the price |v_k - v_c| for answering v_c for a row of v_k: every formulation, search,
-bound and certificate that takes prices by the class predicted holds. Of two medians the lower one is answered. A row
-carries n, w, w y and y as sums: w y / w is not always y.
+With w and y the weight and the number of a row, a prediction v costs Σ w |y - v|, and the least cost is that of a
+weighted median, which is the number of some row. So a leaf predicts one of the numbers of the training rows, v_1 < … <
+v_K, and the task is equivalent to K classes with the cost |v_k - v_c| for predicting v_c for a row of v_k: every
+formulation, search, bound and certificate that supports costs by the predicted class can be used. Of two medians the
+lower one is predicted. A row carries n, w, w y and y as sums, because w y / w is not always y.
 """
 
 from dataclasses import replace
@@ -84,7 +84,7 @@ def as_classes(rows: Dataset, y: np.ndarray) -> Dataset:
 
 
 def with_answers(rows: Dataset, answers) -> Dataset:
-    """Rows with these numbers among the classes, beside those of the rows."""
+    """Return the rows with these numbers among the classes, in addition to those of the rows."""
     own = values_of(rows.classes)
     values = np.unique(np.append(own, answers) + 0.0)
     code = np.searchsorted(values, own)[rows.y].astype(np.int32)
@@ -112,7 +112,7 @@ def expect(cells, how, place: str) -> None:
 
 
 def values_of(classes) -> np.ndarray:
-    """float64 (classes,): the numbers that classes stand for."""
+    """Return the numbers that classes represent, float64 (classes,)."""
     return np.array([float(name) for name in classes])
 
 

@@ -1,4 +1,4 @@
-"""Regression: a leaf answers the mean of its rows, which has the least squared error.
+"""Regression: a leaf predicts the mean of its rows, which has the least squared error.
 
 With w and y the weight and the number of a row, and m the median of all rows, a leaf costs
 
@@ -6,9 +6,8 @@ With w and y the weight and the number of a row, and m the median of all rows, a
 
 so a state of the dynamic program carries n, Σ w, Σ w y, Σ w (y - m), Σ w (y - m)²: sums around the median lose no
 digits to the size of the numbers. The last sum is Σ y, which for a single row is its number as it was read; w y / w is
-not always that number. One answer for all rows is no better than
-one for each part of them. So V(A) <= V(B) for rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No
-bound holds by the weight of rows.
+not always that number. One prediction for all rows is no better than one for each part of them. So V(A) <= V(B) for
+rows A within B, and V(A) + V(B) <= V(A ∪ B) for disjoint sets of rows. Bounds by the weight of rows are not valid.
 """
 
 from dataclasses import replace
@@ -30,7 +29,7 @@ NUMBERS = True
 LAW = "square"
 LABEL = "mean"  # the one class of its leaves
 CONFIDENCE = 0.95  # of the interval of a leaf's mean
-ROUNDED = 2.0**-52  # a part of Σ w (y - m)² that sums of doubles do not tell from nothing
+ROUNDED = 2.0**-52  # a part of Σ w (y - m)² that sums of doubles do not distinguish from 0
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
@@ -82,9 +81,12 @@ def leaf_costs(sums: np.ndarray) -> np.ndarray:
 
 
 def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray | None = None) -> np.ndarray:
-    """The squared error of each part around its own mean: what its rows miss their own means by, and what these miss
-    the mean of the part by. No digits are lost to rows of other parts; nor to the size of the numbers, if what the rows
-    miss their own means by is given, or each is one row of the data."""
+    """Return the squared error of each part around its own mean.
+
+    It is the sum of the errors of encoded rows around their own means and the errors of these means around the mean of
+    the part. No digits are lost to rows of other parts; nor to the size of the numbers, if the errors around the own
+    means are given, or each encoded row is one row of the data.
+    """
     n, w, _, s, q, _ = sums.T
     own = np.where(n > 1, np.maximum(q - s * s / w, 0.0), 0.0) if own is None else own
     held, y, mean = np.bincount(part, w, n_parts), s / w, np.zeros(n_parts)
@@ -106,8 +108,8 @@ def answer(sums) -> float:
 
 
 def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
-    """Sums whose mean the answer is, and whose squared error is that of the rows around it; of no rows the answer
-    alone."""
+    """Return sums whose mean is the prediction, and whose squared error is that of the rows around it; for no rows
+    only the prediction."""
     weight = sums[:, 1]
     held, missed = float(weight.sum()), float((weight * (numbers(sums) - answer) ** 2).sum())
     if not len(sums):
@@ -123,7 +125,7 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
     if n < 2 or variance <= n * ROUNDED * sums[4] / sums[1]:
         return "sd 0"
     deviation = float(np.sqrt(variance * n / (n - 1)))
-    if not deviation:  # equal numbers tell nothing of how far their mean is off
+    if not deviation:  # equal numbers give no error of their mean
         return "sd 0"
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / np.sqrt(n)
     low, high = (show_figure(answer(sums) + step, 6) for step in (-half, half))

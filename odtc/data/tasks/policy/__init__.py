@@ -1,17 +1,17 @@
-"""Policies: a leaf answers an action, and a row pays what that action costs it.
+"""Policies: a leaf predicts an action, and a row has the cost of that action.
 
-With c_ia the cost of action a on row i, of weight w_i, a tree that sends row i to the action a(i) costs
-Σ_i w_i c_i,a(i). Each row votes for the actions, with what they save of its highest cost:
+With c_ia the cost of action a on row i, of weight w_i, a tree that sends row i to the action a(i) costs Σ_i w_i
+c_i,a(i). Each row votes for the actions, with the saving of each compared with its highest cost:
 
     v_ia = w_i (max_b c_ib - c_ia) >= 0,        Σ_i w_i c_i,a(i) = Σ_i w_i max_b c_ib - Σ_i v_i,a(i)
 
-so the best policy has the most votes. In the data set a row of the file is one row of class a and weight v_ia for each
-action that it has a vote for; that of its best action counts as the row (`copies`). The weight of the errors of a
-tree, Σ_i Σ_{a != a(i)} v_ia, differs from what the policy costs by the same number for every tree. So every
-formulation, search, bound and certificate for weighted rows holds for policies. The row of the best action also carries
-weight and costs as sums: n, Σ w, Σ w c_a, Σ w min_a c_a.
+so the best policy has the most votes. In the data set a row of the file becomes one row of class a and weight v_ia for
+each action that it has a vote for; that of its best action counts as the row (`copies`). The weight of the errors of a
+tree, Σ_i Σ_{a != a(i)} v_ia, differs from the cost of the policy by the same number for every tree. So every
+formulation, search, bound and certificate for weighted rows is valid for policies. The row of the best action also
+carries weight and costs as sums: n, Σ w, Σ w c_a, Σ w min_a c_a.
 
-The costs are columns of the file (`--actions`), or estimated of the treatment and the outcome that were observed
+The costs are columns of the file (`--actions`), or estimated from the observed treatment and outcome
 (odtc.data.tasks.policy.causal_scores).
 """
 
@@ -37,10 +37,10 @@ SUMMARY = "a leaf predicts an action; the cost of a row is the cost of that acti
 HEADLINE, HEADLINE_WORDS = "mean_cost", "cost"
 FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
 TARGET = "action"
-DIGITS = 15  # of a decimal that is told from its product with a weight
-FORBIDS = 10**6  # times what the best single action pays for all rows: a cost that forbids its action
+DIGITS = 15  # of a decimal that is derived from its product with a weight
+FORBIDS = 10**6  # multiple of the cost of the best single action for all rows: a cost that forbids its action
 PIECES = "votes"
-MOST = "max"  # the goal of which an action costs minus what it brings
+MOST = "max"  # the goal for which costs are minus the values of actions
 ESTIMATED = 6  # of votes that are estimates, relative to the largest of all
 
 
@@ -108,7 +108,7 @@ def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
 def voting(
     rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int | None = None
 ) -> Dataset:
-    """The data set of the votes of rows for actions.
+    """Return the data set of the votes of rows for actions.
 
     Parameters
     ----------
@@ -117,11 +117,11 @@ def voting(
     actions : tuple of str
         Their names.
     costs : float64 (rows, actions)
-        What each action costs on each row.
+        The cost of each action on each row.
     place : str
         Where the costs come from, for messages.
     digits : int or None
-        Of the largest vote, that votes are rounded to; None if they are not rounded.
+        Digits of the largest vote to which votes are rounded; None if they are not rounded.
     """
     votes = _finite_votes(costs, rows.weight, place)
     if not votes.any():
@@ -172,11 +172,11 @@ def sums_of(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """float64 (rows, actions): what an action saves of the highest cost of the row.
+    """Return float64 (rows, actions): the saving of an action compared with the highest cost of the row.
 
-    Beside costs that forbid an action, as 10^9, sums of the others would be lost to rounding. A policy that pays for
-    one row more than the best single action pays for all, each above what it must, is not the best one. So such a cost
-    counts as a number above that.
+    With costs that forbid an action, such as 10^9, sums of the others would be lost to rounding. A policy that pays
+    more for one row than the best single action pays for all rows, each counted above the row's least cost, is not
+    optimal. So such a cost counts as a number above that.
     """
     # Differences of the decimals that were written, because those of doubles lose digits next to large costs.
     whole, unit = whole_numbers(costs)
@@ -206,7 +206,7 @@ def _places(size: np.ndarray, digits: int) -> np.ndarray:
 
 
 def leaf_words(sums, classes, curve=(), goal="") -> str:
-    """What each action costs a row of the leaf, or brings."""
+    """Return the mean cost of each action on a row of the leaf, or its mean value."""
     each = _each(sums, classes, goal)
     return each and f"mean {'value' if goal == MOST else 'cost'} {each}"
 
@@ -222,8 +222,8 @@ def _each(sums, classes, goal: str) -> str:
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
-    """What the policy costs on these rows, by the row and with the standard error of that mean; and beside it the best
-    action for all rows, and the best for each row."""
+    """Return the cost of the policy on these rows, its mean per row with the standard error of that mean, and for
+    comparison the best action for all rows, and the best for each row."""
     known = sums[:, 0] > 0
     sums, label = sums[known], answers[known]
     if not len(sums) or not sums[:, 1].any():
@@ -246,14 +246,16 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 
 def terms(source) -> dict:
-    """`goal`, "max" if what an action costs is minus what it brings; and `scores`, how it is estimated, if it is."""
+    """Return `goal`, "max" if costs are minus the values of actions; and `scores`, how costs are estimated, if they
+    are."""
     outcome = source.get("outcome")
     told = {"goal": source.get("goal") or ("max" if outcome else "min")}
     return told | ({"scores": source.get("scores") or SCORES[0]} if outcome else {})
 
 
 def beside(sums: np.ndarray, trained: np.ndarray, classes) -> dict:
-    """The action that is best for all training rows, and what it costs these: nobody could choose one on them."""
+    """Return the best action for all training rows, and its cost on these rows, because nobody could choose the action
+    on them."""
     best = int(trained[:, 2:-1].sum(axis=0).argmin())
     costs = sums[sums[:, 0] > 0, 2:-1].sum(axis=0)
     return {"best_action": classes[best], "best_action_cost": float(costs[best])}
@@ -277,8 +279,8 @@ def _costs(sums: np.ndarray) -> np.ndarray:
 
 
 def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
-    """The last places of costs that are told from their products with weights; or if all weights are multiples of the
-    unit that votes of estimates are rounded to, half a unit for each vote if that is more."""
+    """Return the rounding error of costs that are derived from their products with weights; or, if all weights are
+    multiples of the unit to which votes of estimates are rounded, half a unit for each vote if that is more."""
     sums = sums[sums[:, 1] > 0]
     most = float((sums[:, 1] * np.ptp(sums[:, 2:-1] / sums[:, 1:2], axis=1)).max(initial=0.0))
     if not most:
@@ -293,7 +295,7 @@ def rounding(sums: np.ndarray, weight: np.ndarray) -> float:
 
 
 def headline(facts) -> tuple[str, float | None]:
-    """What a row costs; of outcomes of which more is better, what it brings."""
+    """Return the mean cost per row; or, for outcomes of which more is better, the mean value."""
     cost = facts.get("mean_cost")
     if facts.get("goal") == MOST:
         return "value", None if cost is None else -cost + 0.0
@@ -301,7 +303,7 @@ def headline(facts) -> tuple[str, float | None]:
 
 
 def told(facts) -> list[str]:
-    """One line; of outcomes of which more is better, what is brought, of which the costs are minus."""
+    """Return one line; for outcomes of which more is better, it states values, which are minus the costs."""
     if facts["cost"] is None:
         return ["no row has a weight"]
     brings = facts.get("goal") == MOST
@@ -318,12 +320,12 @@ def told(facts) -> list[str]:
 
 
 def target_words(sums, classes, goal="") -> str:
-    """What each action costs a row, or brings; "" for one without weight."""
+    """Return the cost of each action on a row, or its value; "" for one without weight."""
     return _each(sums, classes, goal)
 
 
 def scored_words(how) -> str:
-    """How the cost of an action is known."""
+    """Return where the costs of actions come from."""
     if how.actions:
         return f"costs of the file ({how.goal or 'min'})"
     chance = f"propensity {'of ' + some(how.propensity) if how.propensity else 'estimated'}"

@@ -1,14 +1,14 @@
-"""What an action would have cost on rows that received another one: scores of observed treatments and outcomes.
+"""Estimated costs of actions on rows that received another one: scores from observed treatments and outcomes.
 
-With T_i the action that row i received, Y_i what came of it, e_a(x) the probability that a row x receives action a and
+With T_i the action that row i received, Y_i its outcome, e_a(x) the probability that a row x receives action a and
 m_a(x) the mean outcome of action a on such rows (Dudík, Langford & Li 2011; Athey & Wager 2021):
 
     direct          Γ_ia = m_a(x_i)
     ips             Γ_ia = 1[T_i = a] Y_i / e_a(x_i)
     doubly-robust   Γ_ia = m_a(x_i) + 1[T_i = a] (Y_i - m_a(x_i)) / e_a(x_i)
 
-A cost is Γ_ia if less is better, else -Γ_ia. m and e are estimated on the folds that do not hold row i (cross-fitting):
-m by a random forest for each action, e by logistic regression, no less than LEAST.
+A cost is Γ_ia if less is better, otherwise -Γ_ia. m and e are estimated on the folds that do not contain row i
+(cross-fitting): m by a random forest for each action, e by logistic regression, at least LEAST.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ TREES, LEAF = 200, 5  # of a forest, and rows of its leaves
 def estimated(
     rows: Dataset, cells: Mapping[str, Any], how: ReadingSpec, place: str
 ) -> tuple[tuple[str, ...], np.ndarray, tuple[tuple[str, str], ...]]:
-    """(names of the actions, what each costs on each row, float64 (rows, actions), remarks on columns)."""
+    """Return (names of the actions, the cost of each on each row, float64 (rows, actions), remarks on columns)."""
     given = cells[how.treatment]
     actions = column_types.levels_of(given.words)
     if len(actions) < 2:
@@ -94,12 +94,12 @@ def scores_of(
     scores: str = "doubly-robust",
     propensity: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The scores Γ of the module's docstring.
+    """Return the scores Γ of the module's docstring.
 
     Parameters
     ----------
     Z : float64 (rows, columns)
-        What the estimates may use (`design`).
+        The inputs of the estimates (`design`).
     taken : int (rows,)
         The action that each row received, from 0.
     outcome, weight : float64 (rows,)

@@ -17,7 +17,7 @@ LEAST = 50  # rows from which on a column is judged
 GROUPS = 10  # of rows with neighbouring probabilities
 NEAR = 3.5  # standard errors that rows may be away from what p says
 AHEAD = 5.0  # of log likelihoods: p before one probability for all rows
-NAMED_AHEAD = 0.5  # the same of a column whose name says what it is
+NAMED_AHEAD = 0.5  # the same for a column whose name suggests it
 NAMES = re.compile("propens|chance|prob", re.IGNORECASE)
 
 
@@ -32,7 +32,7 @@ def _of_options() -> tuple[str, str]:
 def told_of_features(
     rows: Dataset, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """What is to be said of features that look like probabilities, if no column is named as such.
+    """Return remarks on features that look like probabilities, if no column is named as such.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def told_of_features(
 def told_of_received(
     name: str, chance: np.ndarray, actions: tuple[str, ...], taken: np.ndarray, words: tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """What is to be said of one column of probabilities that are those of one action in all rows, not of the action
-    that each row received.
+    """Return a remark on one column of probabilities that belong to one action in all rows, not to the action that
+    each row received.
 
     Parameters
     ----------
@@ -109,7 +109,8 @@ def _action_of(name: str, chance: np.ndarray, taken: np.ndarray, n_actions: int)
 
 
 def _is_received(chance: np.ndarray, taken: np.ndarray, n_actions: int) -> bool:
-    """Whether numbers may be the probabilities of the actions received: rows counted by 1 / p are then all rows."""
+    """Return whether numbers may be the probabilities of the actions received: then the rows of each action, counted
+    by 1 / p, add up to all rows."""
     for action in range(n_actions):
         mine = chance[taken == action]
         error = np.sqrt(((1 - mine) / mine**2).sum())
@@ -119,7 +120,7 @@ def _is_received(chance: np.ndarray, taken: np.ndarray, n_actions: int) -> bool:
 
 
 def _fits(chance: np.ndarray, received: np.ndarray, ahead: float) -> bool:
-    """Whether numbers between 0 and 1 are probabilities of what happened."""
+    """Return whether numbers between 0 and 1 are plausible probabilities of the events in `received`."""
     share = received.mean()
     if share in (0, 1):
         return False

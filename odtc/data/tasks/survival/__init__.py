@@ -1,17 +1,17 @@
-"""Survival: a leaf answers how likely an event is beside all rows, from times of which some are censored.
+"""Survival: a leaf predicts the risk of an event relative to all rows, from times of which some are censored.
 
 With w, t and δ the weight, the time and the event (1, or 0 if the row was only seen until t) of a row, and Λ the
 Nelson-Aalen estimate of the cumulative hazard of all rows, the hazard of a leaf is θ times that of all rows. The
-likelihood of a leaf with D = Σ w δ events and the hazard H = Σ w Λ(t) is greatest for θ = D/H, and minus its logarithm,
-but for a number that all trees share, is the cost (LeBlanc & Crowley 1992)
+likelihood of a leaf with D = Σ w δ events and the hazard H = Σ w Λ(t) is greatest for θ = D/H, and minus its
+logarithm, except for a number that all trees share, is the cost (LeBlanc & Crowley 1992)
 
     D - D log(D/H),    0 if D = 0
 
-A leaf without an event answers the θ of half an event, as there. A state of the dynamic program carries n, Σ w, H, D
-and the time Σ t. As the likelihood is that of one number for all rows of a leaf, no tree on rows A and B
-costs less than the best ones on either together. No bound holds by the weight of rows.
+A leaf without an event predicts the θ of half an event, as in that paper. A state of the dynamic program carries n, Σ
+w, H, D and the time Σ t. Because the likelihood is that of one number for all rows of a leaf, no tree on rows A and B
+costs less than the best ones on either together. Bounds by the weight of rows are not valid.
 
-A leaf also holds the Kaplan-Meier curve of its rows (`curve`).
+A leaf also contains the Kaplan-Meier curve of its rows (`curve`).
 """
 
 import math
@@ -200,8 +200,8 @@ def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactLike
 
 
 def answer(sums) -> float:
-    """θ of a leaf: D/H, that of half an event if there is none; 1 if its rows were seen before any event alone. Weights
-    of 1 and more count rows; of less, half an event is one of a row of their mean."""
+    """Return θ of a leaf: D/H, with half an event if there is none; 1 if its rows were only seen before any event.
+    Weights of 1 and more count rows; with smaller weights, half an event is one of a row of mean weight."""
     return (float(max(sums[3], 0.0)) or _half(sums)) / float(sums[2]) if sums[2] > 0 else 1.0
 
 
@@ -223,7 +223,7 @@ def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
 
 
 def watched(sums: np.ndarray, times, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
-    """The rows of each leaf whose time is no less than each of these."""
+    """Return the number of rows of each leaf whose time is not less than each of these."""
     return np.stack(
         [np.bincount(leaf, sums[:, 0] * (sums[:, 4] >= time), n_leaves).astype(np.int64) for time in times], axis=1
     )

@@ -43,14 +43,14 @@ def _at_risk(time, event, weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def concordance(time, event, risk, weight) -> float | None:
-    """Of the pairs of rows whose order is known, the share in which the row of higher risk has its event first; equal
-    risks count half. None if no pair is known. A pair is known if the earlier time is that of an event, or of equal
-    times one is."""
+    """Return, among the pairs of rows whose order is known, the share in which the row of higher risk has its event
+    first; equal risks count half. None if no pair is known. A pair is known if the earlier time is the time of an
+    event, or if the times are equal and one is."""
     levels, level = np.unique(risk, return_inverse=True)
     order = np.lexsort((-event, time))
     time, event, level, weight = time[order], event[order], level[order], weight[order]
     n, K = len(time), len(levels)
-    # later[i]: weight by risk of the rows behind row i in this order; rows of one time and event are no pair.
+    # later[i]: weight by risk of the rows after row i in this order; rows of one time and event are not a pair.
     first = np.flatnonzero(np.append(True, (np.diff(time) != 0) | (np.diff(event) != 0)))
     ends = np.append(first[1:], n)
     at_once = np.repeat(ends, ends - first)
