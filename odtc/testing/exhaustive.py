@@ -1,4 +1,4 @@
-"""The judge: the cheapest tree by trying every one. Plain Python, apart from all code it judges."""
+"""Reference: the cheapest tree by trying every one. Plain Python, independent of all code that it checks."""
 
 from itertools import combinations
 
@@ -89,8 +89,8 @@ def every_tree(X, n_classes: int, depth: int, may=lambda test, above: True, leaf
 
 
 def every_split(dataset):
-    """bool (rows of the data, splits): every threshold of every number, and every set of levels; a missing cell is in
-    no set, and at most no number."""
+    """Return bool (rows of the data, splits): every threshold of every number, and every set of levels; a missing cell
+    is in no set, and above every threshold."""
     columns = []
     for values, feature in zip(dataset.X.T, dataset.features):
         absent = np.isnan(values)
@@ -120,7 +120,8 @@ def every_hyperplane(dataset, sets: bool = False):
 
 
 def separations(points):
-    """bool (points, ways): each way to part distinct points by a hyperplane, the first of them on the left."""
+    """Return bool (points, ways): each way to separate distinct points by a hyperplane, the first of them
+    on the left."""
     n, found = len(points), []
     for code in range(1, 2 ** (n - 1)):
         right = np.array([code >> k & 1 for k in range(n - 1)] + [0], bool)[::-1]

@@ -57,7 +57,7 @@ def _read(path: Path) -> dict:
 
 
 def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, folder: Path) -> list[str]:
-    """The class of each row by the exported file. Raises NotTriedError if its program is not on this machine."""
+    """Return the class of each row by the exported file. Raises NotTriedError if its program is not on this machine."""
     file, driver = folder / f"tree.{suffix}", folder / f"driver.{suffix}"
     file.write_bytes(content)
     driver.write_text(how.get("driver", ""), encoding="utf-8")
@@ -84,7 +84,7 @@ def kind_of_cell(feature) -> str:
 
 
 def cell_of(feature, value: float):
-    """A cell as a program has it: a number, a text, a truth value; None if it is missing."""
+    """Return a cell in the form for a program: a number, a text, a truth value; None if it is missing."""
     if math.isnan(value):
         return None
     kind = kind_of_cell(feature)
@@ -97,7 +97,7 @@ def cell_of(feature, value: float):
 
 
 def unseen(feature) -> str:
-    """A level that a feature has not."""
+    """Return a level that a feature does not have."""
     word = "unseen"
     while word in feature.levels:
         word += "!"
@@ -105,12 +105,12 @@ def unseen(feature) -> str:
 
 
 def as_objects(tree, X: np.ndarray) -> list[dict]:
-    """Rows as objects by the names of columns."""
+    """Return rows as objects by the names of columns."""
     return [{feature.name: cell_of(feature, value) for feature, value in zip(tree.features, row)} for row in X]
 
 
 def as_csv(tree, X: np.ndarray) -> str:
-    """Rows as CSV."""
+    """Return rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([feature.name for feature in tree.features])

@@ -46,7 +46,7 @@ class Trial:
     notes: dict[str, str] = field(default_factory=dict)
 
     def note(self, what: str, value: Any) -> None:
-        """Remembers a part of the case in words."""
+        """Record a part of the case in words."""
         self.notes[what] = str(value)
 
     def expect(self, condition: Any, sentence: str) -> None:
@@ -55,7 +55,7 @@ class Trial:
             raise LawBrokenError(sentence)
 
     def skip_unless(self, condition: Any) -> None:
-        """Draws another case unless the condition holds."""
+        """Draw another case unless the condition is true."""
         assume(bool(condition))
 
 
@@ -132,7 +132,7 @@ class Case:
         return "-".join(filter(None, [self.law.name, self.name, self.words.replace(" ", ",")]))
 
     def run(self, examples: int | None = None) -> Outcome:
-        """Tries the law.
+        """Try the law.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class Case:
         return Outcome(self, tried[0])
 
     def expect(self, examples: int | None = None) -> None:
-        """Raises LawBrokenError if the law is broken, and skips the test if it cannot be tried; for pytest."""
+        """Raise LawBrokenError if the law is broken, and skip the test if it cannot be tried; for pytest."""
         outcome = self.run(examples)
         if outcome.not_tried:
             raise SkipTest(outcome.text)
@@ -185,14 +185,15 @@ class Case:
 
 
 def cases_of(kind: str, name: str, member: Any, laws: tuple[Law, ...]) -> Iterator[Case]:
-    """Each law in each way in which it is tried."""
+    """Yield each law in each way in which it is tried."""
     for law in laws:
         for words, value in law.under(member):
             yield Case(kind, name, member, law, words, value)
 
 
 def _raised(problem: Exception) -> str:
-    """An exception in a line, with the innermost place outside odtc and its libraries, or the innermost one."""
+    """Describe an exception in a line, with the innermost position outside odtc and its libraries, or the innermost
+    one."""
     frames = traceback.extract_tb(problem.__traceback__)
     home, libraries = str(Path(__file__).parents[1]), str(Path(sys.prefix))
     own = [frame for frame in frames if not frame.filename.startswith((home, libraries))]

@@ -90,7 +90,8 @@ def least_kept(problem) -> float:
 
 
 def _least_answering(problem, judges) -> float:
-    """The same with constraints on answers: by all that trees can predict for the rows of the data."""
+    """Return the same with constraints on predictions: by all possible predictions of trees for the rows of
+    the data."""
     encoded, data = problem.encoded, problem.encoded.dataset
     per_loss, per_branch_node, least = terms(problem)
     X = every_split(data) if problem.module.BEYOND else encoded.X[encoded.row_of]
@@ -110,7 +111,7 @@ def _least_answering(problem, judges) -> float:
 
 
 def least_of_every_tree(problem) -> float:
-    """The same for constraints of any kinds together: by all trees, one after another."""
+    """Return the same for constraints of any kinds together: by all trees, one after another."""
     judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
     encoded, data = problem.encoded, problem.encoded.dataset
     per_loss, per_branch_node, least = terms(problem)

@@ -105,7 +105,7 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
 
 @st.composite
 def costs(draw, K, any_cost):
-    """None, prices by true class, or by pair: some of them 0, but not all."""
+    """Draw None, costs by true class, or by pair: some of them 0, but not all."""
     prices = st.sampled_from([1.0, 2.0, 0.5, 3.0, 0.0])
     kind = draw(st.sampled_from(["unit", "by class", "by pair" if any_cost else "by class"]))
     if kind == "unit":
@@ -123,7 +123,7 @@ ON_PREDICTIONS = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS)
 
 
 def of_subjects(*subjects) -> tuple[str, ...]:
-    """The kinds that speak of these."""
+    """Return the kinds with these subjects."""
     return tuple(name for name, kind in KINDS.items() if kind.SUBJECT in subjects)
 
 
@@ -137,7 +137,7 @@ BESIDE_ANSWERS = (*of_subjects(Subject.BRANCHES, Subject.LEAF_ROWS), "answers")
 
 
 def group_of(kind: str) -> str:
-    """The word under which a kind is drawn: "answers", "places", or its own name."""
+    """Return the word under which a kind is drawn: "answers", "places", or its own name."""
     return next((word for word, names in TOGETHER.items() if kind in (word, *names)), kind)
 
 
@@ -155,7 +155,7 @@ def _found_subjects(name: str, params: tuple) -> tuple[Subject, ...]:
 
 
 def kept_kinds(form) -> set[str]:
-    """The names of the kinds that a form must keep on data of two classes."""
+    """Return the names of the kinds that a variant must satisfy on data of two classes."""
     named = of_subjects(*subjects_of(form))
     own = [kind for kind in named if kind not in CONSTRAINTS.module_names]
     # A declared subject speaks of odtc's kinds; one of a stranger may be written on more than this model says.
@@ -163,8 +163,8 @@ def kept_kinds(form) -> set[str]:
 
 
 def alone(cases) -> list:
-    """Return, for these cases, every kind that is drawn together with others under its own name, in one variant of
-    each formulation; its variants take turns."""
+    """Return, for these cases, every kind that is drawn together with others under its own name, in one variant
+    of each formulation; its variants take turns."""
     found = []
     for word, names in TOGETHER.items():
         for formulation in COMPILED:
@@ -181,17 +181,17 @@ def takes_three_classes(form, kind) -> bool:
 
 
 def constraint_words(form) -> list[str]:
-    """The kinds that a form must keep, those that are drawn together by one word."""
+    """Return the kinds that a variant must satisfy; kinds that are drawn together are one word."""
     return sorted({group_of(kind) for kind in kept_kinds(form)})
 
 
 def data_of_all_kinds(form):
-    """A problem on one data set of several thresholds and levels, for every form."""
+    """Return a problem on one data set of several thresholds and levels, for every variant."""
     return small_problem(*form)
 
 
 def posed_first(problem, kind):
-    """The problem with the first constraint of this kind that its data takes, after the least bound."""
+    """Return the problem with the first constraint of this kind that its data supports, after the least bound."""
     tried = CONSTRAINTS.get(kind).tries(problem.encoded)
     assert tried, f"the constraint {kind!r} declares no `tries`: the laws have no text of it to draw"
     for text in tried[1:] + tried[:1]:
@@ -214,7 +214,7 @@ REFUSALS = (
 
 @st.composite
 def constrained(draw, form, kind, **of_problem):
-    """A problem with a constraint of this kind, and now and then one more."""
+    """Draw a problem with a constraint of this kind, and now and then one more."""
     if group_of(kind) == "answers":  # each way to label the rows of the data is tried
         rows = {"most_rows": min(8, of_problem.get("most_rows", 8))}
         most = draw(st.integers(2, 3)) if kind == "answers" or takes_three_classes(form, kind) else 2
@@ -245,7 +245,7 @@ def constrained(draw, form, kind, **of_problem):
 
 @st.composite
 def texts(draw, form, problem, kind):
-    """A constraint of this kind, or of one of those drawn together, on the data of a problem."""
+    """Draw a constraint of this kind, or of one of those drawn together, on the data of a problem."""
     names = [name for name in TOGETHER.get(kind, (kind,)) if name in kept_kinds(form)]
     if len(problem.encoded.classes) > 2:
         names = [name for name in names if takes_three_classes(form, name)]
@@ -257,7 +257,7 @@ def texts(draw, form, problem, kind):
 
 @st.composite
 def heaps(draw, problem):
-    """A random tree on the problem's topology, with the branch nodes that no row needs taken out."""
+    """Draw a random tree on the problem's topology, without the branch nodes that no row needs."""
     test, label = blank_arrays(problem.topology)
     weighs = problem.module.WEIGHS
     beyond = (
@@ -288,7 +288,7 @@ def heaps(draw, problem):
 
 @st.composite
 def hyperplanes(draw, encoded):
-    """A few hyperplanes of small whole weights over numbers and levels, and the tests of the encoding."""
+    """Draw a few hyperplanes of small whole weights over numbers and levels, and the splits of the encoding."""
     splits = []
     for _ in range(draw(st.integers(0, 3))):
         terms = []
@@ -302,7 +302,7 @@ def hyperplanes(draw, encoded):
 
 
 def sets_of_levels(encoded) -> Beyond | None:
-    """All splits by a set of levels, without the first level that occurs if no cell is missing."""
+    """Return all splits by a set of levels, without the first level that occurs if no cell is missing."""
     splits = []
     for place, feature in enumerate(encoded.features):
         found = [] if feature.kind == NUMERIC else np.unique(encoded.dataset.X[:, place]).tolist()

@@ -66,7 +66,7 @@ def splits(draw, place: int, feature: Feature):
 
 @st.composite
 def hyperplanes(draw, columns) -> Oblique:
-    """A weighted sum of numbers and levels of these columns."""
+    """Draw a weighted sum of numbers and levels of these columns."""
     terms = []
     for place in draw(st.lists(st.integers(0, len(columns) - 1), min_size=1, max_size=4)):
         feature = columns[place]
@@ -82,8 +82,8 @@ WEIGHTS = (1.0, -1.0, 0.1, -0.7, 1 / 3, 2.5, 1e22, -5e-324)
 
 @st.composite
 def trees(draw, max_depth: int = 4, names=names, weighted: bool = True, oblique: bool = False) -> Tree:
-    """A Tree of at most this depth; `names=plain_names` for one without hostile names, `oblique` for one
-    with hyperplanes, too."""
+    """Draw a Tree of at most this depth; `names=plain_names` for one without hostile names, `oblique` for one with
+    hyperplanes, too."""
     columns = tuple(draw(features(name)) for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)))
     classes = tuple(draw(st.lists(names, min_size=2, max_size=4, unique=True)))
     weights = st.sampled_from((1.0, 1.0, 0.5, 2.25)) if weighted else st.just(1.0)
@@ -104,7 +104,7 @@ def trees(draw, max_depth: int = 4, names=names, weighted: bool = True, oblique:
 
 @st.composite
 def rows_for(draw, tree: Tree, max_rows: int = 12) -> np.ndarray:
-    """float64 of shape (rows, features) for `tree.predict`: on and next to its thresholds, unseen, missing."""
+    """Draw float64 of shape (rows, features) for `tree.predict`: on and next to its thresholds, unseen, missing."""
     edges = {place: [] for place in range(len(tree.features))}
     for node, _ in tree.walk():
         if (
@@ -129,7 +129,7 @@ def rows_for(draw, tree: Tree, max_rows: int = 12) -> np.ndarray:
 
 
 def cells(tree: Tree, row: np.ndarray, spelling: int = 0) -> dict:
-    """The row as a dict by column name; `spelling` chooses among the ways to write the same cell."""
+    """Return the row as a dict by column name; `spelling` chooses among the ways to write the same cell."""
     written = {}
     for place, (feature, value) in enumerate(zip(tree.features, row)):
         ways = _ways(feature, float(value))
@@ -170,7 +170,7 @@ ANSWERS = (0.0, 0.1, -1.5, 2.0, 1e-7, 123456.0, -1e22, 0.333333)
 
 @st.composite
 def answering_numbers(draw, tree: Tree) -> Tree:
-    """The same tree of regression: each leaf answers one of ANSWERS."""
+    """Return the same tree as a regression: each leaf predicts one of ANSWERS."""
 
     def node(part):
         if isinstance(part, Branch):

@@ -8,12 +8,12 @@ from odtc.workflow.row_selection.selection import as_csv
 
 
 def note_data(trial, dataset) -> None:
-    """Notes a data set as CSV."""
+    """Record a data set as CSV."""
     trial.note("data", as_csv(dataset)[0].rstrip())
 
 
 def note_problem(trial, problem) -> None:
-    """Notes the data, the depth, the encoding, the parameters and the constraints of a problem."""
+    """Record the data, the depth, the encoding, the parameters and the constraints of a problem."""
     encoded = problem.encoded
     note_data(trial, encoded.dataset)
     trial.note("depth", problem.topology.depth)
@@ -27,5 +27,5 @@ def note_problem(trial, problem) -> None:
 
 
 def note_heap(trial, problem, heap) -> None:
-    """Notes a tree."""
+    """Record a tree."""
     trial.note("tree", render_tree(heap.to_tree(problem.encoded), "text").rstrip())

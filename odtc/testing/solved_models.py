@@ -18,7 +18,7 @@ def solved(model: Model, whole: bool = True) -> OptimizeResult:
 
 
 def optimum(model: Model) -> tuple[float, dict | None]:
-    """(objective, {block: values}) of an optimum; (inf, None) where the model has no solution."""
+    """Return (objective, {block: values}) of an optimum; (inf, None) where the model has no solution."""
     found = solved(model)
     if found.status == 2:  # infeasible
         return float("inf"), None
@@ -26,12 +26,12 @@ def optimum(model: Model) -> tuple[float, dict | None]:
 
 
 def relaxed(model: Model) -> float:
-    """The objective of the relaxation."""
+    """Return the objective of the relaxation."""
     return solved(model, whole=False).fun + model.offset
 
 
 def assert_rows_kept(model: Model, x: np.ndarray, slack: float = 1e-9) -> None:
-    """Raises AssertionError, with the name of a row, if a point violates the rows of the model."""
+    """Raise AssertionError, with the name of a row, if a point violates the rows of the model."""
     activity = model.A @ x
     beyond = np.maximum(model.row_lower - activity, activity - model.row_upper)
     worst = int(beyond.argmax()) if len(beyond) else 0

@@ -37,12 +37,12 @@ KINDS: dict[str, Registry] = {
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds of members."""
+    """Return the component types of plug-ins."""
     return tuple(KINDS)
 
 
 def laws(kind: str, name: str) -> tuple[Law, ...]:
-    """The laws that a member is under.
+    """Return the laws for a plug-in.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def cases(
 
 
 def kinds_of(name: str, templates: Path | None = None) -> list[str]:
-    """The kinds of which a member is registered under a name; raises ChoiceError if there is none."""
+    """Return the component types that have a plug-in of this name; raises ChoiceError if there is none."""
     names = {kind: _names(kind, templates) for kind in KINDS}
     found = [kind for kind in KINDS if name in names[kind]]
     if not found and name in TASKS.names():

@@ -79,7 +79,7 @@ def is_robust(tree: Tree, X: np.ndarray, y: np.ndarray, boxes: Boxes) -> np.ndar
 
 
 def figures(tree: Tree, X: np.ndarray, y: np.ndarray, weight: np.ndarray, boxes: Boxes) -> dict:
-    """The figures of an attack, under the keys of `--json`.
+    """Return the figures of an attack, under the keys of `--json`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Part:
         return cls(X, np.arange(len(X)), *box_ends(X, moved), levels, {})
 
     def side(self, split: Split, left: bool) -> "Part":
-        """The part that goes to one side."""
+        """Return the part that goes to one side."""
         place = split.features[0]
         if place in self.levels and not split.measured:
             if isinstance(split, Missing):

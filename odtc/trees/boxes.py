@@ -98,8 +98,9 @@ class Boxes:
 
     @staticmethod
     def text_of(given) -> str:
-        """The text of boxes in Python's words: a number for every numeric column, a mapping {column: radius}, or a text
-        as it is.
+        """Return the text of boxes given in Python.
+
+        They are a number for every numeric column, a mapping {column: radius}, or a text, which is returned as it is.
 
         Parameters
         ----------
@@ -121,7 +122,7 @@ class Boxes:
         return self.free | (self.radius > 0)
 
     def words(self) -> str:
-        """The boxes for a reader."""
+        """Describe the boxes for a reader."""
         said = []
         for place in np.flatnonzero(self.moves).tolist():
             any_value = self.free[place] or math.isinf(self.radius[place])
@@ -176,7 +177,7 @@ class Boxes:
         return (low <= value) & (value <= high), np.ones(len(X), bool)
 
     def _free_sides(self, split: Split, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same of a column of which any level may come."""
+        """Return the same for a column that may have any level."""
         place = split.features[0]
         levels = set(range(len(self.features[place].levels)))
         if isinstance(split, Missing):
@@ -187,7 +188,7 @@ class Boxes:
 
 
 def _radius(amount: str, column: np.ndarray, whose: str) -> float:
-    """A radius of a number or a part of a range; raises ChoiceError."""
+    """Return a radius of a number or a part of a range; raises ChoiceError."""
     part = amount.endswith("%")
     try:
         found = float(amount.removesuffix("%"))

@@ -39,15 +39,15 @@ class CompleteTree:
         return np.arange(1, 2 ** (self.depth + 1))
 
     def rightmost(self, nodes: np.ndarray) -> np.ndarray:
-        """The last leaf below each of these nodes: where one that does not branch sends its rows in OCT."""
+        """Return the last leaf below each of these nodes: the leaf to which a node without a split sends its rows in
+        OCT."""
         for _ in range(self.depth):
             nodes = np.where(nodes < 2**self.depth, 2 * nodes + 1, nodes)
         return nodes
 
     def sides(self, turn: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(branch nodes, leaves), equally long, level by level: each leaf with each node that it is left (turn 0) or
-        right
-        (1) of."""
+        """Yield (branch nodes, leaves), equally long, level by level: each leaf with each node whose left (turn 0) or
+        right (1) subtree has it."""
         for level in range(self.depth):
             goes = self.leaves[(self.leaves >> self.depth - 1 - level & 1) == turn]
             yield goes >> self.depth - level, goes

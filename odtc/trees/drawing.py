@@ -11,7 +11,7 @@ from odtc.trees.tree import Tree, tree_of
 
 # The colours of Okabe and Ito, which colour-blind people can distinguish.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
-# What matplotlib says in a file of the day, or of itself.
+# Entries of matplotlib in a file on the date, or on itself.
 OF_THE_DAY = {"png": ("Software",), "svg": ("Date",), "pdf": ("CreationDate",)}
 WIDTH = 26  # signs of a question in a line
 
@@ -84,7 +84,7 @@ def export_text(tree) -> str:
 
 
 def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
-    """The drawing as a file; needs matplotlib."""
+    """Return the drawing as a file; needs matplotlib."""
     need("matplotlib", "plot", f"--to {format}")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -97,9 +97,9 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
 
 
 def figure_bytes(figure, format: str, dpi: int) -> bytes:
-    """A figure as a file that says nothing of when it was made: the same picture has the same bytes.
+    """Return a figure as a file without its creation time: the same picture has the same bytes.
 
-    A sign that the font has not is drawn as a box, without matplotlib's warning for each.
+    A sign that is not in the font is drawn as a box, without matplotlib's warning for each.
     """
     import matplotlib
     from matplotlib.text import Text
@@ -116,7 +116,7 @@ def figure_bytes(figure, format: str, dpi: int) -> bytes:
 
 
 def _fitted(given) -> Tree:
-    """The tree of a tree or estimator; raises scikit-learn's NotFittedError as its own `plot_tree` does."""
+    """Return the tree of a tree or estimator; raises scikit-learn's NotFittedError as its own `plot_tree` does."""
     if hasattr(given, "fit"):
         from sklearn.utils.validation import check_is_fitted
 

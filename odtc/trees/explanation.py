@@ -53,7 +53,7 @@ class Counterfactual:
         return f"{one_line(self.prediction)} if {' and '.join(changes)}"
 
     def to_json(self) -> dict:
-        """As under `counterfactual` of `odtc explain --json`."""
+        """Return the entry `counterfactual` of `odtc explain --json`."""
         changes = [{"column": one.column, "cell": one.cell, "needed": one.needed} for one in self.changes]
         return {"prediction": self.label, "changes": changes}
 
@@ -90,7 +90,7 @@ class Path:
         return [*lines, *([f"  would be {self.counterfactual}"] if self.counterfactual is not None else [])]
 
     def to_json(self) -> dict:
-        """As in `rows` of `odtc explain --json`."""
+        """Return an entry of `rows` of `odtc explain --json`."""
         return {
             "prediction": self.label,
             "rows": list(self.leaf.rows),
@@ -128,7 +128,8 @@ def _each(tree: Tree, node: Branch | Leaf) -> tuple[dict[str, float], str]:
 
 
 def _rows_text(tree: Tree, rows: tuple[int, ...], costs: Mapping[str, float], costs_name: str) -> str:
-    """The training rows at a node: of numbers how many, of a policy with what actions cost them, else by class."""
+    """Describe the training rows at a node: how many if leaves predict numbers, for a policy with the costs of actions
+    on them, otherwise by class."""
     if not sum(rows):
         return ""
     if costs:
@@ -207,7 +208,7 @@ def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int)
 
 
 def show_cell(feature: Feature, value: float) -> str:
-    """A cell in words; a level that was not seen in training has no name here."""
+    """Return a cell in words; a level that was not seen in training has no name here."""
     if np.isnan(value):
         return "missing"
     return "a level not seen in training" if value < 0 and feature.kind != NUMERIC else feature.show(value)

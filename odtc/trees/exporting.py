@@ -28,8 +28,8 @@ class Exporter(Protocol):
 
     @abstractmethod
     def write(self, tree: Tree) -> bytes:
-        """The file. Raises ChoiceError if the tree has a split that the format cannot express, or if a package is not
-        installed."""
+        """Return the file. Raises ChoiceError if the tree has a split that the format cannot express, or if a package
+        is not installed."""
         ...
 
     def remarks(self, tree: Tree, X: np.ndarray) -> list[str]:
@@ -38,8 +38,8 @@ class Exporter(Protocol):
         return []
 
     def predict(self, content: bytes, tree: Tree, X: np.ndarray) -> list[str]:
-        """The class of each row, float64 (rows, features) as of `Tree.predict`, by a file that `write` made: run where
-        it is at home, for the laws. Leave it out if the file cannot be run."""
+        """Return the class of each row, float64 (rows, features) as for `Tree.predict`, by running a file that `write`
+        made, for the property tests. Leave it out if the file cannot be run."""
         raise NotImplementedError
 
 
@@ -75,14 +75,14 @@ def summaries(templates=None) -> dict[str, str]:
 
 
 def named(to: str, templates=None) -> str:
-    """The name of the exporter that `to` is the name of, or the ending of whose files it is ("js" or ".js" of
-    javascript); `to` itself if there is none."""
+    """Return the name of the exporter with this name, or with this ending of its files ("js" or ".js" for javascript);
+    `to` itself if there is none."""
     known, ending = summaries(templates), to.lower().removeprefix(".")
     return to if to in known else next((name for name in known if suffix(name, templates).lower() == ending), to)
 
 
 def suffix(to: str, templates=None) -> str:
-    """The file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
+    """Return the file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
     return EXPORTERS.get(to).SUFFIX if _is_module(to, templates) else template_suffix(to, templates)
 
 
@@ -135,14 +135,14 @@ def remarks(tree: Tree, to: str, X: np.ndarray, templates=None) -> list[str]:
 
 
 def written(exporter: Member, tree: Tree) -> bytes:
-    """The file of a module. Raises ChoiceError if it cannot express the tree: numbers, unless it has NUMBERS."""
+    """Return the file of a module. Raises ChoiceError if it cannot express the tree: numbers, unless it has NUMBERS."""
     if TASKS.get(tree.task).NUMBERS and not exporter.NUMBERS:
         raise no_numbers(exporter.name)
     return exporter.write(tree)
 
 
 def need(package: str, extra: str, what: str):
-    """An optional package, imported; raises ChoiceError with the command that brings it."""
+    """Import an optional package; raises ChoiceError with the command that installs it."""
     import importlib
 
     try:

@@ -37,7 +37,7 @@ class Beyond:
 
     @classmethod
     def of(cls, splits, values: np.ndarray, kept: bool = False) -> "Beyond | None":
-        """These splits with the answers of the encoded rows (`Encoded.values`), 1 if a row goes right; None
+        """Return these splits with their results on the encoded rows (`Encoded.values`), 1 if a row goes right; None
         for no splits."""
         if not splits:
             return None
@@ -83,24 +83,24 @@ class HeapTree:
             node = np.where(moving, 2 * node + _answers(X, self.beyond, rows, np.where(moving, test, 0)), node)
 
     def fewest_rows(self, encoded: Encoded) -> int:
-        """The data rows in the leaf that has the fewest, of those that rows reach."""
+        """Return the number of data rows in the leaf with the fewest, among the leaves that rows reach."""
         rows = np.bincount(self.reach(encoded.X), encoded.copies)
         return int(rows[rows > 0].min())
 
     def expect_depth(self, depth: int) -> None:
-        """Raises TreeError for a tree that is laid out for another depth."""
+        """Raise TreeError for a tree that is laid out for another depth."""
         if len(self.test) != 2 ** (depth + 1):
             raise TreeError(f"expected a tree laid out for depth {depth}, got {len(self.test)} places")
 
     def expect_rows(self, encoded: Encoded, n_min: int) -> None:
-        """Raises TreeError for a tree that has a leaf with less than `n_min` data rows, but not none."""
+        """Raise TreeError for a tree with a leaf that has fewer than `n_min` data rows, but at least one."""
         if (few := self.fewest_rows(encoded)) < n_min:
             raise TreeError(
                 f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few}; give another tree"
             )
 
     def errors(self, encoded: Encoded) -> float:
-        """The weight of the rows that the tree gets wrong."""
+        """Return the weight of the misclassified rows."""
         return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())
 
     def loss(self, encoded: Encoded) -> float:
@@ -141,7 +141,7 @@ class HeapTree:
         return HeapTree(test, label, self.beyond)
 
     def split(self, t: int, encoded: Encoded) -> tuple[Split, bool]:
-        """(split, whether its ones go left) of branch node t."""
+        """Return (split, whether its ones go left) of branch node t."""
         test, own = self.test[t], encoded.n_candidate_splits
         if test < own:
             return encoded.tests[test], bool(encoded.ones_left[test])
@@ -152,7 +152,7 @@ class HeapTree:
         return _answers(encoded.X, self.beyond, np.arange(encoded.n_rows), self.test[t])
 
     def to_tree(self, encoded: Encoded) -> Tree:
-        """The tree in original units, with training counts in its leaves."""
+        """Return the tree in original units, with training counts in its leaves."""
         K, task = len(encoded.classes), TASKS.get(encoded.task)
         ends = self.reach(encoded.X)
 
@@ -229,7 +229,7 @@ class HeapTree:
 
 
 def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
-    """Writable arrays for a tree that has no test and no label yet.
+    """Return writable arrays for a tree that has no split and no label yet.
 
     Parameters
     ----------
@@ -293,7 +293,8 @@ def settle(
 
 
 def laid_out(root, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """(test, label), int32 (size,), on the heap of a tree: a node is a class, or (test, child of 0, child of 1)."""
+    """Return (test, label), int32 (size,), on the heap of a tree: a node is a class, or (split, child of 0, child of
+    1)."""
     tests, labels = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
 
     def lay(node, t):
@@ -309,7 +310,7 @@ def laid_out(root, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def with_min_leaf_rows(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
-    """The settled tree without the branch nodes that leave a leaf fewer than `least` data rows."""
+    """Return the settled tree without the branch nodes that leave a leaf with fewer than `least` data rows."""
     test, label, beyond = heap.test.copy(), heap.label, heap.beyond
     while True:
         rows = np.bincount(HeapTree(test.copy(), label, beyond).reach(encoded.X), encoded.copies)
@@ -321,8 +322,8 @@ def with_min_leaf_rows(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree
 
 
 def prune(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
-    """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
-    pruning, bottom-up, exact for this tree)."""
+    """Remove the branch nodes whose subtree saves at most `price` per branch node (cost-complexity pruning, bottom-up,
+    exact for this tree)."""
     test = heap.test.copy()
 
     def cost(t, rows):

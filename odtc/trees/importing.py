@@ -162,7 +162,7 @@ def read_foreign(path, trust: bool = False):
 
 
 def last_left(threshold: float) -> float:
-    """The largest double that is <= threshold when rounded to 32 bits (ties to even)."""
+    """Return the largest double that is <= threshold when rounded to 32 bits (ties to even)."""
     low = np.float32(threshold)
     if float(low) > threshold:
         low = np.nextafter(low, np.float32(-np.inf))
@@ -213,8 +213,8 @@ def _of_estimator(estimator, dataset: Dataset):
 
 
 def tasks_of_source(source) -> tuple[str, ...]:
-    """The tasks that a tree of `read_foreign`, or an estimator, may be imported for, its own first. Numbers of another
-    program may be means, medians or risks; a tree of ours says which, and a mean serves as a median."""
+    """Return the tasks for which a tree of `read_foreign`, or an estimator, may be imported, its own first. Numbers of
+    another program may be means, medians or risks; a tree of odtc states which, and a mean may serve as a median."""
     task = task_of_source(source)
     if task == CLASSIFICATION:
         return task, policy.NAME
@@ -242,8 +242,8 @@ def _answers_numbers(estimator) -> bool:
 
 
 def _behind_choice(estimator) -> tuple:
-    """(the tree, the names of its columns or None) of a Pipeline that chooses columns, or codes levels as 0/1 columns,
-    before a tree; of any other estimator itself."""
+    """Return (the tree, the names of its columns or None) of a Pipeline that chooses columns, or codes levels as 0/1
+    columns, before a tree; for any other estimator itself."""
     steps = [step for _, step in getattr(estimator, "steps", [])]
     if not steps:
         return estimator, None
@@ -267,7 +267,7 @@ def _behind_choice(estimator) -> tuple:
 
 
 def _of_text(text: str, place: str):
-    """The nodes of what export_text printed; raises TreeError with the line."""
+    """Return the nodes from the output of export_text; raises TreeError with the line."""
     lines = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -316,7 +316,7 @@ def _of_text(text: str, place: str):
 
 
 def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
-    """The nodes of scikit-learn in our terms, without counts; `rows` are those that come here."""
+    """Return the nodes of scikit-learn as nodes of odtc, without counts; `rows` are those that reach this node."""
     if isinstance(node, (str, float)):
         return _leaf(node, dataset)
     asked = _asked(node, dataset, rows)
@@ -340,7 +340,7 @@ def _leaf(answer: str | float, dataset: Dataset) -> Leaf:
 
 
 def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
-    """(split, left, right) of a comparison, or its one child if all go the same way."""
+    """Return (split, left, right) of a comparison, or its one child if all go the same way."""
     place, level = _place(node.column, dataset)
     numeric = dataset.features[place].kind == NUMERIC
     if level is not None:  # a 0/1 column: 1 if the cell is this level
@@ -370,7 +370,7 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
 
 
 def _moved(node: Node, tree: Tree, dataset: Dataset) -> Node:
-    """A node of one of our trees over the features and classes of this dataset, by their names."""
+    """Return a node of one of odtc's trees over the features and classes of this dataset, by their names."""
     if isinstance(node, Leaf):
         return _leaf(tree.answer(node), dataset)
     old = tree.features[node.split.feature]
@@ -397,7 +397,7 @@ def _moved_split(split: Split, old, place: int, dataset: Dataset) -> Split:
 
 
 def _numbers(place: int, dataset: Dataset) -> np.ndarray:
-    """The numbers that the levels of a feature are, in code order; raises TreeError for words."""
+    """Return the levels of a feature as numbers, in code order; raises TreeError for words."""
     feature = dataset.features[place]
     values = [0.0, 1.0] if feature.kind == BOOLEAN else list(map(_number, feature.levels))
     if None in values:
@@ -414,12 +414,12 @@ def _codes_below(place: int, values: np.ndarray, threshold: float) -> Subset:
 
 
 def _answers_of(node: Node) -> list[float]:
-    """The numbers of the leaves below a node that `_leaf` made."""
+    """Return the numbers of the leaves below a node that `_leaf` made."""
     return list(node.sums) if isinstance(node, Leaf) else _answers_of(node.left) + _answers_of(node.right)
 
 
 def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
-    """The nodes with these rows of the data set in their leaves."""
+    """Return the nodes with these rows of the data set in their leaves."""
     if isinstance(node, Leaf):
         y, K, task = dataset.y[rows], len(dataset.classes), TASKS.get(dataset.task)
         label, sums = node.label, tuple(map(float, dataset.sums[rows].sum(axis=0)))
@@ -439,7 +439,7 @@ def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
 
 
 def _place(column: str, dataset: Dataset) -> tuple[int, float | None]:
-    """(feature, level) of a column's name: level None for the feature itself, else the value in `X` whose
+    """Return (feature, level) for a column's name: level None for the feature itself, otherwise the value in `X` whose
     0/1 column it is."""
     found = [(place, None) for place, feature in enumerate(dataset.features) if feature.name == column]
     found = found or [
@@ -468,7 +468,7 @@ def _no_column(column: str, dataset: Dataset) -> str:
 
 
 def _level(dataset: Dataset, place: int, text: str) -> float | None:
-    """The value in `X` of a level by its text, None if no cell has it; 3.0 is 3, True is true."""
+    """Return the value in `X` of a level by its text, None if no cell has it; 3.0 is 3, True is true."""
     feature, number = dataset.features[place], _number(text)
     if feature.kind == NUMERIC:
         return number if number is not None and (dataset.X[:, place] == number).any() else None
@@ -481,7 +481,7 @@ def _level(dataset: Dataset, place: int, text: str) -> float | None:
 
 
 def _label(label, dataset: Dataset) -> str:
-    """The class of the dataset that a label of an estimator is: by its text, or as a number."""
+    """Return the class of the dataset for a label of an estimator: by its text, or as a number."""
     if (text := _word(str(label), dataset.classes)) in dataset.classes:
         return text
     number = _number(text)
@@ -495,7 +495,7 @@ def _label(label, dataset: Dataset) -> str:
 
 
 def _word(text: str, known: tuple[str, ...]) -> str:
-    """Python's True and False are true and false in a data file, unless they are written like that there."""
+    """Return true and false for Python's True and False, unless the data file has them like that."""
     return text.lower() if text in ("True", "False") and text not in known else text
 
 

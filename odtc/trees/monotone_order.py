@@ -77,7 +77,7 @@ def leaf_boxes(root: Node, features: tuple[Feature, ...]) -> list[tuple[dict, in
 
 
 def _sides(node: Branch, box: dict, features: tuple[Feature, ...]):
-    """(column, part) of both sides of a split."""
+    """Return (column, part) of both sides of a split."""
     split, kind = node.split, node.split.kind
     at = split.features[0]
     if kind == "oblique" or (kind != "missing" and (kind == "subset") == (features[at].kind == NUMERIC)):

@@ -133,7 +133,7 @@ def exporters(templates: str | Path | None = None) -> dict[str, str]:
 
 
 def suffix(to: str, templates: str | Path | None = None) -> str:
-    """The file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
+    """Return the file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
     path = _exporter_file(to, templates)
     return text_drawing.SUFFIX if path is None else path.name.split(".", 1)[1].removesuffix(".jinja")
 
@@ -222,12 +222,13 @@ def _shares(leaf: Leaf, n_classes: int) -> tuple[float, ...]:
 
 
 def _in_any_comment(line: str) -> str:
-    """A line that ends no comment of any language, whatever names it has."""
+    """Return a line that does not end a comment in any language, whatever names it contains."""
     return one_line(line).replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("--", "- -")
 
 
 def _fresh(tree: Tree) -> Callable[[str], str]:
-    """Makes of a name for a new column one that no column has, the target included, whatever its capitals."""
+    """Return a function that changes a name for a new column until no column has it, the target included, ignoring
+    case."""
     taken = {name.lower() for name in (*(feature.name for feature in tree.features), tree.target)}
 
     def fresh(name: str) -> str:
@@ -255,13 +256,13 @@ def _plainly(parts: "list[Question]") -> str:
 
 
 def no_numbers(to: str) -> ChoiceError:
-    """The error of an exporter that writes classes, for a tree whose leaves answer numbers."""
+    """Return the error of an exporter that writes classes, for a tree whose leaves predict numbers."""
     return ChoiceError(f"--to {to} writes classes, and the leaves of this tree answer numbers; use --to sql or python")
 
 
 def with_answers(tree: Tree) -> tuple[Tree, tuple[float, ...]]:
-    """(the tree with each answer as a class of its own, these answers) if its leaves answer numbers, else
-    (the tree, ())."""
+    """Return (the tree with each prediction as a class of its own, these numbers) if its leaves predict numbers,
+    otherwise (the tree, ())."""
     if not TASKS.get(tree.task).NUMBERS:
         return tree, ()
     numbers = tuple(dict.fromkeys(float(tree.answer(leaf)) for leaf in tree.leaves()))
@@ -295,8 +296,8 @@ def places(tree: Tree) -> list[Place]:
 
 
 def branch_words(split: Split, tree: Tree) -> tuple[str, str]:
-    """The conditions of the left and of the right branch; "or missing" where rows without a cell go, if the tree was
-    trained on such rows. They go right, except for a split on whether the cell is missing."""
+    """Return the conditions of the left and of the right branch; "or missing" where rows with a missing cell go, if
+    the tree was trained on such rows. They go right, except for a split on whether the cell is missing."""
     left, right = split.words(tree.features)
     asked = split.measured if isinstance(split, Oblique) else split.features  # a level that is not there adds nothing
     lacks = tree.missing == "separate" and any(tree.features[place].has_missing for place in asked)
@@ -304,7 +305,7 @@ def branch_words(split: Split, tree: Tree) -> tuple[str, str]:
 
 
 def _laid_out(found: list[Place]) -> list[Place]:
-    """The places with their `way`, `x`, `leaf` and `rule`."""
+    """Return the places with their `way`, `x`, `leaf` and `rule`."""
     x, way, children, leaves = [0.0] * len(found), [()] * len(found), [[] for _ in found], count()
     leaf, rule = [-1] * len(found), [()] * len(found)
     for place in found:
@@ -406,7 +407,7 @@ def _exporter_files(templates) -> dict[str, Path]:
 
 
 def _exporter_file(to: str, templates) -> Path | None:
-    """The template; None for the drawing for the terminal, if no folder has a template of its name."""
+    """Return the template; None for the drawing for the terminal, unless a folder has a template of its name."""
     files = _exporter_files(templates)
     if to not in files and to != text_drawing.NAME:
         known = exporters(templates)

@@ -16,7 +16,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 
 
 def simplify_heap(heap: HeapTree, encoded: Encoded, accepts: Callable[[HeapTree], bool] | None = None) -> HeapTree:
-    """The tree without its needless branch nodes, from the bottom up.
+    """Return the tree without its needless branch nodes, from the bottom up.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def simplify_heap(heap: HeapTree, encoded: Encoded, accepts: Callable[[HeapTree]
 
 
 def needless_nodes(heap: HeapTree, encoded: Encoded) -> list[tuple[int, int]]:
-    """(branch node, the child whose subtree can take its place) of each needless branch node, the lowest first."""
+    """Return (branch node, the child whose subtree can take its place) of each needless branch node, the
+    lowest first."""
     rows = np.zeros(len(heap.test), dtype=np.int64)
     np.add.at(rows, heap.reach(encoded.X), encoded.copies)
     branches = np.flatnonzero(heap.test >= 0)[::-1].tolist()
@@ -57,7 +58,7 @@ def needless_nodes(heap: HeapTree, encoded: Encoded) -> list[tuple[int, int]]:
 
 
 def without(heap: HeapTree, t: int, child: int) -> HeapTree:
-    """The tree with the subtree at `child` in the place of the branch node t above it."""
+    """Return the tree with the subtree at `child` in place of the branch node t above it."""
     test, label = heap.test.copy(), heap.label.copy()
 
     def clear(node):
@@ -78,9 +79,10 @@ def without(heap: HeapTree, t: int, child: int) -> HeapTree:
 
 
 def simplify_tree(tree: Tree) -> Tree:
-    """A tree in words without its needless branch nodes, by the rows in its leaves; the same object if none goes.
+    """Return a tree in words without its needless branch nodes, by the rows in its leaves; the same object if none
+    goes.
 
-    Leaves that do not say how many rows they hold are merged only with twins.
+    Leaves that do not state their number of rows are merged only with twins.
     """
 
     def walk(node):
@@ -99,7 +101,7 @@ def simplify_tree(tree: Tree) -> Tree:
 
 
 def _words(heap: HeapTree, t: int):
-    """A subtree as nested tuples, which are equal if the subtrees are."""
+    """Return a subtree as nested tuples, which are equal if the subtrees are."""
     if heap.test[t] < 0:
         return int(heap.label[t])
     return int(heap.test[t]), _words(heap, 2 * t), _words(heap, 2 * t + 1)
@@ -112,7 +114,7 @@ def _same(one, other) -> bool:
 
 
 def _added(one, other):
-    """Two equal subtrees as one, with the rows of both."""
+    """Return two equal subtrees as one, with the rows of both."""
     if isinstance(one, Branch):
         return Branch(one.split, _added(one.left, other.left), _added(one.right, other.right))
     add = lambda a, b: tuple(x + y for x, y in zip(a, b))  # noqa: E731

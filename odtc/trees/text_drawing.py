@@ -91,7 +91,7 @@ def drawn(
 
 
 def _by_weight(leaves: "Sequence[Place]") -> str:
-    """The share of the weight of all rows that is right."""
+    """Return the correct share of the weight of all rows."""
     right = sum(place.node.counts[place.node.label] for place in leaves if place.node.counts)
     return f"; by weight {percent(right, sum(sum(place.node.counts) for place in leaves))}"
 

@@ -38,7 +38,7 @@ class Leaf:
     curve: tuple[tuple[float, float], ...] = ()
 
     def shares(self, n_classes: int) -> tuple[float, ...]:
-        """The share of each class in the training weight of this leaf, of shape (classes,).
+        """Return the share of each class in the training weight of this leaf, of shape (classes,).
 
         A leaf without training weight has 1 for the class that it predicts, and 0 for the others.
         """
@@ -108,7 +108,7 @@ class Tree:
         return replace(self, features=features, classes=classes, target=target, label_type=label_types.TEXT)
 
     def __str__(self) -> str:
-        """As drawn on screen."""
+        """Return the tree as drawn on screen."""
         from odtc.trees.rendering import render_tree
 
         return render_tree(self).rstrip("\n")
@@ -125,7 +125,7 @@ class Tree:
         return f"{self.n_leaves} {'leaves' if self.n_leaves > 1 else 'leaf'}, depth {self.depth}"
 
     def leaves(self) -> list[Leaf]:
-        """All leaves, left to right.
+        """Return all leaves, left to right.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class Tree:
         return [node for node, _ in self.walk() if isinstance(node, Leaf)]
 
     def walk(self):
-        """Visits every node: a parent before its children, left before right.
+        """Visit every node: a parent before its children, left before right.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class Tree:
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
-        """The tree with these curves in its leaves.
+        """Return the tree with these curves in its leaves.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Tree:
         return absent
 
     def _no_answer(self, split: Split, X: RowsOf, numbers: np.ndarray) -> DataError:
-        """The error of the first column that a split measures in which a row lacks a number."""
+        """Return the error for the first column that a split measures in which a row lacks a number."""
         feature = next(place for place in split.measured if np.isnan(X[:, place]).any())
         return DataError(
             f"row {numbers[np.isnan(X[:, feature])][0]} has no value for {self.features[feature].name!r}, which this "
@@ -328,7 +328,7 @@ class Tree:
         return np.array([self.answer(leaf) for leaf in self.leaves()], dtype=float)[self.apply(X)]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """The class of each row.
+        """Return the class of each row.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class Tree:
         return labels[self.apply(X)]
 
     def to_json(self) -> dict:
-        """The tree as JSON, schema "odtc.tree/1"; `from_json` reads it back equal.
+        """Return the tree as JSON, schema "odtc.tree/1"; `from_json` reads it back equal.
 
         Returns
         -------
@@ -385,7 +385,7 @@ class Tree:
 
     @classmethod
     def from_json(cls, facts: dict, place: str = "") -> "Tree":
-        """The tree of its JSON form.
+        """Return the tree of its JSON form.
 
         Parameters
         ----------
@@ -440,7 +440,7 @@ class Tree:
 
 
 def _shape(facts, place: str) -> dict:
-    """The shape of a tree in JSON (odtc.base.json_schema)."""
+    """Return the shape of a tree in JSON (odtc.base.json_schema)."""
     classes = facts.get("classes")
     like = facts.get("label_type", label_types.TEXT)
     named = like in LABEL_TYPES and isinstance(classes, list) and all(isinstance(name, str) for name in classes)
@@ -480,7 +480,7 @@ def _shape(facts, place: str) -> dict:
 
 
 def tree_of(given) -> Tree:
-    """A Tree, or the tree of a fitted estimator or of a Fit. Raises TreeError for anything else."""
+    """Return a Tree, or the tree of a fitted estimator or of a Fit. Raises TreeError for anything else."""
     tree = given if isinstance(given, Tree) else getattr(given, "tree_", getattr(given, "tree", None))
     if not isinstance(tree, Tree):
         hint = (

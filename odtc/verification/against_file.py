@@ -1,4 +1,4 @@
-"""A point against a model file, in exact rationals: rows, bounds, whole numbers and objective as the file says them.
+"""A point against a model file, in exact rationals: rows, bounds, whole numbers and objective, as written there.
 
 The sums of rows are first made in float64, with a bound of what rounding may have done; sums of whole numbers below
 2^53 have none. Only rows that this does not decide are added again in rationals.
@@ -71,7 +71,7 @@ def _bounds(written: Written, names: list[bytes], values: np.ndarray, tolerance:
 
 
 def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
-    """Sums in float64, those near a side again in rationals."""
+    """Check the sums of rows in float64, and those near a side again in rationals."""
     rows, columns, data = written.arrays()
     size = len(written.sides)
     numbers = np.array([float(number) for number in written.numbers])
@@ -127,7 +127,7 @@ class _Worst:
             self.violation, self.allowed, self.where = violation, allowed, where
 
     def told(self, name: str, count: int, more: str = "") -> Check:
-        """The check of `count` things."""
+        """Return the check of `count` things."""
         if not self.violation:
             return Check(name, True, f"{count} kept exactly{more}")
         at, size = self.where.decode("ascii", "backslashreplace"), float(self.violation)
@@ -149,6 +149,6 @@ def _objective(written: Written, values: np.ndarray, counted: float) -> Check:
 
 
 def _words(value: Fraction) -> str:
-    """A rational as a number, with its fraction if that is short."""
+    """Return a rational as a number, with its fraction if that is short."""
     text = str(value)
     return text if len(text) <= 16 else f"{float(value):.17g}"

@@ -12,7 +12,7 @@ TOGETHER = 2**22  # cells that are compared at a time
 
 
 def alike_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that are equal as one kind.
+    """Group equal rows.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ SOURCE = {
 
 
 def read_certificate(path, schemas: tuple[str, ...] = SCHEMAS) -> dict:
-    """The JSON object of a certificate of one of these schemas; raises CertificateError."""
+    """Return the JSON object of a certificate of one of these schemas; raises CertificateError."""
     facts = read_object(path, "certificate", CertificateError)
     if facts.get("schema") not in schemas:
         raise CertificateError(
@@ -198,7 +198,7 @@ def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: Non
 
 
 def _scales(facts: dict) -> tuple[int, int, int, int, int]:
-    """(depth, price, claim, scale, scale of weights)."""
+    """Return (depth, price, claim, scale, scale of weights)."""
     depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "penalty", "claim", "scale"))
     weight_scale = _whole(facts["weight_scale"], "weight_scale")
     if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
@@ -257,7 +257,7 @@ def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
 
 
 def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1) -> None:
-    """Raises CertificateError if the tree of a certificate costs something else than it claims."""
+    """Raise CertificateError if the tree of a certificate costs something other than it claims."""
     expect_tree(facts["tree"], dataset)
     cost, claim, scale = _tree_cost(facts, dataset, loss, least), facts["claim"], facts["scale"]
     if cost != claim:
@@ -309,7 +309,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
 
 
 def _terms(facts, price, scale, weight_scale) -> str:
-    """The objective that the certificate is of, if it is not the weight of errors."""
+    """Describe the objective of the certificate, if it is not the weight of errors."""
     costs = {
         (a, b): value * weight_scale / (scale - price)
         for a, line in zip(facts["classes"], facts["loss"])
@@ -352,7 +352,7 @@ def _loss(facts, dataset) -> np.ndarray:
 
 
 def _whole_weights(weight: np.ndarray, scale: int) -> np.ndarray:
-    """float64 of whole numbers (rows,): weights, as the decimals that they were written as, times a scale."""
+    """Return weights, as the decimals that they were written as, times a scale: float64 of whole numbers (rows,)."""
     distinct, place = np.unique(weight, return_inverse=True)
     scaled = [as_written(value) * scale for value in distinct.tolist()]
     if any(value.denominator > 1 for value in scaled):
@@ -364,7 +364,7 @@ def _whole_weights(weight: np.ndarray, scale: int) -> np.ndarray:
 
 
 def left_of(test, dataset) -> np.ndarray:
-    """The rows that a test sends left, bool (rows,)."""
+    """Return the rows that a split sends left, bool (rows,)."""
     names = [feature.name for feature in dataset.features]
     if test["feature"] not in names:
         raise CertificateError(
@@ -386,7 +386,7 @@ def left_of(test, dataset) -> np.ndarray:
 
 
 def _tree_cost(facts, dataset, loss, least) -> int:
-    """The cost of the tree, row by row."""
+    """Return the cost of the tree, row by row."""
     classes, depth, price = list(dataset.classes), facts["depth"], facts["penalty"]
 
     def cost(node, rows, left):

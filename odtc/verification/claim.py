@@ -149,7 +149,7 @@ def _read_as(source: Mapping) -> dict:
 
 
 def _set_aside(dataset: Dataset) -> dict:
-    """The rows that were set aside before the data was read: the claim is not of them."""
+    """Return the rows that were set aside before the data was read: the claim does not cover them."""
     share = dataset.source.get("hold_out")
     return dict(zip(OF_ROWS, (share, 0 if dataset.held_out is None else len(dataset.held_out)))) if share else {}
 
@@ -161,7 +161,7 @@ def _asked(source: Mapping) -> dict:
 
 
 def expect(facts: dict, found: dict) -> None:
-    """Raises CertificateError with the first term of a certificate that is stated otherwise than it was found."""
+    """Raise CertificateError with the first term of a certificate that differs from the one found."""
     stated, rows = facts["of"], found["n_rows"]
     if (told := facts.get("data", {}).get("n_rows", rows)) != rows:
         raise CertificateError(f"the certificate covers {_short(told)} rows, but the data file has {rows}")
@@ -174,8 +174,8 @@ def expect(facts: dict, found: dict) -> None:
 
 
 def expect_tree(tree: dict, dataset: Dataset) -> None:
-    """Raises CertificateError if the tree of a certificate says something else of the data than they are: who takes the
-    tree out of the certificate believes that, too."""
+    """Raise CertificateError if the tree of a certificate states facts about the data that differ from them, because a
+    user of the tree relies on them, too."""
     found = {
         "schema": TREE_SCHEMA,
         "task": dataset.task,
@@ -242,7 +242,7 @@ def expect_losses(facts: dict, dataset: Dataset) -> None:
 
 
 def words(terms: dict) -> str:
-    """The terms in words, for the line behind the claim."""
+    """Describe the terms in words, for the line after the claim."""
     task, names = terms.get("task"), terms["classes"]
     asked = terms.get("asked", {})
     listed = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")

@@ -32,7 +32,7 @@ class PairCheck:
         self._arrays: dict[int, tuple] = {}
 
     def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
-        """Raises CertificateError if a tree of depth 2 costs less than the target on these rows."""
+        """Raise CertificateError if a tree of depth 2 costs less than the target on these rows."""
         if rows.least > 1:
             require_pair(rows, members, target, deadline.check)
             return
@@ -40,9 +40,9 @@ class PairCheck:
             began = time.process_time()
 
             def look() -> None:
-                """Ends the check at the deadline, or once the kernel is sooner: how many cuts numpy has to count is
-                known of no tree before. The same numbers of rows, columns and classes take twenty times as long on
-                one table as on another."""
+                """End the check at the deadline, or once the kernel would be faster. How many cuts numpy has to count
+                is not known before: the same numbers of rows, columns and classes take twenty times as long on one
+                table as on another."""
                 deadline.check()
                 if COMPILED.loops(time.process_time() - began) is not None:
                     raise _TakesLong
@@ -73,7 +73,7 @@ class PairCheck:
 
 @cache
 def compiled():
-    """The function `least_pair` of odtc.verification.pair_kernel, compiled. Raises ImportError without numba."""
+    """Return the function `least_pair` of odtc.verification.pair_kernel, compiled. Raises ImportError without numba."""
     return compile_loops(("move", "stumps", "list_members", "least_pair"), dict(vars(pair_kernel)))
 
 
@@ -82,7 +82,7 @@ COMPILED = Repaid(compiled, COMPILED_IN, compile_apart.once_it_pays(__name__, co
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     random = np.random.default_rng(0)
     columns = distinct_columns(random.integers(0, 40, (200, 3)))
     rows = Rows(columns, np.eye(2)[random.integers(0, 2, 200)], np.ones(200, np.int64), 0.0, 1)

@@ -67,11 +67,12 @@ class Sides:
         return found
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """bool (tests, rows), of some rows, int (rows,)."""
+        """Return bool (tests, rows), of some rows, int (rows,)."""
         return (self.packed[:, rows >> 3] >> (7 - (rows & 7)).astype(np.uint8) & 1).astype(bool)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that all tests send alike as one kind: the kind of each row, and the first row of each kind, int64."""
+        """Merge rows that all splits send to the same sides: returns the kind of each row, and the first row of each
+        kind, int64."""
         words = np.zeros((self.n_rows, max(1, -(-len(self) // 64))), np.uint64)
         lines = words.view(np.uint8)
         for begin in range(0, self.n_rows if len(self) else 0, TOGETHER):
@@ -144,7 +145,7 @@ class _Splits:
         self.absent = np.isnan(cells)
         n_absent = int(self.absent.sum())
         self.values, rows = np.unique(cells[~self.absent], return_counts=True)
-        # Of two levels one says the other, unless missing cells are on the other side of both.
+        # Of two levels one implies the other, unless missing cells are on the other side of both.
         last = ordered or (len(rows) == 2 and not n_absent)
         self.rows = (np.cumsum(rows) if ordered else rows)[: len(rows) - last]
         if not n_absent and len(rows) == 1:  # all rows are on one side
@@ -167,7 +168,7 @@ class _Splits:
         return found
 
     def _places(self, size: np.ndarray, first: np.ndarray, n_rows: int) -> np.ndarray:
-        """int64: the only split whose side can be so many rows with this one first; -1 if there is none."""
+        """Return int64: the only split whose side can have this many rows with this first one; -1 if there is none."""
         place = np.searchsorted(self.rows, size) if self.ordered else np.searchsorted(self.values, self.cells[first])
         last = len(self.rows)
         fits = np.append(self.rows, -1)[np.minimum(place, last)] == size
@@ -175,7 +176,7 @@ class _Splits:
         return np.where((0 < size) & (size < n_rows), place, -1)
 
     def side(self, place: int) -> np.ndarray:
-        """bool (rows,)."""
+        """Return the rows of a side, bool (rows,)."""
         if place == len(self.rows):
             return self.absent
         return self.cells <= self.values[place] if self.ordered else self.cells == self.values[place]

@@ -41,7 +41,7 @@ SENSES = {b"<=": "L", b"=<": "L", b"<": "L", b">=": "G", b"=>": "G", b">": "G", 
 
 @dataclass
 class Written:
-    """A model as its file says it.
+    """A model as it is written in its file.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class Written:
     _known: dict[bytes, int] = field(default_factory=dict)
 
     def place(self, name: bytes) -> int:
-        """The place of a column, a new one if it is new."""
+        """Return the position of a column, a new one if it is new."""
         return self.columns.setdefault(name, len(self.columns))
 
     def number(self, text: bytes) -> int:
-        """The place of a number in `numbers`."""
+        """Return the position of a number in `numbers`."""
         at = self._known.get(text)
         if at is None:
             at = self._known[text] = len(self.numbers)
@@ -92,11 +92,11 @@ class Written:
         self.data.append(number)
 
     def bounds(self, column: int) -> tuple[Fraction | None, Fraction | None]:
-        """The bounds of a column: 0 and endless if the file says none."""
+        """Return the bounds of a column: 0 and infinity if the file states none."""
         return self.lower.get(column, Fraction(0)), self.upper.get(column)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows, columns and numbers of the entries, int64 each."""
+        """Return rows, columns and numbers of the entries, int64 each."""
         return tuple(np.frombuffer(part, np.int64) for part in (self.row_of, self.column_of, self.data))
 
 
@@ -131,7 +131,7 @@ def _endless(value: Fraction) -> Fraction | None:
 
 
 def _both(kind: str, side: Fraction, span: Fraction | None = None) -> tuple[Fraction | None, Fraction | None]:
-    """The sides of a row of kind L, G or E, with its range if it has one."""
+    """Return the sides of a row of kind L, G or E, with its range if it has one."""
     if span is None:
         return (None if kind == "L" else _endless(side), None if kind == "G" else _endless(side))
     if kind == "E":

@@ -89,7 +89,7 @@ class IntervalBound:
         return self.levels[0][0].target
 
     def _hold(self, state, rows, inside, height, below, sets, pairs) -> None:
-        """Raises if a state does not follow; notes the rows of those that it names in `sets`."""
+        """Raise an error if a state does not follow; records the rows of the states that it names in `sets`."""
         target, members = state.target, np.flatnonzero(inside)
         if not len(members) and (target or len(state.points)):
             raise ValueError("a state holds no rows")
@@ -167,8 +167,9 @@ class IntervalBound:
         return child
 
     def _note(self, sets, number, inside, child) -> None:
-        """A state holds the rows that all cuts have in common which lead to it: each of their sides has these rows and
-        more, so that it costs no less. That does not hold with a least number of rows: there they are the same."""
+        """Record the rows of a state, which are the rows that all cuts which lead to it have in common: each of their
+        sides has at least these rows, so it costs no less. That is not valid with a least number of rows, so there
+        the sides must be equal."""
         packed = np.packbits(inside)
         before = sets[number]
         if before is not None and self.rows.least > 1 and not child.free and not np.array_equal(before, packed):
@@ -177,7 +178,7 @@ class IntervalBound:
 
 
 def _entries(text: str, level: int) -> list[State]:
-    """The states of a level."""
+    """Return the states of a level."""
     found = []
     for at, entry in enumerate(text.split(";") if text else (), 1):
         if not ENTRY.fullmatch(entry):

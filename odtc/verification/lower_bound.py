@@ -96,7 +96,7 @@ class LowerBound:
         return None if sides is None else sides.ravel()
 
     def _hold(self, target, rows, packed, height, below, literals) -> None:
-        """Raises if a target does not follow from the data and the targets of the next level."""
+        """Raise an error if a target does not follow from the data and the targets of the next level."""
         if not len(rows):
             raise ValueError("a state holds no rows")
         floor = float(self.floor[rows].sum())
@@ -146,7 +146,7 @@ class LowerBound:
         return sides
 
     def _stumps(self, blocks: "Blocks", loss, tests) -> tuple[np.ndarray, np.ndarray]:
-        """Per test, the least cost of the left and of the right side, each with one more test or none."""
+        """Return per split the least cost of the left and of the right side, each with at most one more split."""
         total, ones = loss.sum(axis=0), blocks.sums(loss)
         if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
             gap = loss[:, 0] - loss[:, 1]
@@ -165,8 +165,8 @@ class LowerBound:
         return one, zero
 
     def _halves(self, total, gap, table) -> np.ndarray:
-        """Per test, the least cost of one side with one more test or none: `table` holds the gap between the
-        two classes on that side, parted by each other test."""
+        """Return per split the least cost of one side with at most one more split: `table` is the gap between the two
+        classes on that side, divided by each other split."""
         # |t| + |g - t| is the greater of |g| and |2t - g|, which is greatest at the ends of t.
         parted = np.maximum(np.abs(gap), np.maximum(2 * table.max(axis=1) - gap, gap - 2 * table.min(axis=1)))
         return (total - np.maximum(np.abs(gap), parted - 2 * self.price)) / 2
@@ -197,18 +197,18 @@ class Blocks:
             yield here, self.answers[self.rows[here]].astype(self.real)
 
     def ones(self) -> np.ndarray:
-        """int64 (tests,): the rows that answer 1."""
+        """Return int64 (tests,): the number of rows on side 1."""
         return self.sums(np.ones((len(self.rows), 1)))[:, 0].astype(np.int64)
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """(tests, k): the sums of values (rows, k) over the rows that answer 1."""
+        """Return (tests, k): the sums of values (rows, k) over the rows on side 1."""
         found = np.zeros((self.answers.shape[1], values.shape[1]), values.dtype)
         for here, X in self._each():
             found += X.T @ values[here]
         return found
 
     def pairs(self, tests: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """(len(tests), all tests): the sums of values (rows,) over the rows that answer 1 to both."""
+        """Return (len(tests), all tests): the sums of values (rows,) over the rows on side 1 of both."""
         found = np.zeros((len(tests), self.answers.shape[1]), values.dtype)
         for here, X in self._each():
             with for_product(X.size * len(tests)):
@@ -217,7 +217,7 @@ class Blocks:
 
 
 def _entries(text: str, level: int) -> list[list[int]]:
-    """The targets of a level with their literals."""
+    """Return the targets of a level with their literals."""
     entries = []
     for at, entry in enumerate(text.split(";"), 1):
         if not entry:
@@ -232,7 +232,7 @@ def _entries(text: str, level: int) -> list[list[int]]:
 
 
 def read_test(test) -> str:
-    """The test of a certificate, as it is read."""
+    """Return the split of a certificate in readable form."""
     if test["kind"] == "threshold":
         return f"{test['feature']} <= {test['threshold']:.10g}"
     return (

@@ -68,14 +68,14 @@ class NodeCuts:
         self._moved.reshape(-1)[self._at] = self.moved
 
     def up_to(self, values: np.ndarray) -> np.ndarray:
-        """float64 (places,): the sum of a value of each member over the rows left of each place."""
+        """Return float64 (places,): the sum of a value of each member over the rows left of each position."""
         n_columns = self.place.shape[1]
         sums = np.bincount(self.place.reshape(-1), np.repeat(values, n_columns), self.size)
         sums[self.first[1:]] -= values.sum()
         return np.cumsum(sums)
 
     def place_of(self, column: int, rank: int) -> int:
-        """The place of a cut of all rows; -1 if it has no row on its left here."""
+        """Return the position of a cut of all rows; -1 if it has no row on its left here."""
         first, last = int(self.first[column]), int(self.last[column])
         return (
             first + int(np.searchsorted(self.rank[first : last + 1], rank, side="right")) - 1

@@ -16,7 +16,8 @@ CELLS = 2_000_000  # of a table that is held at once
 
 
 def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:
-    """The least cost of a tree with one test, both of whose sides have rows enough; infinite if there is none."""
+    """Return the least cost of a tree with one split, both of whose sides have enough rows; infinite if
+    there is none."""
     left = np.stack([cuts.up_to(column) for column in loss.T], axis=1)
     cost = left.min(axis=1) + (loss.sum(axis=0) - left).min(axis=1) + cuts.rows.price
     return float(cost[cuts.parts].min(initial=np.inf))
@@ -64,7 +65,7 @@ def require_pair(rows: Rows, members: np.ndarray, target: float, look: Callable[
 
 
 def _middles(open_, column):
-    """The middle place of each run of open places of one column."""
+    """Return the middle position of each run of open positions of one column."""
     at = np.flatnonzero(open_)
     new = np.ones(len(at), bool)
     new[1:] = (np.diff(at) > 1) | (np.diff(column[at]) > 0)
@@ -74,15 +75,15 @@ def _middles(open_, column):
 
 
 def _stumps(cuts, loss, places, strict):
-    """Per place of one column, the least cost of one test or a label on its left and its right, float64 (2, places);
-    first without, then with enough rows in each leaf."""
+    """Return, per position of one column, the least cost of one split or a label on its left and its right, float64
+    (2, places); first without, then with enough rows in each leaf."""
     column = int(cuts.column[places[0]])
     line = np.searchsorted(places, cuts.place[:, column])  # the first of the places that has the row on its left
     index = (line[:, None] * cuts.size + cuts.place).reshape(-1)
     lines = len(places)
 
     def table(values):
-        """(left of the place and of each cut, left of the place), of one value per row."""
+        """Return (left of the position and of each cut, left of the position), for one value per row."""
         each = np.repeat(values, cuts.place.shape[1])
         sums = np.bincount(index, each, (lines + 1) * cuts.size).reshape(lines + 1, cuts.size)[:lines]
         np.cumsum(sums, axis=0, out=sums)

@@ -18,7 +18,7 @@ BEGUN, COLUMN, TOP, SUMMED = range(4)  # of `at`
 
 
 def entries(rows: Rows) -> tuple:
-    """The arrays of `least_pair` that are the same for all states.
+    """Return the arrays of `least_pair` that are the same for all states.
 
     With two classes `gain` is what label 0 costs more than label 1; else each row has an entry for each label that
     costs less than its worst.
@@ -79,8 +79,8 @@ class Place:
 
     @classmethod
     def before(cls, arrays: tuple, n_ranks: np.ndarray, members: np.ndarray) -> "Place":
-        """The place before the first step on these members, int64 (members,); `arrays` is of `entries`, and `n_ranks`
-        int64 (columns,), how many ranks the columns have."""
+        """Return the place before the first step on these members, int64 (members,); `arrays` is from `entries`, and
+        `n_ranks` int64 (columns,), how many ranks the columns have."""
         begin, n_labels = arrays[2], arrays[6]
         F, m = len(arrays[1]), len(members)
         n_entries, n_blocks = int((begin[members + 1] - begin[members]).sum()), int(np.minimum(n_ranks, m).sum())
@@ -119,19 +119,19 @@ def least_pair(
     at, line, block, blocks, first_entry, of_label, gains, own_most, total, held_sums, table, held, held_to, stamp,
     lower, minimum, weight, cut_weight, cut_rows, stack,
 ):  # fmt: skip
-    """The cost of a tree of two tests after each other that costs less than the target; the target if there is none;
-    PAUSED after some steps, to be called again with the same arrays.
+    """Return the cost of a tree of depth 2 that costs less than the target; the target if there is none; PAUSED after
+    some steps, to be called again with the same arrays.
 
     Parameters
     ----------
     rank : int32 (rows, columns)
     order : int32 (columns, rows), rows by rising rank
-    begin, label, gain, most, n_labels : as of `entries`
-    inside : uint8 (rows,), which rows are meant
+    begin, label, gain, most, n_labels : as returned by `entries`
+    inside : uint8 (rows,), the rows of the state
     price : int, of a branch node
     target : int
     steps : int, about as many rows and blocks are counted until it pauses
-    at … stack : as of `Place`
+    at … stack : as in `Place`
 
     Returns
     -------

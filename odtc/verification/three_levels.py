@@ -79,7 +79,8 @@ def _pairs(answers, loss, part):
 
 
 def _two_levels(pairs, total, price) -> float:
-    """The least cost of a tree of two levels, of the sums over pairs of tests and over all rows, by labels."""
+    """Return the least cost of a tree of two levels, from the sums over pairs of splits and over all rows,
+    by labels."""
     one = np.diagonal(pairs, axis1=1, axis2=2)
     true = pairs.min(axis=0), (one[:, :, None] - pairs).min(axis=0)
     false = (

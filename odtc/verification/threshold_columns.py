@@ -1,8 +1,8 @@
-"""The tests of a certificate over thresholds: columns of nested tests, as ranks of the rows of the data.
+"""The splits of a certificate over thresholds: columns of nested splits, as ranks of the rows of the data.
 
-A column is all thresholds between neighbouring numbers of a feature, some of them, one test of another kind, or tests
-of any kind whose right sides lie within one another ("nested"; of a turned one its left side counts). Cut k of a column
-sends the rows of rank <= k left. No table of tests and rows is made.
+A column is all thresholds between neighbouring numbers of a feature, some of them, one split of another kind, or splits
+of any kind whose right sides are nested ("nested"; the left side of a turned one counts). Cut k of a column sends the
+rows of rank <= k left. No table of splits and rows is made.
 """
 
 import math
@@ -36,13 +36,13 @@ class ColumnRanks:
 def rank_columns(
     columns: list[dict], dataset: Dataset, left: Callable, check: Callable[[], None] = lambda: None
 ) -> ColumnRanks:
-    """The ranks of all rows in the columns of a certificate.
+    """Return the ranks of all rows in the columns of a certificate.
 
     Parameters
     ----------
-    columns : list of dict, as the certificate has them
+    columns : list of dict, as in the certificate
     dataset : Dataset
-    left : called as left(test, dataset), the rows that a test sends left, bool (rows,)
+    left : called as left(test, dataset), the rows that a split sends left, bool (rows,)
     check : called for each column; may raise to end it
 
     Returns
@@ -52,7 +52,7 @@ def rank_columns(
     Raises
     ------
     CertificateError, ValueError
-        For a column that the data has not, or that is none.
+        For a column that the data does not have, or that is not valid.
     """
     ranks, sizes, complete = [], [], set()
     for column in columns:
@@ -94,7 +94,7 @@ def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
 
 
 def cells_of(name: str, dataset: Dataset) -> np.ndarray:
-    """The cells of the feature of this name, float64 (rows,). Raises CertificateError if there is none."""
+    """Return the cells of the feature of this name, float64 (rows,). Raises CertificateError if there is none."""
     for at, feature in enumerate(dataset.features):
         if feature.name == name:
             return dataset.X[:, at]
@@ -159,7 +159,7 @@ class _Sides:
     nested: bool
 
     def rows(self, side: int) -> np.ndarray:
-        """The rows of a side, bool (rows,)."""
+        """Return the rows of a side, bool (rows,)."""
         value = self.values[side]
         return self.cells <= value if self.nested else self.cells == value
 
@@ -175,7 +175,8 @@ class _Sides:
 
 
 def _values(column: np.ndarray) -> np.ndarray:
-    """The distinct numbers of a column in rising order; of most columns, which are one test, without a sort."""
+    """Return the distinct numbers of a column in rising order; without sorting for most columns, which are
+    one split."""
     ends = np.array([column.min(), column.max()] if len(column) else [0, 2])
     return np.unique(ends if ends[1] - ends[0] <= 1 else column)
 
@@ -187,7 +188,7 @@ def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
     values = np.unique(cells[known])
     if ordered:
         found = [_Sides(cells, values[:-1], True)]
-    elif known.all():  # of two levels one says the other, unless missing cells are on the other side of both
+    elif known.all():  # of two levels one implies the other, unless missing cells are on the other side of both
         found = [_Sides(cells, values[: 1 if len(values) == 2 else len(values) * (len(values) > 1)], False)]
     else:
         found = [_Sides(cells, values, False)]
@@ -252,7 +253,7 @@ class DistinctColumns:
     copy: np.ndarray
 
     def cut(self, column: int, k: int) -> tuple[int, int, bool]:
-        """(column, cut, whether the sides are changed about) of cut k of a given column.
+        """Return (column, cut, whether the sides are exchanged) for cut k of a given column.
 
         Raises ValueError if it leaves one side without rows.
         """
@@ -265,7 +266,7 @@ class DistinctColumns:
 
 
 def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None) -> DistinctColumns:
-    """Leaves out constant columns, and those that separate the rows as another one does.
+    """Leave out constant columns, and those that separate the rows in the same way as another one.
 
     Parameters
     ----------
@@ -306,12 +307,12 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
 
 
 def _order(ranks: np.ndarray) -> np.ndarray:
-    """Rows by rising rank; numpy sorts 16 bits by counting."""
+    """Return rows by rising rank; numpy sorts 16 bits by counting."""
     return np.argsort(ranks.astype(np.uint16) if ranks.max(initial=0) < 2**16 else ranks, kind="stable")
 
 
 def _tokens(n: int) -> np.ndarray:
-    """uint64 (n,): a number for each row, as good as random (splitmix64; numpy.random takes 0.02 s to load)."""
+    """Return uint64 (n,): a pseudorandom number for each row (splitmix64; numpy.random takes 0.02 s to load)."""
     token = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         token = (token ^ (token >> np.uint64(shift))) * np.uint64(factor)

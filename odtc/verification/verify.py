@@ -1,4 +1,4 @@
-"""Everything a solver said, computed again: the point against the model, the tree against the data.
+"""All claims of a solver, computed again: the point against the model, the tree against the data.
 
 Each check is one line with its numbers. None of them uses a solver; the last routes every row
 of the data file through the tree with a few lines of its own, apart from all other code.
@@ -41,7 +41,7 @@ HALF = (
 
 SEVERAL = 4  # multiple of the tolerance of a solver by which two trees must differ for its proof to count
 UNSUPPORTED = "the solver's proof does not count"
-FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that say nothing of the model
+FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that do not describe the model
 
 
 def verify(
@@ -68,7 +68,7 @@ def verify(
 def verify_point(
     problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]] = ()
 ) -> list[Check]:
-    """The checks of a solution and its tree against the model; `known` as of `verify`."""
+    """Return the checks of a solution and its tree against the model; `known` is as in `verify`."""
     solved = model.edited or model
     module, objective = problem.module, model.objective(solution.x[: model.n_cols])
     if model.recorded:
@@ -151,7 +151,7 @@ def _against_bound(problem: Problem, name: str, bound: float, paid: float, contr
 
 
 def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset | None = None) -> list[Check]:
-    """The checks that need no model: of any tree, also a learner's."""
+    """Return the checks that need no model: for any tree, also a learner's."""
     encoded = problem.encoded
     floor = equivalent_points(encoded)
     errors, loss, task = heap.errors(encoded), heap.loss(encoded), TASKS.get(encoded.task)
@@ -227,7 +227,8 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
 
 
 def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
-    """The check of a tree whose leaves hold all rows that its own were selected from: each row of them by itself."""
+    """Return the check of a tree whose leaves count all rows from which its own were selected: each of these rows is
+    checked by itself."""
     said, label = _routed(problem.encoded, tree, whole).predicted, whole.y
     told = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
     right = float(whole.weight[said == label].sum())
@@ -321,7 +322,7 @@ def exact_floor(problem: Problem) -> Fraction:
 
 
 def one_leaf(problem: Problem) -> HeapTree:
-    """The tree of one leaf that loses most, and something unless nothing can be lost."""
+    """Return the tree of one leaf with the largest loss, which is not 0 unless no loss is possible."""
     test, label = blank_arrays(problem.topology)
     label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
     return HeapTree(test, label)
@@ -338,7 +339,7 @@ def proves(problem: Problem, paid: float) -> bool:
 
 
 def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
-    """The solution with no bound below the floor: early in a search a solver's own says less."""
+    """Return the solution with no bound below the floor, because early in a search a solver's own bound is weaker."""
     if solution.termination in NO_POINT or (solution.termination == Termination.ERROR and not solution.has_solution):
         return solution
     if solution.scope_objective is not None:
@@ -366,8 +367,8 @@ def supported(model: Model, solution: Solution) -> Solution:
     Returns
     -------
     Solution
-        The same if its claim is supported, or claims nothing; else with an open end, the bound less the tolerance, and
-        a sentence that says why.
+        The same if its claim is supported, or claims nothing; otherwise with an open end, the bound minus the
+        tolerance, and a sentence with the reason.
     """
     problem, claims = model.problem, (Termination.OPTIMAL, Termination.INFEASIBLE)
     if solution.scope or solution.scope_objective is not None or model.edited is not None:
@@ -413,7 +414,7 @@ def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:
 
 
 def _widest(encoded: Encoded, given: Constraint) -> int:
-    """The largest coefficient of the sums of a constraint, in their unit."""
+    """Return the largest coefficient of the sums of a constraint, in their unit."""
     terms = terms_of(encoded, given)
     numbers = [coef for coef, _ in terms.lines] + [measure for measure, _ in terms.measures]
     return max((int(np.abs(one).max(initial=0)) for one in numbers), default=0)
@@ -425,7 +426,7 @@ def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:
 
 
 def _sent(tree: Tree, X) -> tuple[list[Leaf], np.ndarray]:
-    """(the leaves of a tree, int64 (rows,): which of them each row of X comes to), by the words of its splits."""
+    """Return (the leaves of a tree, int64 (rows,): the leaf that each row of X reaches), by the splits in words."""
     leaves: list[Leaf] = []
     leaf_of = np.zeros(len(X), np.int64)
     waiting: list[tuple[Branch | Leaf, np.ndarray]] = [(tree.root, np.arange(len(X)))]

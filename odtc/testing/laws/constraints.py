@@ -20,7 +20,7 @@ MOST_TESTS = 5  # of a problem of which every tree is tried
 
 
 def takers(member):
-    """(words, (form, kind)) of one form of each formulation that satisfies it."""
+    """Yield (words, (form, kind)) of one variant of each formulation that supports it."""
     seen = set()
     for form in ALL_VARIANTS:
         if form[0] not in seen and member.name in kept_kinds(form):
@@ -29,7 +29,7 @@ def takers(member):
 
 
 def searchers(member):
-    """(words, form) of each formulation whose own search keeps every kind."""
+    """Yield (words, form) of each formulation whose own search supports every kind."""
     for name in FORMULATIONS.able(SearchesItself):
         yield name, (name, {})
 
@@ -76,7 +76,7 @@ def searched(member, form, trial: Trial) -> None:
 
 
 def in_forms(holds):
-    """A law of a formulation under one of its forms and a kind, as a law of the kind."""
+    """Return a law of a formulation under one of its variants and a kind, as a law of the kind."""
     return lambda member, under, trial: holds(FORMULATIONS.get(under[0][0]), under, trial)
 
 
@@ -96,5 +96,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that this kind is under; rows of models, if it has any."""
+    """Return the laws for this kind; for rows of models, if it has any."""
     return tuple(law for law in LAWS if member.SUBJECT != Subject.SETTLED or law.name not in ("optimum", "start"))

@@ -18,12 +18,12 @@ from odtc.testing.solved_models import assert_rows_kept, optimum, relaxed
 
 
 def compiled(problem):
-    """The model of a problem, which knows its problem."""
+    """Return the model of a problem, which knows its problem."""
     return replace(problem.module.build(problem), problem=problem)
 
 
 def takers(member):
-    """(words, form) of each form that has the columns for this family."""
+    """Yield (words, form) of each variant that has the columns for this family."""
     for form in ALL_VARIANTS:
         problem = data_of_all_kinds(form)
         if not cut.why_unfit(member.name, problem, compiled(problem)):
@@ -90,5 +90,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that this family is under."""
+    """Return the laws for this family."""
     return LAWS

@@ -66,5 +66,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that every encoding is under."""
+    """Return the laws for every encoding."""
     return LAWS

@@ -40,12 +40,12 @@ class Exporting:
 
 
 def names(templates=None) -> tuple[str, ...]:
-    """Every exporter."""
+    """Return the names of all exporters."""
     return tuple(summaries(templates))
 
 
 def member(name: str, templates=None) -> Exporting:
-    """An exporter by its name; raises ChoiceError if there is none."""
+    """Return an exporter by its name; raises ChoiceError if there is none."""
     ending = suffix(name, templates)
     if name in EXPORTERS.names():
         module = EXPORTERS.get(name)
@@ -116,7 +116,7 @@ def _number(said) -> float | str:
 
 
 def expected(tree: Tree, row: np.ndarray) -> str | float | None:
-    """The class, or the number, that a tree answers a row with; None if it refuses it."""
+    """Return the class, or the number, that a tree predicts for a row; None if it refuses it."""
     try:
         if TASKS.get(tree.task).NUMBERS:
             return float(tree.answers(row[None, :])[0])
@@ -136,5 +136,5 @@ LAWS = (
 
 
 def laws(member: Exporting) -> tuple[Law, ...]:
-    """The laws that every exporter is under."""
+    """Return the laws for every exporter."""
     return LAWS

@@ -60,5 +60,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that every format of model files is under."""
+    """Return the laws for every format of model files."""
     return LAWS

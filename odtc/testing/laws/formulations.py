@@ -44,14 +44,14 @@ TOLERANCE = 1e-6
 
 
 def forms(member):
-    """(words, (name, parameters)) of each form that a formulation with a model declares."""
+    """Yield (words, (name, parameters)) of each variant that a formulation with a model declares."""
     declared = member.VARIANTS if member.can(Compiled) else ({},)
     for form in declared:
         yield " ".join(f"{key}={value}" for key, value in form.items()), (member.name, form)
 
 
 def constrained_forms(member):
-    """(words, (form, kind of constraint)) of all that the forms satisfy."""
+    """Yield (words, (form, kind of constraint)) for all that the variants satisfy."""
     if not member.can(Compiled):
         return
     for words, form in forms(member):
@@ -123,8 +123,8 @@ def cost_of(problem, heap) -> float:
 
 
 def expect_tree(trial: Trial, problem, back, heap) -> None:
-    """The decoded tree is the one that was started with; of hyperplanes, as many separate the rows alike and either
-    side may be the left one, it ends the same rows together with the same labels."""
+    """Check that the decoded tree is the one that was used as start. Many hyperplanes separate the rows in the same
+    way, and either side may be the left one, so with these it must end the same rows together with the same labels."""
     if problem.module.WEIGHS:
         ends = [tree.reach(problem.encoded.X) for tree in (back, heap)]
         alike = np.array_equal(*[end[:, None] == end for end in ends])
@@ -151,13 +151,13 @@ def optimum_by(solve, member, form, trial: Trial) -> None:
 
 
 def by_arrays(problem, best: float, trial: Trial) -> None:
-    """The arrays of the model, by scipy."""
+    """Solve the arrays of the model by scipy, and check the result."""
     value, _ = optimum(problem.module.build(problem))
     trial.expect(abs(value - best) <= TOLERANCE, f"expected the optimum {best!r} of trying every tree, got {value!r}")
 
 
 def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
-    """The whole run with a solver, decoded and verified."""
+    """Check the whole run with a solver, decoded and verified."""
     model = replace(problem.module.build(problem), problem=problem)
     solution = pipeline.solve(model, solver, threads=1)
     # A proof that the solver's tolerance does not support is withdrawn: the tree must be the best one all the same.
@@ -331,5 +331,5 @@ OF_LEARNERS = (Law("tree", "The tree is of the depth asked for, and the same eac
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that this formulation is under."""
+    """Return the laws for this formulation."""
     return (KNOWN, *(OF_MODELS if member.can(Compiled) else OF_LEARNERS))

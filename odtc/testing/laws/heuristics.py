@@ -14,7 +14,7 @@ from odtc.workflow import pipeline
 
 
 def options(member):
-    """(words, text of `--start`) of each set of options that it declares."""
+    """Yield (words, text of `--start`) for each set of options that it declares."""
     for words in member.TRIES:
         yield words, f"{member.name}:{words}" if words else member.name
 
@@ -53,5 +53,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that every heuristic is under."""
+    """Return the laws for every heuristic."""
     return LAWS

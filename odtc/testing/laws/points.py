@@ -47,7 +47,7 @@ def refuses(member, under, trial: Trial) -> None:
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that this format is under."""
+    """Return the laws for this format."""
     both = member.can(ReadPoints) and member.can(WrittenPoints)
     found = [Law("point", "A point that is written and read is the point.", read_back, examples=15)] if both else []
     if member.can(ReadPoints):

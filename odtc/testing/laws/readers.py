@@ -17,7 +17,7 @@ WORDS = ("a", "b", "it's", "two words", "a,b", 'say "no"', "ä", "x;y", "100%", 
 
 @st.composite
 def tables(draw) -> pl.DataFrame:
-    """A table of numbers, words and missing cells, with labels in the last column."""
+    """Draw a table of numbers, words and missing cells, with labels in the last column."""
     n = draw(st.integers(2, 8))
     columns = {}
     for place in range(draw(st.integers(1, 3))):
@@ -80,5 +80,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that every reader is under."""
+    """Return the laws for every reader."""
     return LAWS

@@ -50,5 +50,5 @@ LAWS = (
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that every selection is under."""
+    """Return the laws for every selection."""
     return LAWS

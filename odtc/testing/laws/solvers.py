@@ -27,7 +27,8 @@ FORM = ("flowoct", {})
 
 
 def member(name: str):
-    """A registered solver, or the one that a TOML file describes. Raises ChoiceError if it is not on this machine."""
+    """Return a registered solver, or the one that a TOML file describes. Raises ChoiceError if it is not on this
+    machine."""
     found = find_solver(name)
     if version(found) is None:
         raise ChoiceError(f"the solver {name!r} is not on this machine: install it, then check it")
@@ -36,7 +37,7 @@ def member(name: str):
 
 @st.composite
 def models(draw):
-    """A bounded model of a few whole and continuous columns; some are infeasible."""
+    """Draw a bounded model of a few whole and continuous columns; some are infeasible."""
     n, rows = draw(st.integers(1, 4)), draw(st.integers(0, 4))
     numbers = st.integers(-4, 4)
     m = ModelBuilder("random")
@@ -107,7 +108,7 @@ def any_folder(name: str, under, trial: Trial) -> None:
 
 
 def laws(member) -> tuple[Law, ...]:
-    """The laws that every solver is under."""
+    """Return the laws for every solver."""
     name = member.name
 
     def of_name(holds):

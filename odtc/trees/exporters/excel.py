@@ -29,7 +29,7 @@ LONGEST_TEXT = 250  # a text in a formula ends at 255 signs (the same)
 
 
 def write(tree: Tree) -> bytes:
-    """The CSV file.
+    """Return the CSV file.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def write(tree: Tree) -> bytes:
 
 
 def _below(found: list[Place], at: int, letters: dict[str, str], separate: bool) -> str:
-    """The formula of the leaf below place `at`."""
+    """Return the formula of the leaf below place `at`."""
     place = found[at]
     if place.is_leaf:
         return str(place.leaf)
@@ -93,7 +93,7 @@ def _below(found: list[Place], at: int, letters: dict[str, str], separate: bool)
 
 
 def _condition(question: Question, letters: dict[str, str]) -> str:
-    """True if the split sends the row left."""
+    """Return a formula that is true if the split sends the row left."""
     if question.kind == "sum":
         numbers = [letters[part.feature.name] for _, part in question.terms if part.kind == "number"]
         terms = "".join(
@@ -113,7 +113,7 @@ def _condition(question: Question, letters: dict[str, str]) -> str:
 
 
 def _among(part: Question, letters: dict[str, str]) -> str:
-    """True if the cell is one of the values."""
+    """Return a formula that is true if the cell is one of the values."""
     if not part.values:
         return "FALSE"
     cell = letters[part.feature.name]
@@ -125,7 +125,7 @@ def _among(part: Question, letters: dict[str, str]) -> str:
 
 
 def _unknown(part: Question, letters: dict[str, str]) -> str:
-    """True if the cell is missing."""
+    """Return a formula that is true if the cell is missing."""
     cell = letters[part.feature.name]
     if part.cell == "number":
         return f"NOT(ISNUMBER({cell}))"
@@ -145,26 +145,26 @@ def _word(cell: str) -> str:
 
 
 def _as_text(name: str) -> str:
-    """A cell that shows this name: one that a spreadsheet would compute becomes a formula of the text."""
+    """Return a cell that shows this name: a name that a spreadsheet would compute becomes a formula of the text."""
     return f"={text(name)}" if name[:1] in COMPUTED else name
 
 
 def text(words: str) -> str:
-    """A text in a formula, in pieces that are short enough."""
+    """Return a text in a formula, in pieces that are short enough."""
     pieces = [words[at : at + LONGEST_TEXT] for at in range(0, len(words), LONGEST_TEXT)] or [""]
     return "&".join('"' + piece.replace('"', '""') + '"' for piece in pieces)
 
 
 def label(value: Label) -> str:
-    """An expression for a label of any type."""
+    """Return an expression for a label of any type."""
     if isinstance(value, str):
         return text(value)
     return f"{str(value).upper()}()" if isinstance(value, bool) else number(value)
 
 
 def number(value: float) -> str:
-    """An expression for this double. Of a number in a formula Excel reads 15 digits, so others are whole numbers with
-    fewer, scaled by powers of two, each step of which is exact."""
+    """Return an expression for this double. Excel reads 15 digits of a number in a formula, so others are whole
+    numbers with fewer digits, scaled by powers of two, each step of which is exact."""
     shown = repr(float(value))
     digits = shown.lstrip("-").partition("e")[0].replace(".", "").strip("0")
     if len(digits) <= 15 and (value == 0 or 1e-7 <= abs(value) < 1e15):
@@ -181,7 +181,7 @@ def number(value: float) -> str:
 
 
 def column(place: int) -> str:
-    """The letters of a column of a spreadsheet, counted from 0: A, B, …, Z, AA."""
+    """Return the letters of a column of a spreadsheet, counted from 0: A, B, …, Z, AA."""
     letters, place = "", place + 1
     while place:
         place, digit = divmod(place - 1, 26)

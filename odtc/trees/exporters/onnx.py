@@ -119,7 +119,7 @@ class _Graph:
         ]
 
     def _column(self, place: int) -> str:
-        """A column coded like `Dataset.X`: double (rows, 1)."""
+        """Return a column coded like `Dataset.X`: double (rows, 1)."""
         feature = self.tree.features[place]
         others = {*self.results, *(other.name for other in self.tree.features if other is not feature)}
         name = feature.name
@@ -141,7 +141,7 @@ class _Graph:
         return self._op("Cast", coded, to=self.types.DOUBLE)
 
     def _answer(self, split) -> str:
-        """bool (rows, 1), true if the split sends a row left."""
+        """Return bool (rows, 1), true if the split sends a row left."""
         op, number = self._op, lambda value: self._constant(np.array(value, dtype=np.float64))
         if isinstance(split, Threshold):
             return op("LessOrEqual", self.columns[split.feature], number(split.threshold))
@@ -168,7 +168,7 @@ class _Graph:
         return op("LessOrEqual", total, number(split.bound))
 
     def _routed(self, answers: str, records) -> str:
-        """float (rows, 1): the leaf to which answers, float (rows, splits), lead."""
+        """Return float (rows, 1): the leaf to which the results of splits, float (rows, splits), lead."""
         modes, features, true, false, leaf = map(list, zip(*records))
         ends = [number for number, mode in enumerate(modes) if mode == "LEAF"]
         return self._op(

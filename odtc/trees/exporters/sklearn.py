@@ -178,19 +178,19 @@ def _shares(leaf: Leaf, tree: Tree) -> np.ndarray:
 
 
 def _gini(shares: np.ndarray) -> float:
-    """The Gini impurity of a node with these shares of the classes, as scikit-learn's nodes have it."""
+    """Return the Gini impurity of a node with these shares of the classes, as in scikit-learn's nodes."""
     return max(0.0, float(1 - (shares**2).sum()))
 
 
 def _squares(leaf: Leaf, tree: Tree) -> float:
-    """The mean squared error of the rows of a leaf around its mean; 0 of a leaf that does not know it."""
+    """Return the mean squared error of the rows of a leaf around its mean; 0 for a leaf without it."""
     if tree.task != regression.NAME or not leaf.sums or not leaf.sums[1]:
         return 0.0
     return float(regression.leaf_costs(np.array(leaf.sums))) / leaf.sums[1]
 
 
 def _compared(node: Branch, tree: Tree):
-    """(feature, threshold, left, right, whether a missing cell goes left) of a branch node."""
+    """Return (feature, threshold, left, right, whether a missing cell goes left) of a branch node."""
     split = node.split
     if isinstance(split, (Threshold, Subset, Missing)) and tree.features[split.feature].kind == NUMERIC:
         if isinstance(split, Threshold):

@@ -121,7 +121,7 @@ SHAPE = {
 
 
 def check_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
-    """Raises CertificateError with the first thing that is not so."""
+    """Check a certificate; raises CertificateError with the first thing that is not correct."""
     try:
         validate(facts, SHAPE)
         return _check(facts, dataset)
@@ -180,7 +180,7 @@ def _counted(depth: int, n_candidate_splits: int) -> bool:
 
 
 def read_problem(facts: dict, dataset: Dataset) -> Read:
-    """The problem that a certificate is of, from its own words and the data.
+    """Return the problem of a certificate, from its own text and the data.
 
     Raises
     ------
@@ -287,7 +287,7 @@ def _height(depth: int, stated: Stated) -> int:
 
 
 def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
-    """The numbers of columns; of those that no test is of, numbers that none has."""
+    """Return the numbers of columns; for columns without a split, numbers that no column has."""
     return frozenset(names.get(name, -1 - place) for place, name in enumerate(sorted(columns)))
 
 
@@ -348,7 +348,7 @@ def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -
 
 
 def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
-    """The number of cases that were listed; raises CertificateError if a tree is left that could cost less."""
+    """Return the number of cases that were listed; raises CertificateError if a remaining tree could cost less."""
     names, problem = list(dict.fromkeys(test["feature"] for test in facts["tests"])), found.problem
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
@@ -389,7 +389,7 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
 
 
 def _expect_none(left: bool, case: dict, claim: float) -> None:
-    """Raises CertificateError if a tree of a case is left."""
+    """Raise CertificateError if a tree of a case remains."""
     if left:
         raise CertificateError(
             f"a tree over {', '.join(case['columns'])} satisfies the constraints and costs less than {claim:.10g}, or "
@@ -398,7 +398,7 @@ def _expect_none(left: bool, case: dict, claim: float) -> None:
 
 
 def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
-    """The cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
+    """Return the cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
     classes, stated, problem = list(dataset.classes), found.stated, found.problem
     uses, tests = np.zeros(len(stated.bound), object), {}
     said = np.zeros((2, len(problem.X), len(classes)), bool)  # whether rows are predicted a class, or another one
@@ -442,7 +442,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
 
 
 def _terms(facts: dict) -> str:
-    """The objective in words, if it is not the weight of errors."""
+    """Describe the objective in words, if it is not the weight of errors."""
     scale, price, weight_scale = facts["scale"], facts["penalty"], facts["weight_scale"]
     said = [f"lambda {price / scale:.10g}"] if price else []
     costs = {
@@ -466,7 +466,7 @@ def _loss(table: list[list[int]], n_classes: int) -> np.ndarray:
 
 
 def _left(test: dict, dataset: Dataset) -> np.ndarray:
-    """bool (rows,): the rows that a test sends left."""
+    """Return bool (rows,): the rows that a split sends left."""
     names = [feature.name for feature in dataset.features]
     if test["feature"] not in names:
         raise CertificateError(

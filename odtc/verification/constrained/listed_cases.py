@@ -60,17 +60,17 @@ class Marks:
         self.size = self.order + self.low.shape[2] + self.high.shape[2]
 
     def of_leaves(self, rows: np.ndarray) -> np.ndarray:
-        """float64 (classes, marks) of a leaf of these rows."""
+        """Return float64 (classes, marks) of a leaf of these rows."""
         said = [bits[:, rows].sum(axis=1) for bits in (self.low, self.high)]
         return np.concatenate([self.of_labels(), *said], axis=1)
 
     def of_labels(self) -> np.ndarray:
-        """float64 (classes, marks) of a leaf, if marks are none of rows."""
+        """Return float64 (classes, marks) of a leaf, if there are no marks of rows."""
         return np.concatenate([np.zeros((len(self.label), self.places.stop)), self.label], axis=1)
 
     def above(self, test: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(marks (trees, marks), bool (trees,) whether they count) of a test, or one for each, above two lists of as
-        many subtrees."""
+        """Return (marks (trees, marks), bool (trees,) whether they count) for a split, or one for each, above two
+        lists of equally many subtrees."""
         end, order = self.places.stop, self.order
         counts = ~(zero[:, end:order] * one[:, end:order]).any(axis=1)
         both = np.maximum(zero, one)
@@ -105,8 +105,8 @@ class Marks:
 
 
 def _marks_of_rows(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """float64 (classes, rows, words) each: of a row that is predicted a class, a bit for each pair of which it is the
-    first if that is the pair's class, and for each pair of which it is the second if it is not."""
+    """Return float64 (classes, rows, words) twice: for a row that is predicted a class, a bit for each pair of which
+    it is the first if that is the pair's class, and for each pair of which it is the second if it is not."""
     n_labels, pairs = problem.cost.shape[1], problem.follows
     low, high = (np.zeros((n_labels, len(problem.X), -(-len(pairs) // BITS))) for _ in range(2))
     for number, (first, second, klass) in enumerate(pairs.tolist()):
@@ -148,8 +148,8 @@ class Lists:
         return self._some_pair(root, lists[0], lists[1], most.astype(float))
 
     def _trees(self, rows: Counted, limit: float) -> tuple[np.ndarray, np.ndarray]:
-        """(weighted cost (trees,), cost, uses and marks (trees, 1 + sums + marks)) of the subtrees up to a weighted
-        cost."""
+        """Return (weighted cost (trees,), cost, uses and marks (trees, 1 + sums + marks)) of the subtrees up to a
+        weighted cost."""
         found = [self._leaf(rows, limit)]
         room = limit - self.weighted.node
         if rows.height == 1 and self.marks.order == self.marks.size:
@@ -171,7 +171,7 @@ class Lists:
         return weight[fits], vector[fits]
 
     def _stumps(self, rows: Counted, room: float, leaves) -> tuple[np.ndarray, np.ndarray]:
-        """The leaves, and all stumps whose leaves weigh up to `room`."""
+        """Return the leaves, and all stumps whose leaves weigh up to `room`."""
         problem, own = self.problem, np.append(self.problem.price, self.problem.branch_uses).astype(float)
         asked = np.flatnonzero(rows.may)
         counts = rows.count - rows.ones[asked], rows.ones[asked]
@@ -190,7 +190,7 @@ class Lists:
         return weight, vector
 
     def _above(self, test: int, zero, one, room: float) -> tuple[np.ndarray, np.ndarray]:
-        """The subtrees of a branch node above two lists."""
+        """Return the subtrees of a branch node above two lists."""
         order = np.argsort(one[0], kind="stable")
         ends = np.searchsorted(one[0][order], room - zero[0], side="right")
         if ends.sum() > MOST_PAIRS // (100 * (1 + self.marks.size // 10)):

@@ -140,7 +140,7 @@ class Problem:
         return Chains.of(self.X, self.column)
 
     def may(self, path: Path) -> np.ndarray:
-        """bool (tests,): those that may be at the end of a path."""
+        """Return bool (tests,): whether a split may be at the end of a path."""
         return np.logical_and.reduce([self.levels[len(path)], *(self.below[test] for test in path)])
 
     @cached_property
@@ -175,11 +175,11 @@ class Problem:
         )
 
     def count(self, rows: np.ndarray) -> np.ndarray:
-        """float64 (kinds,): rows of the data."""
+        """Return float64 (kinds,): rows of the data."""
         return self.members[rows].sum(axis=0)
 
     def pairs(self, rows: np.ndarray) -> np.ndarray:
-        """float32 or float64 (kinds, tests, tests): rows of the data that answer 1 to both tests."""
+        """Return float32 or float64 (kinds, tests, tests): rows of the data that answer 1 to both tests."""
         real = np.float32 if self.members.sum() < SINGLE else np.float64
         X, members = self.X[rows].astype(real), self.members[rows].astype(real)
         found = np.empty((members.shape[1], X.shape[1], X.shape[1]), real)
@@ -190,7 +190,7 @@ class Problem:
 
 
 def _without_all_but_one(columns: frozenset[int], apart: frozenset[int]) -> list[frozenset[int]]:
-    """The largest sets of these columns that have at most one of those that are apart."""
+    """Return the largest subsets of these columns that have at most one of the columns in `apart`."""
     both = columns & apart
     return [columns - both | {one} for one in both] if len(both) > 1 else [columns]
 
@@ -235,7 +235,7 @@ class Counted:
         return self.problem.pairs(self.rows)
 
     def sides(self, test: int) -> tuple["Counted", "Counted"]:
-        """The rows that answer 0 to a test, and 1."""
+        """Return the rows on the sides 0 and 1 of a split."""
         if test in self._known:
             return self._known[test]
         answer, path = self.problem.X[self.rows, test], (*self.path, test)
@@ -289,12 +289,12 @@ class Weighted:
         return SweptSides(self.problem, self.kind, self.beside, self.node)
 
     def limit(self, claim: int) -> float:
-        """Λ."""
+        """Return Λ."""
         return float(self.scale * (claim - 1) + self.budget)
 
     def leaves(self, counts: np.ndarray) -> np.ndarray:
-        """float64 (leaves, classes): what leaves with these counts by kind, (leaves, kinds), cost with each label;
-        infinite if they may not predict it."""
+        """Return float64 (leaves, classes): the costs of leaves with these counts by kind, (leaves, kinds), with each
+        label; infinite if they may not predict it."""
         value = counts @ self.kind + self.beside
         if len(self.problem.measures):
             held = counts @ self.problem.measures.T
@@ -302,7 +302,7 @@ class Weighted:
         return value
 
     def leaf(self, count: np.ndarray) -> float:
-        """The best leaf of rows counted by kind."""
+        """Return the best leaf of rows counted by kind."""
         return float(self.leaves(count[None])[0].min())
 
     def below(self, rows: Counted) -> tuple[np.ndarray, np.ndarray]:
@@ -354,7 +354,7 @@ class Weighted:
         return float(found)
 
     def each(self, rows: Counted) -> np.ndarray:
-        """float64 (2, tests): the least weighted cost of a subtree where a test is answered 0 or 1."""
+        """Return float64 (2, tests): the least weighted cost of a subtree on the side 0 or 1 of a split."""
         if rows.height == 1:
             found = np.stack([self.leaves(part).min(axis=1) for part in (rows.count - rows.ones, rows.ones)])
         elif rows.height == 2 and self.problem.swept:
@@ -371,12 +371,12 @@ class Weighted:
         return found
 
     def subtree(self, rows: Counted) -> float:
-        """The least weighted cost of a subtree, whatever columns it tests."""
+        """Return the least weighted cost of a subtree, over any columns."""
         alone = self.leaf(rows.count)
         return min(alone, self.node + float(self.each(rows).sum(axis=0).min())) if rows.height else alone
 
     def subtrees(self, rows: Counted, sets: np.ndarray) -> np.ndarray:
-        """float64 (sets,): the least weighted cost of a subtree over each set of columns."""
+        """Return float64 (sets,): the least weighted cost of a subtree over each set of columns."""
         found = np.full(len(sets), self.leaf(rows.count))
         if rows.height == 1:
             each = np.minimum.reduceat(self.each(rows).sum(axis=0), self.starts)
@@ -480,8 +480,9 @@ def _surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int
 
 
 def _without_hopeless_sets(problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int) -> None:
-    """Takes from `alive`, bool (roots, sets), the sets of columns over which no tree of any depth weighs little enough:
-    rows that answer all tests of a set alike are in one leaf, so they weigh what their best label does at least."""
+    """Remove from `alive`, bool (roots, sets), the sets of columns over which no tree of any depth has a small enough
+    weight: rows with equal results for all splits of a set are in one leaf, so they weigh at least as much as with
+    their best label."""
     free = [one for one in tried if one.frees]
     for number in np.flatnonzero(alive.any(axis=0)).tolist() if free else ():
         deadline.check()
@@ -494,9 +495,9 @@ def _without_hopeless_sets(problem: Problem, tried: list[Weighted], alive: np.nd
 def _set_by_set(
     problem: Problem, tried: list[Weighted], alive: np.ndarray, claim: int, among: np.ndarray | None = None
 ) -> None:
-    """Takes from `alive`, bool (roots, sets), the cases that some multipliers exclude: of one set of columns after the
-    other, of all or of those `among` them, bool (sets,), whose tests are few, trees of four levels over rows that
-    answer these tests alike as one."""
+    """Remove from `alive`, bool (roots, sets), the cases that some multipliers exclude: for one set of columns with
+    few splits after the other, among all or those in `among`, bool (sets,), by trees of four levels over rows
+    merged by equal results for these splits."""
     sets = problem.column_sets
     for number in phases.over(range(len(sets) if tried else 0), "bounding sets of columns"):
         tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
@@ -571,7 +572,8 @@ def _sets_are_small(problem: Problem) -> bool:
 
 
 def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
-    """bool (tests,): whether two leaves below a test cost less than the claim and satisfy sums and conditions."""
+    """Return bool (tests,): whether two leaves below a split cost less than the claim and satisfy sums and
+    conditions."""
     top = Counted(problem, np.arange(len(problem.X)))
     sides, found = (top.count - top.ones, top.ones), np.zeros(problem.X.shape[1], bool)
     held = [side @ problem.measures.T for side in sides]
@@ -590,8 +592,8 @@ def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
 
 
 def _ones_of(X: np.ndarray, number: np.ndarray) -> Ones:
-    """Sums of numbers, float64 (rows,), over all rows, and over those that answer 1 to a test, to two and to three of
-    X, float64 (rows, tests): float64 (), (tests,), (tests, tests) and (tests, tests, tests)."""
+    """Return sums of numbers, float64 (rows,), over all rows, and over the rows on side 1 of a split, of two and of
+    three in X, float64 (rows, tests): float64 (), (tests,), (tests, tests) and (tests, tests, tests)."""
     own = X * number[:, None]
     two = own.T @ X
     if own.shape[1] ** 2 * len(X) <= MOST_AT_ONCE:
@@ -602,8 +604,8 @@ def _ones_of(X: np.ndarray, number: np.ndarray) -> Ones:
 
 
 def _eighths(total: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndarray) -> Sums:
-    """Return, from the result of _ones_of, the sums over the rows with given results for no split, one, two and three:
-    float64 (), (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
+    """Return, from the result of _ones_of, the sums over the rows with given results for no split, one, two and
+    three: float64 (), (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
     tests = len(one)
     single = np.stack([total - one, one])
     both = np.empty((2, tests, 2, tests))
@@ -620,7 +622,8 @@ def _eighths(total: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndar
 
 
 def _quarters(both: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
-    """((answer 0, answer 1), [answer to the first][to the second]) of sums over rows that answer 1 to two tests."""
+    """Return ((side 0, side 1), [side of the first][side of the second]) from sums over rows on side 1 of
+    two splits."""
     own = both.diagonal().astype(float)
     four = np.empty((2, 2, *both.shape))
     four[1, 1], four[1, 0], four[0, 1] = both, own[:, None] - both, own[None, :] - both

@@ -27,7 +27,7 @@ MOST_HELD = 50_000_000  # numbers of the table `to_come`
 
 
 def nested_sets(problem: Problem) -> dict[int, np.ndarray]:
-    """{the number of a set of columns: int (rows,), the cell of each row} of the sets whose trees are walks."""
+    """Return {the number of a set of columns: int (rows,), the cell of each row} for the sets whose trees are walks."""
     plain = problem.most_tests is None and not problem.together and not len(problem.follows)
     grows = (problem.measures >= 0).all() and min(problem.branch_uses, default=0) >= 0 <= problem.leaf_uses.min(
         initial=0
@@ -51,8 +51,8 @@ def nested_sets(problem: Problem) -> dict[int, np.ndarray]:
 
 
 def cells_of(X: np.ndarray) -> np.ndarray | None:
-    """int (rows,): the cells of rows with these answers, bool (rows, tests), from 0 without gaps; None if the tests are
-    not nested."""
+    """Return int (rows,): the cells of rows with these results, bool (rows, tests), from 0 without gaps; None if the
+    splits are not nested."""
     ones = X.sum(axis=0)
     smaller = np.minimum(ones, len(X) - ones)
     parting = np.flatnonzero(smaller)
@@ -114,8 +114,8 @@ class _Walks:
         self.to_come = self._to_come()
 
     def _to_come(self) -> np.ndarray:
-        """float64 (leaves, cells + 2, lines, labels): the least that is to come at a cell in a leaf of a label that may
-        end there, with at most so many more leaves; infinite behind the last cell."""
+        """Return float64 (leaves, cells + 2, lines, labels): the least remaining sums at a cell in a leaf of a label
+        that may end there, with at most this many more leaves; infinite after the last cell."""
         n, labels = self.n_cells, np.arange(self.n_labels)
         rest = self.before[-1] - self.before  # the leaf goes on to the end
         found = np.full((self.most_leaves, n + 2, *rest.shape[1:]), np.inf)
@@ -135,7 +135,7 @@ class _Walks:
         return found
 
     def least(self) -> float:
-        """The least that a walk weighs; infinite if no leaf may be."""
+        """Return the least weight of a walk; infinite if no leaf is allowed."""
         ends = self.end[0] if self.n_cells else np.zeros(self.n_labels, int)
         begun = self.begun[0, -1] if self.n_cells else np.zeros(self.n_labels)
         return float(min(begun[k] + self.to_come[-1, ends[k], -1, k] for k in range(self.n_labels)))
@@ -173,12 +173,13 @@ class _Walks:
 
 
 def _with_weighted(lines: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Lines (cells, 1 + sums, labels) with their weighted sum behind them."""
+    """Return lines (cells, 1 + sums, labels) with their weighted sum added at the end."""
     return np.concatenate([lines, np.tensordot(lines, weight, (1, 0))[:, None]], axis=1)
 
 
 def _ends(held: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """int (cells, labels): behind which cell a leaf that begins at a cell may end first; cells + 1 if behind none.
+    """Return int (cells, labels): the cell after which a leaf that begins at a cell may first end; cells + 1 if there
+    is none.
 
     Parameters
     ----------

@@ -73,15 +73,15 @@ class _Text:
 
 
 class _Rows:
-    """The rows that constraints speak of: weight int64 (rows,), classes, groups; `paid` int64 (rows, classes) is what
-    predictions cost, in units of which `unit` are 1."""
+    """The rows to which constraints refer: weight int64 (rows,), classes, groups; `paid` int64 (rows, classes) are the
+    costs of predictions, in units of which `unit` are 1."""
 
     def __init__(self, dataset: Dataset, weight: np.ndarray, paid: np.ndarray, unit: int):
         self.dataset, self.weight, self.paid, self.unit = dataset, weight, paid, unit
         self.right = dataset.y[:, None] == np.arange(len(dataset.classes))
 
     def of_class(self, name: str) -> tuple[int, np.ndarray]:
-        """(index, bool (rows,)) of a class."""
+        """Return (index, bool (rows,)) of a class."""
         if name not in self.dataset.classes:
             raise CertificateError(
                 f"the certificate states a constraint on the class {name!r}, which the data does not have"
@@ -96,7 +96,7 @@ class _Rows:
         return line
 
     def groups(self, text: str) -> list[np.ndarray]:
-        """bool (rows,) of each group of a text COLUMN, COLUMN<=NUMBER or COLUMN:LEVEL|LEVEL."""
+        """Return bool (rows,) of each group of a text COLUMN, COLUMN<=NUMBER or COLUMN:LEVEL|LEVEL."""
         data = self.dataset
         columns = {
             feature.name: (feature, values)
@@ -152,7 +152,7 @@ def _precision(rows: _Rows, given: _Text):
 
 
 def _f1(rows: _Rows, given: _Text):
-    """2 right / (predicted + of the class) ≥ p / q, with the right ones of the class."""
+    """Return the sums of 2 correct / (predicted + of the class) ≥ p / q, with the correct rows of the class."""
     k, inside = rows.of_class(given.args[0])
     p, q = given.bound.numerator, given.bound.denominator
     _expect_exact((abs(p) + 2 * q) * int(rows.weight.sum()), given)
@@ -161,7 +161,8 @@ def _f1(rows: _Rows, given: _Text):
 
 
 def _balanced_accuracy(rows: _Rows, given: _Text):
-    """The mean over the classes with rows of the shares that are right: Σ_k right_k L / W_k ≥ ρ L classes."""
+    """Return the sum for the mean, over the classes with rows, of the correct shares: Σ_k correct_k L / W_k ≥ ρ L
+    classes."""
     if given.args:
         raise CertificateError(f"the certificate states {given.text!r}, which takes no arguments")
     total = [int(rows.weight[rows.dataset.y == k].sum()) for k in range(rows.right.shape[1])]
@@ -189,7 +190,8 @@ def _group_accuracy(rows: _Rows, given: _Text):
 
 
 def _gaps(*among: bool | None) -> Callable:
-    """Differences of rates of positive predictions among the rows of the positive class, of the others, or all."""
+    """Return the sums for differences of rates of positive predictions among the rows of the positive class, of the
+    others, or all."""
 
     def read(rows: _Rows, given: _Text):
         text, positive = _keyed(given, "group", "positive")
@@ -214,13 +216,14 @@ def _leaf_rows(rows: _Rows, given: _Text):
 
 
 def _leaf_class_rows(rows: _Rows, given: _Text):
-    """Rows of the data, whatever they weigh."""
+    """Return the condition on rows of the data, independent of their weights."""
     k, inside = rows.of_class(_one(given))
     return [(inside.astype(np.int64), _for_class(rows, k, count_of(replace(given, args=[]))))]
 
 
 def _leaf_precision(rows: _Rows, given: _Text):
-    """In each leaf that predicts the class: Σ w (q [of the class] - p) ≥ 0 for a share of at least p / q."""
+    """Return the condition on each leaf that predicts the class: Σ w (q [of the class] - p) ≥ 0 for a share of at
+    least p / q."""
     p, q = given.bound.numerator, given.bound.denominator
     _expect_exact((abs(p) + q) * int(rows.weight.sum()), given)
     found = []

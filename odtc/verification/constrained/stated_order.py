@@ -26,7 +26,7 @@ class Order:
 
 
 def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
-    """The column and the class of a constraint; raises CertificateError if it names none of the data."""
+    """Return the column and the class of a constraint; raises CertificateError if it names none of the data."""
     key, _, name = args[1].partition("=") if len(args) == 2 else ("", "", "")
     if key.strip() != "positive":
         raise CertificateError(f"the certificate states {text!r}, which is not monotone[COLUMN,positive=CLASS]")
@@ -73,7 +73,7 @@ def pairs_of(
 
 
 def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.ndarray:
-    """bool (rows,): the distinct rows that lack a column."""
+    """Return bool (rows,): the distinct rows without a cell in a column."""
     absent = np.isnan(dataset.X[:, [feature.name for feature in dataset.features].index(column)])
     count, lack = (np.bincount(row, each, n_rows) for each in (None, absent))
     if ((lack > 0) & (lack < count)).any():

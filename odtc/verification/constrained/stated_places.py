@@ -133,7 +133,7 @@ def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
 
 
 def count_of(given: Text) -> int:
-    """The whole number of a constraint without arguments."""
+    """Return the whole number of a constraint without arguments."""
     if given.bound.denominator != 1 or given.bound < 0 or given.args:
         raise CertificateError(f"the certificate states {given.text!r}, which counts no whole number")
     return int(given.bound)

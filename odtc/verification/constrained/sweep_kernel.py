@@ -17,8 +17,8 @@ from odtc.verification.constrained import sweep_numpy
 
 
 def leaf_of(whole, part, beside, least):
-    """The least that a leaf with the sums `whole` less `part` costs more than its rows with label 0; infinite if
-    it may predict nothing."""
+    """Return the least cost of a leaf with the sums `whole` minus `part`, above its rows with label 0; infinite if no
+    label is allowed."""
     best, K = np.inf, len(beside)
     for k in range(K):
         may = True
@@ -185,7 +185,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
 
 @cache
 def compiled():
-    """`two_levels` compiled. Raises ImportError without numba."""
+    """Return `two_levels` compiled. Raises ImportError without numba."""
     return compile_loops(("leaf_of", "two_levels"), dict(globals()))
 
 
@@ -194,7 +194,7 @@ COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
-    """Calls the loops on little data."""
+    """Call the loops on little data."""
     random = np.random.default_rng(0)
     codes, rows, one = random.integers(0, 9, (20, 1)).astype(np.int32), np.arange(20), np.arange(1)
     may, both = np.ones(1, bool), (np.zeros(2), np.zeros((1, 2)))

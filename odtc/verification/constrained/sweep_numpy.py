@@ -77,7 +77,7 @@ class _Sums:
 
 
 def _leaf(sums: np.ndarray, beside: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """The least that a leaf of these sums (terms, ...) costs more than its rows with label 0."""
+    """Return the least cost of a leaf with these sums (terms, ...), above its rows with label 0."""
     best = np.full(sums.shape[1:], np.inf)
     for k in range(len(beside)):
         cost = beside[k] + (sums[k - 1] if k else 0.0)

@@ -39,7 +39,8 @@ class Chains:
 
     @staticmethod
     def of(X: np.ndarray, column: np.ndarray) -> "Chains":
-        """Each test in the first chain of its column where it is nested in all before it; X bool (rows, tests)."""
+        """Return chains: each split is in the first chain of its column in which it is nested in all before it; X is
+        bool (rows, tests)."""
         found: list[list[int]] = []
         for of in range(int(column.max(initial=-1)) + 1):
             mine = np.flatnonzero(column == of)
@@ -161,7 +162,8 @@ class SweptSides:
         return np.minimum(self._leaves(total[:, None], least)[0], self.node + best[sets].min(axis=1))
 
     def _leaves(self, sums: np.ndarray, least: np.ndarray) -> np.ndarray:
-        """float64 (leaves,): the least cost of leaves with sums (labels - 1 + conditions, leaves), above label 0."""
+        """Return float64 (leaves,): the least cost of leaves with sums (labels - 1 + conditions, leaves), above label
+        0."""
         K = len(self.beside)
         cost = np.concatenate([np.zeros((1, sums.shape[1])), sums[: K - 1]]) + self.beside[:, None]
         for line, bound in zip(sums[K - 1 :], least):
@@ -170,7 +172,7 @@ class SweptSides:
 
 
 def exclude(sides: SweptSides, alive: np.ndarray, limit: float) -> None:
-    """Takes from `alive`, bool (roots, sets), all cases whose least weighted cost exceeds a limit, intervals first."""
+    """Remove from `alive`, bool (roots, sets), all cases whose least weighted cost exceeds a limit, intervals first."""
     for j, chain in enumerate(sides.chains.tests):
         of, code = _SidesOfChain(sides, j), sides.chains.codes[:, j]
         stack = [(-1, len(chain))]
@@ -195,7 +197,7 @@ def exclude(sides: SweptSides, alive: np.ndarray, limit: float) -> None:
 
 
 class _SidesOfChain:
-    """The sides of the places of one chain, each looked at once."""
+    """The sides of the positions of one chain, each computed once."""
 
     def __init__(self, sides: SweptSides, chain: int):
         self.sides, self.code = sides, sides.chains.codes[:, chain]
@@ -204,8 +206,8 @@ class _SidesOfChain:
         self._known: dict[tuple[int, int, bool], np.ndarray] = {}
 
     def least(self, f: int, answer: int, live: np.ndarray, lasting: bool) -> np.ndarray:
-        """float64 (live,): W of the rows that place f answers so, over some sets, int (live,); place -1 is before the
-        first test, and the number of tests is behind the last."""
+        """Return float64 (live,): W of the rows on this side of position f, over some sets, int (live,); position -1
+        is before the first split, and the number of splits is after the last."""
         key = f, answer, lasting or not self.strict
         if key not in self._known or np.isneginf(self._known[key][live]).any():
             rows = np.flatnonzero((self.code > f) == bool(answer))

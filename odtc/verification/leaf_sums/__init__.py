@@ -65,7 +65,7 @@ MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
 
 def measured_tasks() -> tuple[str, ...]:
-    """The tasks whose leaves a certificate counts; a task of another package has none of its own."""
+    """Return the tasks whose leaves a certificate counts; a task of another package has none of its own."""
     return tuple(one.TASK for one in MEASURES.values())
 
 
@@ -75,7 +75,7 @@ def measure_of(task: str):
 
 
 def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
-    """The proof that a certificate is, of these rows.
+    """Return the proof of a certificate for these rows.
 
     Parameters
     ----------
@@ -227,5 +227,5 @@ def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, 
 
 
 def _splits(node: dict) -> list[dict]:
-    """The splits of a tree."""
+    """Return the splits of a tree."""
     return [node["split"], *_splits(node["left"]), *_splits(node["right"])] if "split" in node else []

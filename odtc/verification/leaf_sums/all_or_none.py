@@ -43,7 +43,8 @@ class AllOrNone:
         self.left, self.feature = np.concatenate(tests), np.array(features, object)  # by column one after the other
 
     def least(self, together: tuple[tuple[str, ...], ...], depth: int, need: Fraction) -> Fraction:
-        """No tree of this depth costs less; what just misses `need` is counted in whole numbers."""
+        """Return a lower bound on the cost of any tree of this depth; a bound that just misses `need` is counted in
+        whole numbers."""
         every, floor = np.arange(len(self.bound.rank)), self.bound.floor(np.arange(len(self.bound.rank)))
         lowest: Fraction | float = np.inf
         for asked in set(product((False, True), repeat=len(together))):
@@ -108,7 +109,7 @@ class AllOrNone:
         return {needed: np.full_like(costs, np.inf) if needed else costs for needed in wanted}
 
     def _stumps(self, state: tuple, some: np.ndarray, wanted: set) -> dict:
-        """The same of trees of one level."""
+        """Return the same for trees of one level."""
         _, tests, _, left, own, parts = state
         costs = self.bound.measure.costs
         both = np.stack([(left[some] * line) @ left.T.astype(float) for line in own])
@@ -128,7 +129,7 @@ class AllOrNone:
         return found
 
     def _trees(self, state: tuple, some: np.ndarray, wanted: set) -> dict:
-        """The same of trees of more levels, one test after the other."""
+        """Return the same for trees of more levels, one split after the other."""
         rows, tests, depth, left, _, parts = state
         leaves = self._leaves(state, some, {frozenset()})[frozenset()]
         found = {needed: np.full_like(leaves, np.inf) for needed in wanted}

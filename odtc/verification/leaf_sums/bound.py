@@ -155,7 +155,7 @@ class LeafSumsBound:
         return min([found, *(price + cost for cost in alike.values())])
 
     def _all_cuts(self, rows: np.ndarray, depth: int, limit: Limit) -> list:
-        """All cuts of a state, as a certificate has them."""
+        """Return all cuts of a state, in the form of a certificate."""
         if depth not in (3, 4) or limit != NO_LIMIT:
             raise ValueError(f"it tries all cuts of trees of {depth} levels under a limit, not of three or four levels")
         below = [ALL, ALL] if depth == 4 else [0, 0]
@@ -193,7 +193,7 @@ class LeafSumsBound:
         return left, np.where(left[:, :1], gains, gains[:, ::-1])
 
     def _all_sides(self, rows: np.ndarray, tried: list, levels: int) -> Sides | None:
-        """The sides of two or three levels of all cuts at once, None if they are found one by one."""
+        """Return the sides of two or three levels of all cuts at once, None if they are found one by one."""
         gained = self._side_gains(rows, tried, levels)
         if gained is None:
             return None
@@ -206,7 +206,7 @@ class LeafSumsBound:
         return Sides(found.tolist(), float(found.sum(axis=1).min()), found.size)
 
     def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit, exact: bool) -> Sides | None:
-        """The sides of one or two levels of all tried cuts at once, None if they are found one by one."""
+        """Return the sides of one or two levels of all tried cuts at once, None if they are found one by one."""
         if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list:
             return None
         if depth == 2:
@@ -224,7 +224,7 @@ class LeafSumsBound:
         return self._at_once.bound(rows, tried, depth - 1, not exact)
 
     def _seconds(self, n_rows: float) -> float:
-        """CPU seconds, about, of the trees of two levels on so many rows in numpy."""
+        """Return the approximate CPU seconds of numpy for trees of two levels on this many rows."""
         cuts = np.minimum(self.cuts, n_rows)
         return COLUMNS * (float((cuts > 1).sum()) ** 2 + len(cuts)) + PAIR * float(cuts.sum()) ** 2
 
@@ -242,8 +242,8 @@ class LeafSumsBound:
         )
 
     def _stands_for(self, rows: np.ndarray, column: int, cut: int) -> int:
-        """The rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one side
-        without rows."""
+        """Return the rank of these rows whose cut separates them as `cut` does; raises ValueError if it leaves one
+        side without rows."""
         rank = self.rank[rows, column]
         left = rank[rank <= cut]
         if not 0 < len(left) < len(rank):
@@ -276,7 +276,8 @@ class LeafSumsBound:
         two = [*accumulate((side.near[1].found for side in reversed(sides)), max)][::-1] + [zero]
 
         def of(low: int, high: int) -> Fraction | float:
-            """The left side of tried cut `low` and the right side of tried cut `high`; of one cut its own sides."""
+            """Return the sum for the left side of tried cut `low` and the right side of tried cut `high`; for one cut
+            its own sides."""
             left, right = one[low + 1], two[high]
             mine = sides[low].own if low == high and sides[low].own is not sides[low].near else ()
             if mine:
@@ -333,7 +334,7 @@ class LeafSumsBound:
         return self.best(rows, depth, None, limit)
 
     def _rounded(self, rows: np.ndarray, depth: int, limit: Limit) -> float:
-        """No more than the same, of rounded numbers."""
+        """Return no more than the same, by rounded numbers."""
         inside = np.zeros(len(self.rank), bool)
         inside[rows] = True
         key = depth, limit, np.packbits(inside).tobytes()
@@ -343,7 +344,8 @@ class LeafSumsBound:
         return self._known[key]
 
     def _roots(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either side."""
+        """Return (column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either
+        side."""
         measure = self.measure
         ahead = self._seconds(len(rows)) if depth == 2 else 0.0
         if depth == 2 and (compiled := two_levels.COMPILED.loops(ahead)) is not None:
@@ -366,7 +368,7 @@ class LeafSumsBound:
         return columns, cuts, float(self.price) + np.concatenate([root.least(limit)[root.fits] for root in roots])
 
     def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`_roots` of one level, of all columns at once."""
+        """Return `_roots` for one level, for all columns at once."""
         deadline.check()
         size = self.rank.shape[1], self.widest
         at = (self.rank[rows] + np.arange(size[0]) * size[1]).ravel()

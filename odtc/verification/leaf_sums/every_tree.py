@@ -64,7 +64,7 @@ def count_sets(true, begin, span, moments, sums):
 
 
 def fill(sums, every, tests, part):
-    """The sums of the eight parts that three tests a > b > c make, into `part`, int64 (2, 8)."""
+    """Write the sums of the eight parts that three splits a > b > c make into `part`, int64 (2, 8)."""
     a, b, c = tests
     ab, ac, bc = a * (a - 1) // 2 + b, a * (a - 1) // 2 + c, b * (b - 1) // 2 + c
     abc = a * (a - 1) * (a - 2) // 6 + bc
@@ -131,7 +131,7 @@ def split_parts(sums, every, a, laws, best):
 
 
 def without(part, r):
-    """The number of a part without the bit of test r."""
+    """Return the number of a part without the bit of split r."""
     return (part & ((1 << r) - 1)) | (part >> (r + 1) << r)
 
 
@@ -151,7 +151,7 @@ def join_parts(sums, every, laws, price, best):
 
 
 def join_leaves(sums, every, laws, price):
-    """The same of the best tree of two levels."""
+    """Return the same for the best tree of two levels."""
     law, unit = laws
     pairs, part, gained = np.full((4, sums[1].shape[1]), -np.inf), np.empty((2, 8), np.int64), np.empty(8)
     for a in range(sums[0].shape[1]):

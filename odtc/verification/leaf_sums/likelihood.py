@@ -60,12 +60,12 @@ class Likelihood:
         self.near, self.root_unit = NEAR * float(self.moments[1].sum()), 2.0**self.bits
 
     def low(self, sums) -> Fraction:
-        """No leaf costs less whose rows have these whole sums."""
+        """Return a lower bound on the cost of a leaf whose rows have these whole sums."""
         hazard, events, _ = map(int, sums)
         return self._cost(events, hazard) - events * SLACK
 
     def high(self, sums) -> Fraction:
-        """No leaf costs more whose rows have these whole sums."""
+        """Return an upper bound on the cost of a leaf whose rows have these whole sums."""
         hazard, events, rows = map(int, sums)
         return self._cost(events, hazard + ROUNDED * rows) + events * SLACK
 
@@ -81,14 +81,14 @@ class Likelihood:
         return events * (1 - _log(events << self.bits, hazard))
 
     def costs(self, h, d, n) -> np.ndarray:
-        """The same of arrays, as floats."""
+        """Return the same for arrays, as floats."""
         held = (d > 0) & (h > 0)
         share = np.divide(d * 2.0**self.bits, h, out=np.ones_like(d), where=held)
         return np.where(held, d * (1 - np.log(share)), 0.0)
 
 
 def _hazards(time: np.ndarray, event: np.ndarray, w: np.ndarray) -> list[tuple[int, int]]:
-    """For each row the two ends of its Nelson-Aalen hazard, in units of 2^-EXACT."""
+    """Return for each row the two ends of its Nelson-Aalen hazard, in units of 2^-EXACT."""
     order = np.argsort(time, kind="stable").tolist()
     found, at_risk, low, high, start = [(0, 0)] * len(order), int(w.sum()), 0, 0, 0
     while start < len(order):
@@ -108,7 +108,7 @@ def _hazards(time: np.ndarray, event: np.ndarray, w: np.ndarray) -> list[tuple[i
 
 @lru_cache(maxsize=1 << 16)
 def _log(above: int, below: int) -> Fraction:
-    """log(above / below) within SLACK."""
+    """Return log(above / below) within SLACK."""
     context = Context(prec=DIGITS)
     return Fraction(context.ln(context.divide(Decimal(above), Decimal(below))))
 

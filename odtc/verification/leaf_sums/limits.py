@@ -24,14 +24,14 @@ class Limit(NamedTuple):
         return (Limit(self.rows) if self.leaves >= 2**depth else self), depth
 
     def shares(self, depth: int) -> list[int]:
-        """The leaves that the left side of a root may have, [0] of any number."""
+        """Return the numbers of leaves that the left side of a root may have, [0] for any number."""
         if not self.leaves:
             return [0]
         most = 2 ** (depth - 1)
         return list(range(max(1, self.leaves - most), min(most, self.leaves - 1) + 1))
 
     def of_sides(self, share: int) -> "tuple[Limit, Limit]":
-        """The limits of the sides of a root of which the left one has so many leaves."""
+        """Return the limits of the sides of a root whose left side has this many leaves."""
         return Limit(self.rows, share), Limit(self.rows, self.leaves - share)
 
 

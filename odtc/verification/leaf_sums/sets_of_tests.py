@@ -37,8 +37,8 @@ class SetsOfTests:
         self.answers = apart[np.sort(first)].astype(np.int64)  # (tests, rows)
 
     def least(self, most: int, depth: int, need: Fraction) -> Fraction:
-        """No tree of so many different tests and levels at most costs less; what just misses `need` is counted in whole
-        numbers."""
+        """Return a lower bound on the cost of any tree of at most this many different splits and levels; a bound that
+        just misses `need` is counted in whole numbers."""
         bound, every = self.bound, np.arange(len(self.bound.rank))
         floor, most = bound.floor(every), min(most, len(self.answers))
         if not most:

@@ -88,7 +88,7 @@ class Squares:
     high = low
 
     def costs(self, w, s, q) -> np.ndarray:
-        """The same of arrays, as floats."""
+        """Return the same for arrays, as floats."""
         return q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0)
 
 
@@ -111,7 +111,7 @@ def whole(values: np.ndarray, scale: int) -> tuple[list[int], bool]:
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """No less than the square root, by 2^-32 at most."""
+    """Return a number that is at least the square root, and at most 2^-32 more."""
     return Fraction(math.isqrt(math.floor(square * 2**64)) + 1, 2**32)
 
 

@@ -86,7 +86,7 @@ def side_costs(table, rows, tried, span, terms, memo, found):
 
 
 def place_of(key, keys, values):
-    """The place of a key in a table of them, or the empty one where it belongs."""
+    """Return the position of a key in a table of keys, or the empty one where it belongs."""
     mixed = np.uint64(0)
     for word in key:
         mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
@@ -103,8 +103,9 @@ def place_of(key, keys, values):
 
 
 def least_of_cuts(rank, rows, tried, found, shared):
-    """The least that a cut costs of those that `tried` and `found` bound, without its branch node; infinite if there is
-    no cut, nan if a cut is tried twice. Of cuts that separate all rows alike the best bound holds.
+    """Return the least cost of a cut among those that `tried` and `found` bound, without its branch node; infinite if
+    there is no cut, nan if a cut is tried twice. Cuts that separate all rows in the same way have the best bound
+    among them.
 
     Parameters
     ----------

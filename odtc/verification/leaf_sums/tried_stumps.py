@@ -82,7 +82,7 @@ def compiled():
 
 
 def sorted_rows(rank: np.ndarray, moments: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`by_rank` of `stump_costs`."""
+    """Return `by_rank` of `stump_costs`."""
     own = rank[rows].T
     order = np.argsort(own, axis=1, kind="stable")
     ranks = np.take_along_axis(own, order, axis=1)

@@ -163,8 +163,8 @@ def four_gains(law, unit, least, both, first, second, every):
 
 
 def rarer_sides(dense, begin):
-    """(int64 (columns,), of columns of two ranks the one that fewer rows have; int64 (rows + 1,), where the columns of
-    each row begin of which it has this rank; int64 (entries,), these columns)."""
+    """Return (int64 (columns,), the rarer rank of columns of two ranks; int64 (rows + 1,), where the columns in which
+    a row has this rank begin; int64 (entries,), these columns)."""
     p, n = dense.shape
     rarer, starts = np.full(p, -1, np.int64), np.zeros(n + 1, np.int64)
     for g in range(p):
@@ -210,7 +210,7 @@ def dense_ranks(rank, rows):
 
 @cache
 def compiled_roots():
-    """`root_costs` compiled."""
+    """Return `root_costs` compiled."""
     return compile_loops(("part_gain", "four_gains", "rarer_sides", "dense_ranks", "root_costs"), dict(globals()))
 
 

@@ -48,8 +48,8 @@ class WholeTrees(NamedTuple):
         return few + [f"together[{','.join(map(_quoted, group))}]" for group in self.together]
 
     def why_not(self, depth: int, leaves: int, n_candidate_splits: int) -> str:
-        """Why no certificate holds them, of trees of a depth with so many leaves at most (0 of any number) over so many
-        tests; "" if one does."""
+        """Return why no certificate supports the limits, for trees of a depth with at most this many leaves (0 for any
+        number) over this many splits; "" if one does."""
         if self.tests is not None and self.together:
             return "there is no certificate for `splits <= N` together with `together`"
         if self.tests is not None:
@@ -73,7 +73,7 @@ class WholeTrees(NamedTuple):
         return [column.get("feature") or column["tests"][0]["feature"] for column in columns] if self.together else None
 
     def expect_kept(self, splits: list[dict]) -> None:
-        """Raises CertificateError if a tree of these splits does not keep them."""
+        """Raise CertificateError if a tree of these splits does not satisfy the limits."""
         asked = {split.get("feature") for split in splits}
         kept = self.tests is None or len(set(map(str, splits))) <= self.tests
         if not kept or any(asked & set(group) not in (set(), set(group)) for group in self.together):
@@ -103,5 +103,5 @@ class WholeTrees(NamedTuple):
 
 
 def _quoted(name: str) -> str:
-    """A name as an argument of a constraint is written."""
+    """Return a name in the form of an argument of a constraint."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') or name != name.strip() else name
