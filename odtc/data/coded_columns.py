@@ -15,18 +15,19 @@ CODES = (np.uint8, np.uint16, np.uint32)
 
 
 def kind_for(many: int) -> type[np.unsignedinteger]:
-    """The smallest unsigned type that holds codes below `many`."""
+    """Return the smallest unsigned type for codes below `many`."""
     return next(kind for kind in CODES if many - 1 <= np.iinfo(kind).max)
 
 
 def narrowed(code: np.ndarray, many: int) -> np.ndarray:
-    """Codes below `many` in the smallest unsigned type that holds them."""
+    """Return codes below `many` in the smallest unsigned type for them."""
     return code.astype(kind_for(many), copy=False)
 
 
 def occurring(code: np.ndarray, many: int) -> np.ndarray:
-    """bool (many,): which codes some row has; a few rows at a time, as numpy takes 8 bytes for each. Codes that are few
-    and were not met among the first rows are looked for one by one, as to compare bytes is quicker."""
+    """Return bool (many,): which codes occur in some row; a few rows at a time, because numpy takes 8 bytes for each.
+    If few codes do not occur among the first rows, they are looked for one by one, because comparing bytes is
+    faster."""
     used, begin = np.zeros(many, bool), 0
     while begin < len(code):
         used[code[begin : begin + TOGETHER]] = True
@@ -39,7 +40,7 @@ def occurring(code: np.ndarray, many: int) -> np.ndarray:
 
 
 def looked_up(table: np.ndarray, code: np.ndarray) -> np.ndarray:
-    """table[code], a few rows at a time, as numpy takes 8 bytes for each."""
+    """Return table[code], a few rows at a time, because numpy takes 8 bytes for each."""
     found = np.empty(len(code), table.dtype)
     for begin in range(0, len(code), TOGETHER):
         rows = slice(begin, begin + TOGETHER)
@@ -78,11 +79,11 @@ class CodedColumn:
         return len(self.values if self.code is None else self.code)
 
     def cells(self, rows=slice(None)) -> np.ndarray:
-        """float64: the cells of some rows, by default of all."""
+        """Return float64: the cells of some rows, by default of all."""
         return self.values[rows] if self.code is None else self.values[self.code[rows]]
 
     def kept(self, keep: np.ndarray) -> "CodedColumn":
-        """The column of some rows, bool (rows,)."""
+        """Return the column restricted to some rows, bool (rows,)."""
         return CodedColumn(self.values[keep]) if self.code is None else CodedColumn(self.values, self.code[keep])
 
     @property
@@ -96,7 +97,7 @@ class CodedColumn:
         return bool(len(self.values)) and not np.isnan(self.values).all()
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """(values, code) as numpy.unique with return_inverse."""
+        """Return (values, code) as numpy.unique with return_inverse."""
         if self.code is None:
             return np.unique(self.values, return_inverse=True)
         return self.values, self.code
@@ -184,7 +185,7 @@ def as_rows(values: np.ndarray, columns: int) -> np.ndarray:
 
 
 def distinct(X: np.ndarray | CodedColumns, column: int) -> tuple[np.ndarray, np.ndarray]:
-    """The different values of a column of a table, and the code of each row.
+    """Return the different values of a column of a table, and the code of each row.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def two_values(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def table_of_columns(columns: Sequence[CodedColumn], n_rows: int) -> np.ndarray | CodedColumns:
-    """The columns as one table: dense up to MOST_DENSE cells, above that coded."""
+    """Return the columns as one table: dense up to MOST_DENSE cells, above that coded."""
     if n_rows * len(columns) > MOST_DENSE:
         return CodedColumns(columns)
     X = np.empty((n_rows, len(columns)))
@@ -228,7 +229,7 @@ def table_of_columns(columns: Sequence[CodedColumn], n_rows: int) -> np.ndarray 
 
 
 def alike_rows(X: np.ndarray | CodedColumns, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that are alike in some columns of a table as one kind: (kind, first) as of odtc.algorithms.equal_rows."""
+    """Merge rows that are equal in some columns of a table: returns (kind, first) as odtc.algorithms.equal_rows."""
     parts = [(np.zeros(len(X), np.int64), 1)]
     for column in columns:
         values, code = distinct(X, column)

@@ -107,7 +107,7 @@ class Column:
         return np.isnan(self.values) if self.values is not None else self.code == 0
 
     def kind(self, categorical: bool, numeric: bool) -> str:
-        """As of odtc.data.column_types.kind_of."""
+        """Return the kind of the column, as odtc.data.column_types.kind_of."""
         if self.values is not None:
             return NUMERIC
         return column_types.kind_of(self.dtype, self.cells, categorical, numeric, self.decimal)
@@ -142,7 +142,7 @@ class Column:
         return CodedColumn(np.append(np.nan, values), self.code)
 
     def kept(self, keep: np.ndarray | None) -> "Column":
-        """The column of some rows, bool (rows,); None for all."""
+        """Return the column restricted to some rows, bool (rows,); None for all."""
         if keep is None:
             return self
         values = None if self.values is None else self.values[keep]
@@ -158,7 +158,7 @@ class Column:
         return self.cells.filter(pl.Series(used, dtype=pl.Boolean)).cast(pl.String)
 
     def level_codes(self, levels: tuple[str, ...], kind: str) -> CodedColumn:
-        """The places of the cells in `levels`; NaN if missing."""
+        """Return the positions of the cells in `levels`; NaN if missing."""
         codes = column_types.level_codes(self.cells.cast(pl.String), levels, kind)
         return CodedColumn(np.append(np.nan, codes), self.code)
 
@@ -185,11 +185,11 @@ class Known:
         return len(self.cells)
 
     def more(self, cells: pl.Series, number: np.ndarray) -> "Known":
-        """With more cells."""
+        """Return these cells with more cells."""
         return Known(pl.concat([self.cells, cells]), np.concatenate([self.number, number]))
 
     def codes(self, cells: pl.Series) -> tuple[np.ndarray, pl.Series]:
-        """The cells of some rows.
+        """Return the codes of the cells of some rows.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class Known:
         return code, fresh
 
     def _codes_of_numbers(self, places: NumberPlaces, cells: pl.Series) -> tuple[np.ndarray, pl.Series]:
-        """The same as `codes`, by a table."""
+        """Return the same as `codes`, by a table."""
         is_missing = cells.is_null().to_numpy() if cells.null_count() else None
         code, absent = places.codes(bits_of((cells if is_missing is None else cells.fill_null(0)).to_numpy()))
         if is_missing is not None:
@@ -226,7 +226,7 @@ class Known:
         return code, cells.filter(pl.Series(absent)).unique(maintain_order=True)
 
     def numbered(self, code: np.ndarray) -> np.ndarray:
-        """The numbers of `codes`, unsigned integers (rows,)."""
+        """Return the numbers of `codes`, unsigned integers (rows,)."""
         return code if self._in_order else self.number[code]
 
 
@@ -258,7 +258,7 @@ class ColumnCoder:
         self._keep_words = keep_words or declared
 
     def add(self, series: pl.Series) -> None:
-        """Takes the next rows. Raises WordsNeeded as the module says."""
+        """Process the next rows. Raises WordsNeeded as the module describes."""
         if self._values is not None:
             self._values.append(self._as_values(series))
             return
@@ -274,7 +274,7 @@ class ColumnCoder:
             self._drop_words()
 
     def column(self) -> Column:
-        """The column of all rows taken."""
+        """Return the column of all rows so far."""
         empty = self._codes == []
         code = np.zeros(0, np.uint8) if empty else np.concatenate(self._codes)
         values = None if self._values is None else np.concatenate(self._values)

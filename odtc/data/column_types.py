@@ -58,7 +58,7 @@ def of_few_cells(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def words_of(cells: pl.Series, place: str, missing: Sequence[str] = MISSING_CELLS) -> list:
-    """The different cells of a column as of `column_cells`, in a list that is not to be changed."""
+    """Return the different cells of a column as from `column_cells`, in a list that must not be changed."""
     if cells.dtype != pl.String:
         return column_cells(cells, place, missing).to_list()
     stripped = [None if cell is None else cell.strip(BLANKS) for cell in cells.to_list()]
@@ -66,7 +66,8 @@ def words_of(cells: pl.Series, place: str, missing: Sequence[str] = MISSING_CELL
 
 
 def column_cells(series: pl.Series, place: str, missing: Sequence[str] = MISSING_CELLS) -> pl.Series:
-    """The column as text without blanks around it, as booleans, or as numbers; null for texts that are `missing`.
+    """Return the column as text without blanks around it, as booleans, or as numbers; null for texts that are
+    `missing`.
 
     Dates become text. Raises DataError for lists, structs and other types that hold no words.
     """
@@ -82,7 +83,7 @@ def column_cells(series: pl.Series, place: str, missing: Sequence[str] = MISSING
 
 
 def cells_as_text(series: pl.Series, place: str) -> pl.Series:
-    """The cells as text; raises DataError for lists, structs and other types that hold no words."""
+    """Return the cells as text; raises DataError for lists, structs and other types that contain no words."""
     try:
         if not series.dtype.is_nested():  # polars writes structs as text
             return series.cast(pl.String)
@@ -108,7 +109,7 @@ def is_categories(dtype: pl.DataType) -> bool:
 
 
 def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: bool, decimal: str | None = None) -> str:
-    """The kind of a column of `cells`, whose type in the file was `dtype`; options go first. `decimal` as of
+    """Return the kind of a column of `cells`, whose type in the file was `dtype`; options go first. `decimal` is as in
     `finite_numbers`."""
     if categorical:
         return CATEGORICAL
@@ -160,8 +161,8 @@ def numbers(
 
 
 def finite_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
-    """The cells of a column that are finite numbers, as Float64; null if missing or no number. `decimal` is the sign
-    before the decimals where people wrote them (odtc.data.file_text.written_numbers), None for numbers as
+    """Return the cells of a column that are finite numbers, as Float64; null if missing or not a number. `decimal` is
+    the sign before the decimals where people wrote them (odtc.data.file_text.written_numbers), None for numbers as
     programs write them."""
     values = _as_numbers(column, decimal)
     if np.isfinite(values.to_numpy()).sum() == len(values) - values.null_count():
@@ -177,7 +178,8 @@ def all_finite(column: pl.Series, decimal: str | None = None) -> np.ndarray | No
 
 
 def padded_cell(cells: pl.Series) -> str | None:
-    """The first cell that is written as a code is, with zeros before its number (PADDED); None if there is none."""
+    """Return the first cell that is written like a code, with zeros before its number (PADDED); None if
+    there is none."""
     if cells.dtype != pl.String:
         return None
     if len(cells) < MANY:
@@ -187,8 +189,8 @@ def padded_cell(cells: pl.Series) -> str | None:
 
 
 def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
-    """Two of some different cells whose numbers differ and are one double, as 0.12345678901234567 and …68; None if
-    there are none. Whole numbers from 2^53 on are the concern of `expect_apart`."""
+    """Return two of some different cells whose numbers differ and are one double, such as 0.12345678901234567 and …68;
+    None if there are none. Whole numbers from 2^53 on are handled by `expect_apart`."""
     if cells.dtype != pl.String:
         return None
     if len(cells) < MANY:
@@ -215,7 +217,7 @@ def merged_cells(cells: pl.Series) -> tuple[str, str] | None:
 
 
 def plain_cells(cells: pl.Series, decimal: str | None) -> pl.Series:
-    """Cells whose numbers are as programs write them; other cells stay."""
+    """Return cells whose numbers are as programs write them; other cells stay."""
     if decimal is None or cells.dtype != pl.String:
         return cells
     return written_numbers.plain(cells, decimal).fill_null(cells)
@@ -229,8 +231,8 @@ def _as_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
 
 
 def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], advice: str | None = None) -> None:
-    """Raises DataError if two different whole numbers among some cells are the same double in `values`, as from 2^53 on
-    neighbours are: they would be one value to every test.
+    """Raise DataError if two different whole numbers among some cells are the same double in `values`, as neighbours
+    from 2^53 on are: they would be one value for every split.
 
     Parameters
     ----------
@@ -253,8 +255,8 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
 
 
 def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
-    """The weights, float64 of shape (rows,), NaN if missing; raises DataError below 0, if all are 0, and if they add up
-    to too much."""
+    """Return the weights, float64 of shape (rows,), NaN if missing; raises DataError below 0, if all are 0, and if
+    they add up to too much."""
     if (values < 0).any():
         row = (values < 0).argmax()
         raise DataError(
@@ -268,7 +270,7 @@ def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
 
 
 def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
-    """Raises DataError if the rows that are left weigh nothing; `values` are their weights, float64 (rows,)."""
+    """Raise DataError if the remaining rows have no weight; `values` are their weights, float64 (rows,)."""
     if not (values > 0).any():
         raise DataError(
             f"expected a weight above 0 in column {name!r} of {place} in a row without missing cells, got none; fill "
@@ -277,7 +279,7 @@ def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
 
 
 def levels_of(text: pl.Series) -> tuple[str, ...]:
-    """The level names of a text column, sorted: as numbers if all are numbers, else as text."""
+    """Return the level names of a text column, sorted: as numbers if all are numbers, otherwise as text."""
     words = _different(text)
     values = numbers_of(words)
     if values is None:
@@ -288,7 +290,7 @@ def levels_of(text: pl.Series) -> tuple[str, ...]:
 
 
 def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
-    """The place of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
+    """Return the position of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
 
     A number is found however it is written (1.0 as 1) if all levels are numbers.
     """
@@ -314,18 +316,18 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
 
 
 def _different(text: pl.Series) -> list[str]:
-    """The different words of a column."""
+    """Return the different words of a column."""
     return [word for word in dict.fromkeys((text if len(text) < MANY else text.unique()).to_list()) if word is not None]
 
 
 def numbers_of(words) -> list[float] | None:
-    """The words as finite numbers, or None if one of them is not."""
+    """Return the words as finite numbers, or None if one of them is not."""
     values = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False)
     return values.to_list() if np.isfinite(values.to_numpy()).all() else None
 
 
 def values_of(words: Sequence[str]) -> list[float | None]:
-    """The words as finite numbers, None for one that is none."""
+    """Return the words as finite numbers, None for a word that is not a number."""
     return finite_numbers(pl.Series(words, dtype=pl.String)).to_list()
 
 
@@ -343,7 +345,7 @@ def words_among_numbers(levels: Sequence[str], decimal: str | None = None) -> li
 
 
 def _whole(text: str) -> int | None:
-    """The whole number that a text is exactly, None if it is none."""
+    """Return the whole number that a text is exactly, None if it is not one."""
     exact = Decimal(text) if isinstance(text, str) else Decimal(repr(text))
     return int(exact) if exact == exact.to_integral_value() else None
 

@@ -29,12 +29,12 @@ MOST = 1e150  # of sums of weights and costs, whose squares are doubles
 
 
 def unit_cost(K: int) -> np.ndarray:
-    """(K, K): 1 for every error."""
+    """Return (K, K): 1 for every error."""
     return 1.0 - np.eye(K)
 
 
 def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, cost=None) -> np.ndarray:
-    """float64 (classes, classes), the price of predicting column for row.
+    """Return float64 (classes, classes), the cost of predicting column for row.
 
     `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced",
     "CLASS=W,CLASS=W" or a mapping by class name, in which a class not named weighs 1; `cost` is the
@@ -69,7 +69,7 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
 
 
 def cost_text(cost: list[list[float]], classes) -> str:
-    """A matrix of costs as `--cost` reads it: the prices that are not 1."""
+    """Return a matrix of costs in the form of `--cost`: the costs that are not 1."""
     pairs = [
         f"{classes[true]}:{classes[predicted]}={plain(cost[true][predicted])}"
         for true in range(len(classes))
@@ -117,7 +117,8 @@ def _is_file(cost) -> bool:
 
 
 def _from_file(path: Path, classes: Names) -> np.ndarray:
-    """A table with a header of predicted classes, and one line for each true class; the diagonal may be blank."""
+    """Return the matrix of a table with a header of predicted classes, and one line for each true class; the diagonal
+    may be blank."""
     from odtc.data.reading import read_text  # it loads polars, which other costs do without
 
     where = f"the cost file {str(path)!r}"
@@ -184,7 +185,8 @@ def _from_pairs(pairs: Mapping, classes: Names) -> np.ndarray:
 
 
 def _checked(matrix, classes: Names) -> np.ndarray:
-    """The matrix as float64; raises ChoiceError for another shape, a negative price or a priced right prediction."""
+    """Return the matrix as float64; raises ChoiceError for another shape, a negative cost or a cost of a correct
+    prediction."""
     K = len(classes)
     try:
         matrix = np.array(matrix, dtype=np.float64)

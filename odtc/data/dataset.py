@@ -24,12 +24,12 @@ class Codebook:
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def to_json(self) -> dict:
-        """The codebook as in trees and manifests."""
+        """Return the codebook as in trees and manifests."""
         return {"columns": dict(self.columns), "values": {name: dict(texts) for name, texts in self.values.items()}}
 
 
 def codebook_shape(value: Any, place: str) -> dict:
-    """The shape of a codebook in JSON (odtc.base.json_schema)."""
+    """Return the shape of a codebook in JSON (odtc.base.json_schema)."""
     texts = value if isinstance(value, dict) else {}
     columns, values = (part if isinstance(part := texts.get(key), dict) else {} for key in ("columns", "values"))
     inside = {name: dict.fromkeys(one, TEXT) if isinstance(one, dict) else {} for name, one in values.items()}
@@ -72,13 +72,13 @@ class Feature:
         return {level: code for code, level in reversed(list(enumerate(self.levels)))}
 
     def show(self, value: float) -> str:
-        """A cell of this column as a person wrote it: the level's name, or the number."""
+        """Return a cell of this column as a person wrote it: the level's name, or the number."""
         if self.kind == NUMERIC:
             return self.number_texts.get(shown := show_number(value), shown)
         return self.levels[int(value)]
 
     def to_json(self) -> dict:
-        """The feature as in manifests and trees."""
+        """Return the feature as in manifests and trees."""
         facts = {"name": self.name, "kind": self.kind}
         if self.kind != NUMERIC:
             facts |= {"levels": list(self.levels)} | ({"ordered": True} if self.ordered else {})
@@ -89,7 +89,7 @@ class Feature:
 
     @classmethod
     def from_json(cls, facts: dict) -> "Feature":
-        """The feature of its JSON form."""
+        """Return the feature of its JSON form."""
         levels = tuple(facts.get("levels", ()))
         marks = tuple(facts.get("missing_marks", ()))
         about = facts.get("ordered", False), facts.get("decimal"), marks, facts.get("has_missing", False)
@@ -97,7 +97,7 @@ class Feature:
 
 
 def decimal_of(features: Sequence[Feature]) -> str | None:
-    """The sign before decimals in the file that these are columns of; None if its numbers are plain."""
+    """Return the sign before decimals in the file that these are columns of; None if its numbers are plain."""
     return next((feature.decimal for feature in features if feature.decimal is not None), None)
 
 
@@ -107,7 +107,7 @@ def layout_of(features: Sequence[Feature]) -> Mapping[str, Any]:
 
 
 def feature_shape(value, place: str) -> dict:
-    """The shape of a feature in JSON (odtc.base.json_schema)."""
+    """Return the shape of a feature in JSON (odtc.base.json_schema)."""
     levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
     kinds, marks = (NUMERIC, CATEGORICAL, BOOLEAN), "missing_marks?"
     flags = dict.fromkeys(("ordered?", "has_missing?"), FLAG)
@@ -186,7 +186,7 @@ class Dataset:
         return int(self.copies.sum())
 
     def taken(self, rows: np.ndarray, **fields) -> "Dataset":
-        """Some of the rows.
+        """Return some of the rows.
 
         Parameters
         ----------

@@ -42,8 +42,8 @@ class Encoding(Protocol):
 
     @abstractmethod
     def tests(self, dataset: Dataset, **options) -> Sequence[tuple[Split, bool]]:
-        """The tests as (split, ones_left): the column is 1 on the left side of the split if `ones_left`, as for the
-        levels of one-hot columns, else 1 on its right side, as for thresholds."""
+        """Return the splits as (split, ones_left): the column is 1 on the left side of the split if `ones_left`, as
+        for the levels of one-hot columns, otherwise 1 on its right side, as for thresholds."""
         ...
 
 
@@ -113,8 +113,8 @@ class Encoded:
             array.setflags(write=False)
 
     def derived(self, key: Hashable, make: Callable[[], Any], is_whole: Callable[[], bool] = lambda: True) -> Any:
-        """The value of `make()`, worked out once for these rows and this key, such as the tree of a heuristic. One that
-        is not whole then, as a limit has cut it, is not kept."""
+        """Return the value of `make()`, computed once for these rows and this key, such as the tree of a heuristic. An
+        incomplete value, cut off by a limit, is not kept."""
         if key in self._derived:
             return self._derived[key]
         value = make()
@@ -181,7 +181,7 @@ class Encoded:
         return None if self.class_cost is None else self.weight * self.class_cost[self.y]
 
     def cheapest(self, rows: np.ndarray) -> int:
-        """The class that costs least for all of these rows together; of equals the first."""
+        """Return the class that costs least for all of these rows together; the first if several do."""
         of_class = np.bincount(self.y[rows], self.weight[rows], len(self.classes))
         costs = of_class @ self.cost
         rounding = 4 * (len(rows) + len(costs)) * np.finfo(float).eps
@@ -190,7 +190,8 @@ class Encoded:
         return whole_losses(self).cheapest(rows)
 
     def find(self, split: Split) -> tuple[int, bool] | None:
-        """(test, left_is_zero) of the test that parts the data rows as this split does, else None.
+        """Return (test, left_is_zero) of the split of the encoding that separates the data rows in the same way as this
+        one, otherwise None.
 
         `left_is_zero` is True if the column is 0 on the split's left side, False if it is
         1 there. Raises DataError for an Encoded without its dataset.
@@ -206,7 +207,7 @@ class Encoded:
         return None if place is None else (place[0], not place[1])
 
     def left(self, split: Split) -> np.ndarray | None:
-        """bool (rows,): who goes left, None if the split parts data rows that are one row here.
+        """Return bool (rows,): the rows that go left, None if the split separates data rows that are one row here.
         Raises DataError for an Encoded without its dataset."""
         if self.dataset is None:
             raise DataError(f"expected the data of {self.name!r} to look up a split, got an encoding without data")
@@ -215,8 +216,8 @@ class Encoded:
         return merged if np.array_equal(left, merged[self.row_of]) else None
 
     def place(self, column: np.ndarray) -> tuple[int, bool] | None:
-        """(test, same): the test that answers this column (bool (rows,)), or its complement if `same`
-        is False; None if no test does."""
+        """Return (test, same): the split whose results are this column (bool (rows,)), or its complement if `same` is
+        False; None if there is none."""
         if isinstance(self.X, RankedAnswers):
             place = self.X.find(column)
         else:
@@ -256,7 +257,7 @@ def encode(
     radius: Sequence[float] = (),
     merge: bool = True,
 ) -> Encoded:
-    """Turn the columns of a data set into tests.
+    """Turn the columns of a data set into splits.
 
     Parameters
     ----------
@@ -326,7 +327,8 @@ def encode(
 
 
 def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins: int | None) -> TestList:
-    """The tests, with those thresholds of the columns whose numbers may be moved that lie between the ends of boxes."""
+    """Return the splits, with those thresholds of the columns whose numbers may be moved that are between the ends of
+    boxes."""
     parts = []
     for place in range(len(dataset.features)):
         own = [test for test in asked if test[0].features == (place,)]
@@ -335,8 +337,8 @@ def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins
 
 
 def _expect_levels(dataset: Dataset, asked: TestList) -> None:
-    """Raises DataError for a column of words of which nearly each row has one of its own, if the answers to its tests
-    are more than a search holds: it takes some 110 bytes for each."""
+    """Raise DataError for a column of words with a different one in nearly each row, if the results of its splits are
+    more than a search can store: it takes some 110 bytes for each."""
     large = [
         at
         for at, feature in enumerate(dataset.features)
@@ -362,7 +364,8 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
 
 
 def of_each_column(encoded: Encoded) -> Encoded | None:
-    """The same rows with the tests of each column by themselves: of tests of two columns that part the rows alike both.
+    """Return the same rows with the splits of each column by themselves: of splits on two columns that separate the
+    rows in the same way both are kept.
 
     Parameters
     ----------
@@ -458,7 +461,8 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
 
 
 def sums_over(place: np.ndarray, sums: np.ndarray, n: int) -> np.ndarray:
-    """float64 (n, sums): the sums over the rows of each place; `place` int (rows,), `sums` float64 (rows, sums)."""
+    """Return float64 (n, sums): the sums over the rows of each position; `place` int (rows,), `sums` float64 (rows,
+    sums)."""
     found = np.zeros((n, sums.shape[1]))
     for j, column in enumerate(sums.T):
         found[:, j] = np.bincount(place, column, n)
@@ -466,8 +470,9 @@ def sums_over(place: np.ndarray, sums: np.ndarray, n: int) -> np.ndarray:
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
-    """float64 (rows, classes), 0 or more: what predicting the class saves of the row's highest loss, so its
-    weight for its own class and else 0 if every error costs 1. With `worth` (rows,) that for its own class."""
+    """Return float64 (rows, classes), 0 or more: the saving of predicting the class compared with the row's highest
+    loss, so its weight for its own class and otherwise 0 if every error costs 1. With `worth` (rows,) that for its
+    own class."""
     if worth is None:
         return encoded.loss.max(axis=1, keepdims=True) - encoded.loss
     gain = np.zeros((encoded.n_rows, len(encoded.classes)))

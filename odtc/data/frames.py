@@ -68,18 +68,18 @@ def series_of(X) -> list[pl.Series]:
 
 
 def table_of(X) -> pl.DataFrame:
-    """A data frame of pandas or polars as polars' own. Raises DataError for columns of one name."""
+    """Return a data frame of pandas or polars as polars' own. Raises DataError for columns of one name."""
     expect_names(X)
     return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
 
 
 def row_of(features: Iterable[Feature]) -> pl.DataFrame:
-    """One row with columns of these names and kinds: 0, or empty text."""
+    """Return one row with columns of these names and kinds: 0, or empty text."""
     return pl.DataFrame({one.name: [0.0 if one.kind == NUMERIC else ""] for one in features})
 
 
 def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
-    """(rows with their labels as the last column, the name of this column). Raises DataError."""
+    """Return (rows with their labels as the last column, the name of this column). Raises DataError."""
     if not hasattr(X, "columns"):
         X = np.asarray(X)
         if X.ndim != 2:
@@ -103,7 +103,7 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
 
 
 def with_weights(frame: pl.DataFrame, weights) -> tuple[pl.DataFrame, str]:
-    """(the rows with their weights as a further column, the name of this column). Raises DataError."""
+    """Return (the rows with their weights as a further column, the name of this column). Raises DataError."""
     try:
         numbers = np.asarray(weights, dtype=float)
     except (TypeError, ValueError):
@@ -120,7 +120,7 @@ def with_weights(frame: pl.DataFrame, weights) -> tuple[pl.DataFrame, str]:
 
 
 def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) -> None:
-    """Writes rows as Parquet, each column of one type whatever is missing in it.
+    """Write rows as Parquet, each column of one type whatever is missing in it.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) ->
 
 
 def orders_of(X) -> dict[int, list[str]]:
-    """By place the categories, in their order, of the columns of pandas that declare an order."""
+    """Return by position the categories, in their order, of the columns of pandas that declare an order."""
     if isinstance(X, pl.DataFrame) or not hasattr(X, "dtypes"):
         return {}
     declared = [(j, dtype) for j, dtype in enumerate(X.dtypes) if str(dtype) == "category" and dtype.ordered]
@@ -148,8 +148,8 @@ def orders_of(X) -> dict[int, list[str]]:
 def learn_features(
     series: list[pl.Series], names: list[str], categorical: set[int], orders: dict[int, list[str]] | None = None
 ) -> tuple[np.ndarray, tuple[Feature, ...]]:
-    """(X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
-    columns have; `categorical` are places whose kind is not to be guessed, `orders` is of `orders_of`. Raises
+    """Return (X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
+    columns have; `categorical` are positions whose kind is not to be guessed, `orders` is from `orders_of`. Raises
     DataError."""
     X, features = np.empty((len(series[0]), len(series))), []
     for j, (name, cells) in enumerate(zip(names, series)):
@@ -167,13 +167,13 @@ def learn_features(
 
 
 def _in_order(levels: tuple[str, ...], order: list[str]) -> tuple[str, ...]:
-    """The levels in the order of categories of which each is one."""
+    """Return the levels in the order of categories, each of which is one of these."""
     codes = column_types.level_codes(pl.Series(order, dtype=pl.String), levels, CATEGORICAL)
     return tuple(dict.fromkeys(levels[int(code)] for code in codes if code >= 0))
 
 
 def encode_cells(series: list[pl.Series], features: tuple[Feature, ...]) -> np.ndarray:
-    """float64 (rows, columns), coded by features that are known: -1 for an unseen level. Raises DataError."""
+    """Return float64 (rows, columns), coded by features that are known: -1 for an unseen level. Raises DataError."""
     X = np.empty((len(series[0]), len(series)))
     for j, (feature, cells) in enumerate(zip(features, series)):
         X[:, j] = _coded(column_types.column_cells(cells.alias(feature.name), PLACE), feature)
@@ -187,7 +187,8 @@ def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
 
 
 def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
-    """Text if some cell is text, booleans if all are, else numbers, whole if all are; `declared`: categorical."""
+    """Return the cells as text if some cell is text, as booleans if all are, otherwise as numbers, whole if all are;
+    `declared`: categorical."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
     if declared or any(isinstance(value, str) or _is_interval(value) for value in there):
@@ -205,7 +206,7 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
 
 
 def expect_apart(X) -> None:
-    """Raises DataError if two whole numbers of a column are one as doubles, as from 2^53 on neighbours are.
+    """Raise DataError if two whole numbers of a column are one as doubles, as neighbours from 2^53 on are.
 
     Parameters
     ----------
@@ -218,12 +219,12 @@ def expect_apart(X) -> None:
 
 
 def _expect_apart(cells, values: np.ndarray, rows: list[int], where: str) -> None:
-    """The check of a file (column_types.expect_apart) for some rows of a column."""
+    """Check some rows of a column in the same way as a file (column_types.expect_apart)."""
     column_types.expect_apart([int(cells[row]) for row in rows], values, where, rows, SHIFTED)
 
 
 def _whole_columns(X) -> Iterator[tuple[str, Any, np.ndarray]]:
-    """(name, cells, float64 (rows,) the same as doubles) of each column whose type is one of whole numbers."""
+    """Yield (name, cells, float64 (rows,) the same as doubles) of each column whose type is one of whole numbers."""
     if isinstance(X, pl.DataFrame):
         for cells in X.get_columns():
             if cells.dtype.is_integer():

@@ -53,7 +53,7 @@ class Inspection:
     weights: dict | None = None  # the column that weighs the rows, its numbers and their sum
 
     def to_json(self) -> dict:
-        """All of it as one object of JSON."""
+        """Return all of it as one object of JSON."""
         return {
             "data": self.name,
             "n_rows": self.n_rows,
@@ -76,7 +76,7 @@ class Inspection:
         return in_notebook(str(self))
 
     def to_text(self) -> str:
-        """The table of columns, then the remarks, one a line."""
+        """Return the table of columns, then the remarks, one a line."""
         head = ("column", "type", "distinct", "missing", "tests", "values")
         lines = [head] + [
             (

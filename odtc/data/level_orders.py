@@ -13,7 +13,7 @@ from odtc.errors import ChoiceError, DataError
 
 
 def order_text(column: str, levels: Sequence[str]) -> str:
-    """The text that says that the levels of a column have this order.
+    """Return the text that declares that the levels of a column have this order.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def orders_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> d
 
 
 def in_order(levels: tuple[str, ...], order: tuple[str, ...], column: str, place: str) -> tuple[str, ...]:
-    """The levels of a column in an order of which each is one.
+    """Return the levels of a column in an order of which each is one.
 
     Parameters
     ----------

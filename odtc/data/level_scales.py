@@ -57,7 +57,7 @@ def order_of_words(levels: Sequence[str]) -> list[str] | None:
 
 
 def _by_ends(levels: Sequence[str]) -> list[str] | None:
-    """Ranges in their order, single numbers being among them; None if some level is none, or two overlap."""
+    """Return ranges in their order, single numbers being among them; None if some level is none, or two overlap."""
     ends = [_ends(level) for level in levels]
     if len({unit for level in levels for unit in _units(level)}) > 1:
         return None
@@ -84,7 +84,7 @@ def _ends(level: str) -> tuple[float, float] | None:
 
 
 def _units(level: str) -> list[str]:
-    """The units that a range names: years is one with year."""
+    """Return the units that a range names; years is the same as year."""
     found = _RANGE.fullmatch(level)
     named = [found[name] for name in ("low_unit", "unit") if found[name]] if found else []
     return [unit.lower().rstrip("s") for unit in named]

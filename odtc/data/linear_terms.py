@@ -44,7 +44,7 @@ class LinearTerms:
         refuse_missing: bool = False,
         gaps: bool = False,
     ) -> "LinearTerms":
-        """Every number that varies, and every level of a category that occurs (of two levels the second).
+        """Return every number that varies, and every level of a category that occurs (of two levels the second).
         `only` names the features to take. A number with missing cells has no place on a side: it is left out, or,
         with `refuse_missing`, a ChoiceError. With `gaps` it is taken, and a missing cell of Z is the middle of its
         column, for fits that know of it; a split that weighs the column sends such a row right."""
@@ -110,8 +110,9 @@ class LinearTerms:
         return np.unique(self.Z, axis=0)
 
     def by_quantiles(self, share: float = 0.05) -> "LinearTerms":
-        """The same terms, scaled so that [0, 1] holds all but this share of a column at either end; a few numbers far
-        out then press no others together. Where those quantiles are one, by all of the column, as before."""
+        """Return the same terms, scaled so that [0, 1] contains all but this share of a column at either end; then a
+        few outliers do not press the other numbers together. Where those quantiles are equal, the scale is by all
+        of the column, as before."""
         if not self.n:
             return self
         # Of the cells themselves: where one of them is 1e300, all others are 0 on a scale of [0, 1].
@@ -131,7 +132,7 @@ class LinearTerms:
         return [self.features[term.feature].name for term, part in zip(self.terms, share) if part < least]
 
     def same_plane(self, other: "LinearTerms", h: np.ndarray, g: float) -> tuple[np.ndarray, float]:
-        """(h, g) on the scale of these terms of a hyperplane on the scale of the same terms of another one."""
+        """Return (h, g) on the scale of these terms of a hyperplane on the scale of the same terms of another one."""
         # Σ_j h_j (x_j - low'_j) / span'_j <= g   with x_j = low_j + span_j z_j
         by = h / other.span
         return by * self.span, g - float(by @ (self.low - other.low))
@@ -148,7 +149,7 @@ class LinearTerms:
     def splits(
         self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray], g: float | None = None
     ) -> list[Split | None]:
-        """Parallel ones, with the same coefficients."""
+        """Return parallel splits, with the same coefficients."""
         X, size = self.values[rows], np.abs(h)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             weight = np.where(size > 1e-9 * size.max(initial=0.0), h / self.span, 0.0)
@@ -170,8 +171,8 @@ class LinearTerms:
     def _cut(
         self, weight: np.ndarray, X: np.ndarray, left: np.ndarray, at: float | None = None
     ) -> tuple[Oblique, float] | None:
-        """(split, gap between the sides relative to the spread of the sums) with these weights, and a bound near `at`
-        or else in the middle; None if they do not part the rows so."""
+        """Return (split, gap between the sides relative to the spread of the sums) with these weights, and a bound
+        near `at` or else in the middle; None if they do not separate the rows in this way."""
         if left.all() or not left.any():
             return None
         terms = tuple(Term(term.feature, float(w), term.level) for term, w in zip(self.terms, weight) if w)
@@ -187,7 +188,7 @@ class LinearTerms:
         return Oblique(terms, shortest_between(low, high, at)), (high - low) / float(np.ptp(total[known]))
 
     def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
-        """A threshold if only one number is weighed, a set of levels if only one category is."""
+        """Return a threshold if only one number is weighed, a set of levels if only one category is."""
         if len(split.features) > 1:
             return split
         place = split.features[0]
@@ -200,13 +201,13 @@ class LinearTerms:
 
 
 def _filled(column: np.ndarray) -> np.ndarray:
-    """The column with its middle in place of missing cells."""
+    """Return the column with its middle in place of missing cells."""
     missing = np.isnan(column)
     return np.where(missing, np.median(column[~missing]), column) if missing.any() else column
 
 
 def raw_values(encoded: Encoded) -> np.ndarray:
-    """float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError if rows of
+    """Return float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError if rows of
     data that differ are one row here."""
     found = encoded.values
     if found is None:
@@ -232,8 +233,8 @@ def shortest_between(low: float, high: float, at: float | None = None) -> float:
 
 
 def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
-    """float64 (terms,): of the hyperplanes h·z <= g that part the rows so, one of least |h|_1 for a gap of 2, and so
-    of few terms; None if none does, or if there are more than `most` cells to look at.
+    """Return float64 (terms,): of the hyperplanes h·z <= g that part the rows so, one of least |h|_1 for a gap of 2,
+    and so of few terms; None if none does, or if there are more than `most` cells to look at.
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """
@@ -250,5 +251,5 @@ def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) ->
 
 
 def _rounded(weight: np.ndarray, digits: int) -> np.ndarray:
-    """Rounded to so many digits behind the first of the largest."""
+    """Return the values rounded to this many digits after the first digit of the largest."""
     return np.array([float(f"{w:.{digits}g}") for w in weight.tolist()])

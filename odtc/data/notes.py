@@ -83,12 +83,12 @@ class Note:
     of_many: str = ""  # the same, without an example, for several columns; "" if each has its own remark
 
     def to_json(self) -> dict:
-        """The note as an object of JSON: column, kind, text."""
+        """Return the note as an object of JSON: column, kind, text."""
         return {"column": self.column, "kind": self.kind, "text": self.text}
 
 
 def notes_on(dataset: Dataset) -> list[Note]:
-    """The remarks on a data set; those that there was time for, if there is a deadline.
+    """Return the remarks on a data set; those for which there was time, if there is a deadline.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def notes_on_columns(X: np.ndarray, features: tuple[Feature, ...]) -> list[Note]
 
 
 def notes_on_classes(dataset: Dataset) -> list[Note]:
-    """The remarks on columns that determine the class, and on one of two classes that few rows have.
+    """Return the remarks on columns that determine the class, and on one of two classes that few rows have.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
 
 
 def _of_other_manner(feature: Feature) -> Note:
-    """The remark on a column of numbers that the decimal sign of the file does not read."""
+    """Return the remark on a column of numbers that the decimal sign of the file does not read."""
     return Note(
         feature.name,
         "number",
@@ -420,7 +420,7 @@ def _of_signs(words: list[str], example: str) -> tuple[str, str]:
 
 
 def _of_marks_among(words: list[str]) -> tuple[str, str]:
-    """The same of numbers among which are a few words that may be marks of missing cells."""
+    """Return the same for numbers among which are a few words that may be marks of missing cells."""
     found = {sign: zip(words, written_numbers.values_of(words, sign)) for sign in SIGNS}
     others = {sign: [word for word, value in pairs if value is None] for sign, pairs in found.items()}
     sign = min(others, key=lambda sign: len(others[sign]))
@@ -509,7 +509,7 @@ def _numbers_for_missing(dataset: Dataset) -> Iterator[Note]:
 
 
 def _equal_columns(dataset: Dataset) -> Iterator[Note]:
-    """One remark on all columns that are equal to one before them."""
+    """Yield one remark on all columns that are equal to one before them."""
     first: dict[bytes, Feature] = {}
     equal = []
     for feature, column in _columns(dataset):
@@ -528,7 +528,7 @@ def _equal_columns(dataset: Dataset) -> Iterator[Note]:
 
 
 def _codes(dataset: Dataset) -> Iterator[Note]:
-    """Columns of numbers that are written as codes are."""
+    """Yield remarks on columns of numbers that are written like codes."""
     for name, cell in dataset.padded:
         yield Note(
             name,
@@ -539,7 +539,7 @@ def _codes(dataset: Dataset) -> Iterator[Note]:
 
 
 def _merged(dataset: Dataset) -> Iterator[Note]:
-    """Columns of numbers of more digits than doubles hold."""
+    """Yield remarks on columns of numbers with more digits than doubles have."""
     for name, cell, other in dataset.merged:
         yield Note(
             name,
@@ -556,7 +556,7 @@ def _told(dataset: Dataset) -> Iterator[Note]:
 
 
 def _left_out(dataset: Dataset) -> Iterator[Note]:
-    """Columns without a cell, and marks of missing cells that no cell is."""
+    """Yield remarks on columns without a cell, and on marks of missing cells that no cell has."""
     for name, kind, text in dataset.left_out:
         yield Note(name, kind, text, of_many="have no cell, and are left out" if name and kind == "empty" else "")
 
@@ -602,7 +602,7 @@ def _is_measure(text: str) -> bool:
 
 
 def _constants(dataset: Dataset) -> Iterator[Note]:
-    """One remark on all columns that hold one value."""
+    """Yield one remark on all columns that contain one value."""
     constant = [
         (feature.name, feature.show(column[0]))
         for feature, column in _columns(dataset)
@@ -619,7 +619,7 @@ def _constants(dataset: Dataset) -> Iterator[Note]:
 
 
 def _telling(dataset: Dataset) -> Iterator[Note]:
-    """A column that determines the class by one threshold, or by its levels."""
+    """Yield a remark on a column that determines the class by one threshold, or by its levels."""
     n = dataset.n_rows
     if n < IDENTIFIER or _names_rows(dataset):
         return
@@ -710,7 +710,7 @@ def _lost_weights(dataset: Dataset) -> Iterator[Note]:
 
 
 def _dwarfing(dataset: Dataset) -> Iterator[Note]:
-    """A number of the target that is much farther from the median than all others."""
+    """Yield a remark on a number of the target that is much farther from the median than all others."""
     numbers = TASKS.get(dataset.task).numbers(dataset.sums)
     if numbers is None or len(numbers) < 3:
         return
@@ -729,7 +729,7 @@ def _dwarfing(dataset: Dataset) -> Iterator[Note]:
 
 
 def _many_numbers(dataset: Dataset) -> Iterator[Note]:
-    """A target of many different numbers, which are classes without an order here."""
+    """Yield a remark on a target of many different numbers, which are classes without an order here."""
     numbers = numbers_of(dataset.classes) if len(dataset.classes) > GRADES else None
     if numbers and (len(numbers) > CODES or any(value != int(value) for value in numbers)):
         yield Note(

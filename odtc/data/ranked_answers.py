@@ -114,15 +114,16 @@ class RankedAnswers:
     __hash__ = None
 
     def taken(self, rows: np.ndarray) -> "RankedAnswers":
-        """The answers of some rows, int or bool (rows,), as ranks."""
+        """Return the results of some rows, int or bool (rows,), as ranks."""
         return RankedAnswers(self.rank[rows], self.scale, self.place)
 
     def part(self, rows: np.ndarray, tests: np.ndarray) -> "RankedAnswers":
-        """The answers of some rows, int or bool (rows,), to some tests, int (tests,), as ranks."""
+        """Return the results of some rows, int or bool (rows,), for some splits, int (tests,), as ranks."""
         return RankedAnswers(self.rank[rows], self.scale[tests], self.place[tests])
 
     def ones(self, rows: np.ndarray | None = None) -> np.ndarray:
-        """int64 (tests,): how many rows, of all or of some, int or bool (rows,), answer each test with 1."""
+        """Return int64 (tests,): how many rows, of all or of some, int or bool (rows,), have the result 1 for each
+        split."""
         rank, found = self.rank if rows is None else self.rank[rows], np.empty(self.shape[1], np.int64)
         order = np.argsort(self.scale, kind="stable")
         ends = np.cumsum(np.bincount(self.scale, minlength=self.rank.shape[1]))
@@ -133,7 +134,7 @@ class RankedAnswers:
         return found
 
     def codes(self, tests: np.ndarray) -> np.ndarray:
-        """int64 (rows,): how many of some tests, int (tests,), each row answers with 1."""
+        """Return int64 (rows,): for how many of some splits, int (tests,), each row has the result 1."""
         found = np.zeros(len(self), np.int64)
         for scale in np.unique(self.scale[tests]):
             places = np.sort(self.place[tests[self.scale[tests] == scale]])
@@ -143,7 +144,7 @@ class RankedAnswers:
         return found
 
     def find(self, column: np.ndarray) -> int | None:
-        """The test that answers this column, bool (rows,), or its complement; None if there is none."""
+        """Return the split whose results are this column, bool (rows,), or its complement; None if there is none."""
         for ones in (column, ~column):
             if not ones.any() or ones.all():
                 return None
@@ -156,12 +157,12 @@ class RankedAnswers:
 
 
 def rows_of(X: "np.ndarray | RankedAnswers", rows: np.ndarray) -> "np.ndarray | RankedAnswers":
-    """The answers of some rows, int (rows,), held as they were."""
+    """Return the results of some rows, int (rows,), stored in the same form."""
     return X.taken(rows) if isinstance(X, RankedAnswers) else X[rows]
 
 
 def require_cells(rows: int, tests: int) -> None:
-    """Raises DataError if a dense table of so many rows and tests is too large."""
+    """Raise DataError if a dense table of this many rows and splits is too large."""
     if rows * tests > MOST_CELLS:
         raise DataError(
             f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} splits on {rows:,} rows; take fewer "
@@ -171,6 +172,6 @@ def require_cells(rows: int, tests: int) -> None:
 
 
 def _numbers(key):
-    """A mask as the numbers where it is true."""
+    """Return a mask as the numbers where it is true."""
     array = key if isinstance(key, slice) else np.asarray(key)
     return np.flatnonzero(array) if isinstance(array, np.ndarray) and array.dtype == bool else array

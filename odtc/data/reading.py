@@ -215,7 +215,8 @@ def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) 
 def _columns_of(
     path: Path, place: str, how: ReadingSpec
 ) -> tuple[list[Column], ReadingSpec, list[tuple[str, str, str]]]:
-    """The columns of a file, read frame by frame (by the workers of a cluster, if the run has one), how, remarks."""
+    """Return the columns of a file, read frame by frame (by the workers of a cluster, if the run has one), how,
+    remarks."""
     frames = in_time_of(frames_of(path, BATCH, how.layout), place)
     first = next(frames)
     how = _without_index(first.columns, place, how)
@@ -278,7 +279,7 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
 
 
 def fingerprint(path) -> str:
-    """The SHA-256 of a data file; raises DataError if it cannot be read."""
+    """Return the SHA-256 of a data file; raises DataError if it cannot be read."""
     try:
         with open_file(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -287,7 +288,7 @@ def fingerprint(path) -> str:
 
 
 def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source=None) -> Dataset:
-    """The Dataset of a polars frame.
+    """Return the Dataset of a polars frame.
 
     Of `how`, `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
     column of numbers >= 0, which is then no feature; `auxiliary` names columns that are none either, but
@@ -323,7 +324,7 @@ def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
 
 
 def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tuple[str, ...] | None]:
-    """The columns whose levels have an order (odtc.data.level_orders)."""
+    """Return the columns whose levels have an order (odtc.data.level_orders)."""
     return orders_of_texts(_listed(how.ordered), names, place)
 
 
@@ -349,7 +350,8 @@ def _place_of(target: str, n_columns: int) -> int | None:
 
 
 def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
-    """The columns that are not ignored; raises ChoiceError for an ignored one that is not there or has a part."""
+    """Return the columns that are not ignored; raises ChoiceError for an ignored one that is not there or
+    has a part."""
     for role in ("target", "weights", "categorical", "numeric", "auxiliary"):
         for name in _listed(getattr(how, role) or ()):
             if name in how.ignore:
@@ -365,7 +367,8 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
 
 
 def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tuple[str, ...]:
-    """The columns of the target, after the names of columns were found to be good, and a feature among them."""
+    """Return the columns of the target, after checking that the names of columns are valid and that there is a feature
+    among them."""
     check_names(names, place)
     auxiliary = _listed(how.auxiliary)
     targets = task_of(how).target_columns(names, replace(how, auxiliary=tuple(auxiliary)), place)
@@ -562,8 +565,8 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
 
 
 def set_aside(frame: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """(rows that stay, rows that are set aside), each in the order of the frame: a uniform choice that is the same for
-    tables of the same length."""
+    """Return (rows that stay, rows that are set aside), each in the order of the frame: a uniform choice that is the
+    same for tables of the same length."""
     order = np.random.default_rng(SPLIT_SEED).permutation(frame.height)
     out = np.zeros(frame.height, bool)
     out[order[: round(share * frame.height)]] = True
@@ -643,8 +646,8 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
 
 
 def read_numbers(path, column: str, features: Sequence[Feature] = ()) -> np.ndarray | None:
-    """float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column, or one
-    that holds words. The file is read as one of these features is."""
+    """Return float64 (rows,): the numbers of a column of a file, NaN in a missing cell; None if it has no such column,
+    or one that contains words. The file is read with the options of these features."""
     try:
         like = Feature(column, NUMERIC, decimal=decimal_of(features), layout=layout_of(features))
         return read_rows(path, (like,), (), "").X[:, 0]
@@ -653,8 +656,8 @@ def read_numbers(path, column: str, features: Sequence[Feature] = ()) -> np.ndar
 
 
 def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.DataFrame, str, str, str | None]:
-    """(frame, what messages call it, its name, its path or None) of a file with these features, or of rows in memory to
-    test on."""
+    """Return (frame, its name in messages, its name, its path or None) of a file with these features, or of rows in
+    memory to test on."""
     if isinstance(path, pl.DataFrame):
         return path, "the rows to test on", "held out", None
     path = Path(path)
@@ -716,7 +719,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
 
 
 def read_text(path, text_encoding: str | None = None, has_option: bool = True) -> str:
-    """The text of a file, unzipped if it is packed by gzip, without a byte order mark.
+    """Return the text of a file, unzipped if it is packed by gzip, without a byte order mark.
 
     Raises DataError for broken gzip, an empty file and text that is not in the encoding, by default UTF-8, or UTF-16
     with a mark. For readers. `has_option` as of `not_text`.
@@ -743,8 +746,9 @@ def read_text(path, text_encoding: str | None = None, has_option: bool = True) -
 
 
 def check_names(names, place: str) -> None:
-    """Raises DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
-    Column 1 may be without one: `write.csv` of R and `to_csv` of pandas write the names of the rows so."""
+    """Raise DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
+    Column 1 may be without one, because `write.csv` of R and `to_csv` of pandas write the names of the rows in this
+    way."""
     first = {}
     plain = [name.partition(AGAIN)[0] or name for name in names]
     if len(set(plain)) < len(plain) and 2 * sum(map(_is_number, plain)) > len(plain):
@@ -799,7 +803,7 @@ def _meant(name, names: Sequence[str]) -> str:
 
 
 def _more_options(given: dict) -> dict:
-    """The options of a task and of the form of a file; raises ChoiceError for an unknown one."""
+    """Return the options of a task and of the form of a file; raises ChoiceError for an unknown one."""
     known = ("labels", "task", *TASK_FIELDS, *LAYOUT)
     for name in given:
         if name not in known:
@@ -808,7 +812,7 @@ def _more_options(given: dict) -> dict:
 
 
 def _check_columns(names, place: str, targets, how: ReadingSpec, auxiliary) -> None:
-    """Raises ChoiceError for a column named in an option that does not exist or does not fit."""
+    """Raise ChoiceError for a column named in an option that does not exist or does not fit."""
     weights, categorical, numeric = how.weights, _listed(how.categorical), _listed(how.numeric)
     ordered = list(_ordered(how, names, place))
     for role, named in (
@@ -868,7 +872,7 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
 
 
 def _incomplete(columns: dict[str, Column], names) -> np.ndarray:
-    """bool (rows,): which rows lack a cell in one of these columns."""
+    """Return bool (rows,): which rows lack a cell in one of these columns."""
     found = columns[names[0]].missing
     for name in names[1:]:
         found |= columns[name].missing

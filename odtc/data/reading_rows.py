@@ -42,7 +42,7 @@ class CodedRows:
 
 
 def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[str]]) -> None:
-    """Raises DataError for a column of these roles, {role: names}, that is not among those found."""
+    """Raise DataError for a column of these roles, {role: names}, that is not among those found."""
     for name in (name for names in roles.values() for name in names):
         if any(other.startswith(f"{name}\0") for other in found):
             raise DataError(f"expected one column {name!r} in {place}, got several; rename all but one")
@@ -105,14 +105,15 @@ def code_cells(
 def code_labels(
     cells: pl.Series, classes: Sequence[str], place: str, missing: Sequence[str] = column_types.MISSING_CELLS
 ) -> tuple[np.ndarray, pl.Series]:
-    """(codes, words) of a column of labels: int32 (rows,), -1 if missing or no known class, and the cells as text."""
+    """Return (codes, words) of a column of labels: int32 (rows,), -1 if missing or not a known class, and the cells as
+    text."""
     words = column_types.column_cells(cells, place, missing).cast(pl.String)
     codes = column_types.level_codes(words, classes, CATEGORICAL)
     return np.nan_to_num(codes, nan=-1).astype(np.int32), words
 
 
 def no_known_label(target: str, classes: Sequence[str], place: str, n_rows: int, first: str | None) -> DataError:
-    """The error of a file without a label that the tree knows; `first` is the first label that is there."""
+    """Return the error for a file without a label that the tree knows; `first` is the first label in it."""
     got = "only missing cells" if first is None else f"none of them in {n_rows} rows, the first {first!r}"
     return DataError(
         f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in "
@@ -161,8 +162,8 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
 
 
 def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
-    """The column that is named as the target, or the last one that is neither a weight nor set aside, as a tuple.
-    Raises ChoiceError if it is not there."""
+    """Return the column that is named as the target, or the last one that is neither a weight nor set aside, as a
+    tuple. Raises ChoiceError if it is not there."""
     others = [name for name in columns if name != how.weights and name not in how.auxiliary]
     target = how.target if how.target is not None else others[-1] if others else how.weights
     if target not in columns:

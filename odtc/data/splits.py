@@ -36,21 +36,21 @@ class Threshold:
     scale, cut = property(lambda self: self.feature), property(lambda self: self.threshold)
 
     def left(self, X: np.ndarray) -> np.ndarray:
-        """bool (rows,): whether each row of X (rows, features) goes left."""
+        """Return bool (rows,): whether each row of X (rows, features) goes left."""
         return X[:, self.feature] <= self.threshold
 
     def words(self, features: tuple[Feature, ...]) -> tuple[str, str]:
-        """The question answered on the left and on the right, for a reader."""
+        """Return the conditions of the left and of the right side, for a reader."""
         name, value = features[self.feature].name, show_number(self.threshold)
         return f"{name} ≤ {value}", f"{name} > {value}"
 
     def to_json(self, features) -> dict:
-        """The split as in a tree's JSON, with the feature by name."""
+        """Return the split as in a tree's JSON, with the feature by name."""
         return {"kind": self.kind, "feature": features[self.feature].name, "threshold": self.threshold}
 
     @classmethod
     def from_json(cls, facts, features) -> "Threshold":
-        """The split of its JSON form."""
+        """Return the split of its JSON form."""
         return cls(_place(facts["feature"], features), float(facts["threshold"]))
 
 
@@ -65,11 +65,11 @@ class Subset:
     features, measured = property(lambda self: (self.feature,)), ()
 
     def left(self, X: np.ndarray) -> np.ndarray:
-        """bool (rows,): whether each row of X (rows, features) goes left."""
+        """Return bool (rows,): whether each row of X (rows, features) goes left."""
         return np.isin(X[:, self.feature], self.values)
 
     def words(self, features) -> tuple[str, str]:
-        """The question answered on the left and on the right, for a reader."""
+        """Return the conditions of the left and of the right side, for a reader."""
         feature = features[self.feature]
         shown = [feature.show(value) for value in self.values]
         if feature.ordered and len(shown) > 1 and self.values == tuple(range(len(shown))):
@@ -80,14 +80,14 @@ class Subset:
         return f"{feature.name} in {listed}", f"{feature.name} not in {listed}"
 
     def to_json(self, features) -> dict:
-        """The split as in a tree's JSON, with feature and levels by name."""
+        """Return the split as in a tree's JSON, with feature and levels by name."""
         feature = features[self.feature]
         named = [v if feature.kind == NUMERIC else feature.levels[int(v)] for v in self.values]
         return {"kind": self.kind, "feature": feature.name, "values": named}
 
     @classmethod
     def from_json(cls, facts, features) -> "Subset":
-        """The split of its JSON form."""
+        """Return the split of its JSON form."""
         place = _place(facts["feature"], features)
         feature = features[place]
         if feature.kind == NUMERIC:
@@ -106,21 +106,21 @@ class Missing:
     features, measured = property(lambda self: (self.feature,)), ()
 
     def left(self, X: np.ndarray) -> np.ndarray:
-        """bool (rows,): whether each row of X (rows, features) goes left."""
+        """Return bool (rows,): whether each row of X (rows, features) goes left."""
         return np.isnan(X[:, self.feature])
 
     def words(self, features) -> tuple[str, str]:
-        """The question answered on the left and on the right, for a reader."""
+        """Return the conditions of the left and of the right side, for a reader."""
         name = features[self.feature].name
         return f"{name} is missing", f"{name} is known"
 
     def to_json(self, features) -> dict:
-        """The split as in a tree's JSON, with the feature by name."""
+        """Return the split as in a tree's JSON, with the feature by name."""
         return {"kind": self.kind, "feature": features[self.feature].name}
 
     @classmethod
     def from_json(cls, facts, features) -> "Missing":
-        """The split of its JSON form."""
+        """Return the split of its JSON form."""
         return cls(_place(facts["feature"], features))
 
 
@@ -133,7 +133,7 @@ class Term:
     level: float | None = None
 
     def of(self, X: np.ndarray) -> np.ndarray:
-        """float64 (rows,): the value of the term for each row of X (rows, features)."""
+        """Return float64 (rows,): the value of the term for each row of X (rows, features)."""
         column = X[:, self.feature]
         return self.weight * (column if self.level is None else (column == self.level).astype(float))
 
@@ -158,7 +158,7 @@ class Oblique:
         return tuple(dict.fromkeys(term.feature for term in self.terms if term.level is None))
 
     def left(self, X: np.ndarray) -> np.ndarray:
-        """bool (rows,): whether each row of X (rows, features) goes left."""
+        """Return bool (rows,): whether each row of X (rows, features) goes left."""
         total = np.zeros(len(X))
         with np.errstate(over="ignore", invalid="ignore"):
             for term in self.terms:
@@ -166,7 +166,7 @@ class Oblique:
         return total <= self.bound
 
     def words(self, features) -> tuple[str, str]:
-        """The question answered on the left and on the right, for a reader."""
+        """Return the conditions of the left and of the right side, for a reader."""
         text = ""
         for place, term in enumerate(self.terms):
             feature, weight = features[term.feature], show_number(abs(term.weight))
@@ -177,7 +177,7 @@ class Oblique:
         return f"{text or '0'} ≤ {show_number(self.bound)}", f"{text or '0'} > {show_number(self.bound)}"
 
     def to_json(self, features) -> dict:
-        """The split as in a tree's JSON, with features and levels by name."""
+        """Return the split as in a tree's JSON, with features and levels by name."""
 
         def fact(term):
             feature = features[term.feature]
@@ -192,7 +192,7 @@ class Oblique:
 
     @classmethod
     def from_json(cls, facts, features) -> "Oblique":
-        """The split of its JSON form; raises ValueError for a category without a level."""
+        """Return the split of its JSON form; raises ValueError for a category without a level."""
 
         def term(fact):
             place = _place(fact["feature"], features)
@@ -211,7 +211,7 @@ KINDS = {split.kind: split for split in (Threshold, Subset, Missing, Oblique)}
 
 
 def split_shape(value, place: str) -> dict:
-    """The shape of a split in JSON, by its kind (odtc.base.json_schema)."""
+    """Return the shape of a split in JSON, by its kind (odtc.base.json_schema)."""
     shapes = {
         "threshold": {"feature": TEXT, "threshold": NUMBER},
         "subset": {"feature": TEXT, "values": [(NUMBER, TEXT)]},
@@ -223,7 +223,7 @@ def split_shape(value, place: str) -> dict:
 
 
 def split_from_json(facts: dict, features: tuple[Feature, ...]) -> Split:
-    """A split from its JSON form; raises TreeError if a kind, feature or level is unknown."""
+    """Return a split from its JSON form; raises TreeError if a kind, feature or level is unknown."""
     try:
         validate(facts, split_shape)
         return KINDS[facts["kind"]].from_json(facts, features)
@@ -258,7 +258,7 @@ class Splits(Sequence):
 
     @classmethod
     def of(cls, splits: Iterable[Split]) -> "Splits":
-        """These splits; as they are if they are held so already."""
+        """Return these splits, unchanged if they are already stored in this form."""
         if isinstance(splits, Splits):
             return splits
         given = list(splits)
@@ -296,7 +296,7 @@ class Splits(Sequence):
     __hash__ = None  # type: ignore[assignment]
 
     def taken(self, places: np.ndarray) -> "Splits":
-        """Those at these places, in rising order."""
+        """Return the splits at these positions, in rising order."""
         number = {old: new for new, old in enumerate(places.tolist()) if old in self.others} if self.others else {}
         others = {new: self.others[old] for old, new in number.items()}
         return Splits(self.feature[places], self.cut[places], others)
@@ -317,7 +317,7 @@ class Splits(Sequence):
         return [own[feature] if feature >= 0 else self.others[place].features for place, feature in enumerate(each)]
 
     def per_threshold(self, features: int) -> np.ndarray:
-        """int64 (features,): how many thresholds each feature has."""
+        """Return int64 (features,): how many thresholds each feature has."""
         return np.bincount(self.feature[self.feature >= 0], minlength=features)
 
     def per_feature(self, features: int) -> np.ndarray:
@@ -344,7 +344,7 @@ class TestList(Sequence):
 
     @classmethod
     def of(cls, tests: Iterable[tuple[Split, bool]]) -> "TestList":
-        """These tests; as they are if they are held so already."""
+        """Return these splits, unchanged if they are already stored in this form."""
         if isinstance(tests, TestList):
             return tests
         given = list(tests)
@@ -352,13 +352,13 @@ class TestList(Sequence):
 
     @classmethod
     def thresholds(cls, feature: int, cuts: np.ndarray) -> "TestList":
-        """The thresholds of a feature."""
+        """Return the thresholds of a feature."""
         splits = Splits(np.full(len(cuts), feature, np.int64), np.array(cuts, float), {})
         return cls(splits, np.zeros(len(cuts), bool))
 
     @classmethod
     def joined(cls, parts: Iterable[Iterable[tuple[Split, bool]]]) -> "TestList":
-        """All tests of these lists, one after the other."""
+        """Return all tests of these lists, one after the other."""
         lists = [cls.of(part) for part in parts]
         if not lists:
             return cls.of([])

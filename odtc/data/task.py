@@ -72,7 +72,7 @@ class Task(Protocol):
         return one_target(columns, how, place)
 
     def expect(self, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> None:
-        """Raises DataError for a target that cannot be learnt from, before the features are looked at."""
+        """Raise DataError for a target that cannot be learnt from, before the features are inspected."""
 
     @abstractmethod
     def labelled(self, rows: Dataset, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> Dataset:
@@ -84,15 +84,15 @@ class Task(Protocol):
         ...
 
     def judged_by(self, rows: Dataset, trained: Dataset) -> Dataset:
-        """Rows of another file, with what their sums take from the training rows."""
+        """Return rows of another file, with the parts of their sums that come from the training rows."""
         return rows
 
     def moments(self, sums: np.ndarray) -> np.ndarray:
-        """float64 (3, rows): W, S and Q of the LAW, of sums float64 (rows, sums); of a task with a LAW."""
+        """Return float64 (3, rows): W, S and Q of the LAW, from sums float64 (rows, sums); for a task with a LAW."""
         raise NotImplementedError
 
     def numbers(self, sums: np.ndarray) -> np.ndarray | None:
-        """float64 (rows,): the numbers that rows with these sums hold, if they hold one each; else None."""
+        """Return float64 (rows,): the numbers of rows with these sums, if they have one each; otherwise None."""
         return None
 
     def exact(self, sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactLeaves | None:
@@ -106,7 +106,8 @@ class Task(Protocol):
         return None
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
-        """float64 (…,): what leaves cost whose rows have these sums, float64 (…, sums); of a task with MOMENTS."""
+        """Return float64 (…,): the costs of leaves whose rows have these sums, float64 (…, sums); for a task with
+        MOMENTS."""
         raise NotImplementedError
 
     def part_costs(self, sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray | None = None) -> np.ndarray:
@@ -119,25 +120,25 @@ class Task(Protocol):
         return self.leaf_costs(sums_over(part, sums, n_parts))
 
     def answer(self, sums: Sequence[float]) -> float:
-        """The number that a leaf answers; of a task with MOMENTS."""
+        """Return the number that a leaf predicts; for a task with MOMENTS."""
         raise NotImplementedError
 
     def keeping(self, answer: float, sums: np.ndarray) -> tuple[float, ...]:
-        """The sums of a leaf of another tree that keeps its answer, whatever its rows are here, with these sums,
-        float64 (rows, sums); of a task with MOMENTS. Raises TreeError for a task that cannot."""
+        """Return the sums of a leaf of another tree that keeps its prediction, whatever its rows are here, with these
+        sums, float64 (rows, sums); for a task with MOMENTS. Raises TreeError for a task that cannot."""
         raise TreeError(
             f"expected a tree of another task to import, got one of {option('task', self.NAME)}, whose leaves keep no "
             "answers of other trees; fit it again"
         )
 
     def curve(self, sums: np.ndarray) -> tuple[tuple[float, float], ...]:
-        """Points of a curve that a leaf holds besides the sums over its rows, from the sums of each of them, float64
-        (rows, sums); () for a task without one."""
+        """Return points of a curve that a leaf contains in addition to the sums over its rows, from the sums of each
+        of them, float64 (rows, sums); () for a task without one."""
         return ()
 
     def watched(self, sums: np.ndarray, times: Sequence[float], leaf: np.ndarray, n_leaves: int) -> np.ndarray:
-        """int64 (n_leaves, times): how many rows of each leaf were seen until each of these times or longer, of rows
-        with these sums, float64 (rows, sums), in these leaves, int64 (rows,); of a task that SURVIVES."""
+        """Return int64 (n_leaves, times): how many rows of each leaf were seen until each of these times or longer,
+        for rows with these sums, float64 (rows, sums), in these leaves, int64 (rows,); for a task that SURVIVES."""
         raise NotImplementedError
 
     def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = (), goal: str = "") -> str:
@@ -151,8 +152,8 @@ class Task(Protocol):
         return {}
 
     def figures(self, sums: np.ndarray, answers: np.ndarray, classes: Sequence[str]) -> dict:
-        """Figures of answers on rows with these sums, float64 (rows, sums), under the keys of `--json`; the answers are
-        int (rows,), places in `classes`, or with NUMBERS numbers, float64 (rows,)."""
+        """Return figures of predictions on rows with these sums, float64 (rows, sums), under the keys of `--json`; the
+        predictions are int (rows,), positions in `classes`, or with NUMBERS numbers, float64 (rows,)."""
         return {}
 
     def terms(self, source: Mapping) -> dict:
@@ -176,7 +177,7 @@ class Task(Protocol):
         return 0.0
 
     def told(self, facts: Mapping) -> list[str]:
-        """The figures in words, one line each."""
+        """Return the figures in words, one line each."""
         return []
 
     def headline(self, facts: Mapping) -> tuple[str, float | None]:
@@ -185,7 +186,7 @@ class Task(Protocol):
         return self.HEADLINE_WORDS, facts.get(self.HEADLINE)
 
     def target_words(self, sums: Sequence[float], classes: Sequence[str], goal: str = "") -> str:
-        """The target of a row with these sums, as `odtc compare` shows it."""
+        """Return the target of a row with these sums, as `odtc compare` shows it."""
         return ""
 
     def scored_words(self, how: ReadingSpec) -> str:
@@ -246,7 +247,7 @@ def leaf_cost(encoded: Encoded) -> float:
 
 
 def expect_solvers_tell_apart(encoded: Encoded) -> None:
-    """Raises DataError if one leaf for all rows costs so little that solvers take all trees for equal."""
+    """Raise DataError if one leaf for all rows costs so little that solvers take all trees for equal."""
     if (cost := leaf_cost(encoded)) < LEAST:
         raise DataError(
             f"expected a model whose one leaf for all rows costs {LEAST:g} or more, got {cost:.4g}: solvers count "
@@ -300,13 +301,13 @@ def lost_weights(weight: np.ndarray) -> str:
 
 
 def expect_classes(task: str, what: str) -> None:
-    """Raises ChoiceError for a task whose leaves do not answer classes; `what` needs that."""
+    """Raise ChoiceError for a task whose leaves do not predict classes; `what` needs that."""
     if not TASKS.get(task).CLASSES:
         raise ChoiceError(f"{what} is about classes, which {option('task', task)} has not; leave it out, or classify")
 
 
 def task_of(how: ReadingSpec):
-    """The task that a specification names; raises ChoiceError for an option of another task."""
+    """Return the task that a specification names; raises ChoiceError for an option of another task."""
     task = TASKS.get(how.task)
     plain = ReadingSpec()
     for name in TASK_FIELDS:

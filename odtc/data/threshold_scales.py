@@ -35,7 +35,7 @@ class Scales:
         return len(self.size)
 
     def test(self, scale, place) -> np.ndarray:
-        """The test that is this cut of this scale; arrays broadcast."""
+        """Return the split that is this cut of this scale; arrays broadcast."""
         at = (np.cumsum(self.size) - self.size)[scale] + place
         return at if self._in_order else self._order[at]
 
@@ -69,14 +69,14 @@ class Scales:
 
     @classmethod
     def single(cls, encoded: Encoded) -> "Scales":
-        """Each test as a scale of its own."""
+        """Return each split as a scale of its own."""
         every = np.arange(encoded.n_candidate_splits)
         rank = np.asarray(encoded.X).astype(np.int32)
         return cls(every, np.zeros_like(every), np.ones(encoded.n_candidate_splits, np.int64), rank)
 
     def nested(self) -> "Scales":
-        """The same tests, of which those with one cut whose ones lie within one another are a scale together, in as
-        few scales as there can be: what holds of thresholds of a column holds of any tests whose ones are nested."""
+        """Return the same splits, where those with one cut whose ones are nested are merged into as few scales as
+        possible: facts on the thresholds of a column are valid for any splits whose ones are nested."""
         single = np.flatnonzero(self.size == 1)
         n, ones = len(self.rank), self.rank[:, single] > 0
         if len(single) < 2 or len(single) ** 2 * n > MOST_NESTED:
@@ -134,14 +134,14 @@ def _chains(ones: np.ndarray) -> list[list[int]]:
 
 
 def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """int64 (rows,): in how many of the columns a row has a 1; neighbours are not copied first."""
+    """Return int64 (rows,): in how many of the columns a row has a 1; neighbours are not copied first."""
     if (np.diff(columns) == 1).all():
         return np.count_nonzero(X[:, columns[0] : columns[-1] + 1], axis=1)
     return X[:, columns].sum(axis=1)
 
 
 def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
-    """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
+    """Return (weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
     sum of weights is one, too; (weight, 1.0, False) if their `total` (by default of all) is more than MOST of it."""
     parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
     denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
@@ -151,7 +151,7 @@ def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.nd
 
 
 def whole_costs(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
-    """(weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
+    """Return (weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
     whole number of it)."""
     (weight, grain, _), (_, unit, whole) = (
         whole_weights(encoded.weight),

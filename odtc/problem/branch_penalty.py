@@ -13,7 +13,7 @@ from odtc.trees.heap_tree import HeapTree
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1 - λ) · loss + λ · branch nodes.
+    """Return (1 - λ) · loss + λ · branch nodes.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def exact_price(problem: Problem) -> Fraction:
 
 
 def branch_penalty(problem: Problem) -> float:
-    """λ / (1 - λ): the loss that pays for one branch node.
+    """Return λ / (1 - λ): the loss that outweighs one branch node.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def branch_penalty(problem: Problem) -> float:
 
 
 def without_noise(cost: float) -> float:
-    """A cost, rounded to nine digits behind the point, or to twelve digits in all if these are more: what sums of
-    decimals are off by goes, of costs of any size."""
+    """Return a cost, rounded to nine digits after the point, or to twelve digits in all if these are more: this
+    removes the rounding errors of sums of decimals, for costs of any size."""
     return round(cost, max(9, 11 - floor(log10(abs(cost))))) if cost else 0.0
 
 

@@ -76,7 +76,7 @@ class Counts:
 
 
 def counted(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> CountedModel:
-    """The model of a problem, only counted, with its constraints and the static rows of cut families.
+    """Return the model of a problem, only counted, with its constraints and the static rows of cut families.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def counts_of(
 
 
 def require_room(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> None:
-    """Refuses a model before it is built that memory cannot hold, and says what would fit.
+    """Refuse a model before it is built for which the memory is too small, and state what would fit.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _surely_small(problem: Problem) -> bool:
 
 
 def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> str:
-    """The greatest depth whose model fits, counted as the refused one was."""
+    """Return the greatest depth whose model fits, counted in the same way as the refused one."""
     from odtc.trees.complete_tree import CompleteTree
 
     for depth in range(problem.topology.depth - 1, 0, -1):

@@ -51,5 +51,5 @@ class Estimate:
 
 
 def rough(number: float) -> str:
-    """Two figures of a number, in words that people read: 780, 24,000, 3.1e+12."""
+    """Return two digits of a number, in a form that people read: 780, 24,000, 3.1e+12."""
     return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.2g}"

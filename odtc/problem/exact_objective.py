@@ -366,7 +366,7 @@ class _Known:
 
 
 def _penalties(problem: Problem) -> tuple[Fraction, Fraction]:
-    """(of a unit of loss, of a branch node)."""
+    """Return the penalties (of a unit of loss, of a branch node)."""
     if problem.module.unit_costs is branch_penalty.unit_costs:
         share = branch_penalty.exact_share(problem.params.lambda_)
         return 1 - share, share

@@ -114,7 +114,7 @@ class Expression:
 
     @classmethod
     def of(cls, block: Block, *names: str) -> Expression:
-        """The columns of a block as they are, its axes under these names."""
+        """Return the columns of a block as they are, with these names of its axes."""
         axes = tuple(Axis(name, axis.size, axis.first) for name, axis in zip(names, block.axes, strict=True))
         return cls(axes, (Part(block, names),))
 
@@ -124,17 +124,17 @@ class Expression:
         return next((axis.first + np.arange(axis.size) for axis in self.axes if axis.name == "node"), np.zeros(0, int))
 
     def axis(self, name: str) -> Axis:
-        """The axis of this name."""
+        """Return the axis of this name."""
         return next(axis for axis in self.axes if axis.name == name)
 
     def labels(self) -> tuple[np.ndarray, ...]:
-        """All labels, one array an axis, that broadcast together."""
+        """Return all labels, one array an axis, that broadcast together."""
         return np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))
 
     def entries(
         self, rows: tuple[Any, ...], labels: tuple[Any, ...], coef: Any = 1.0
     ) -> list[tuple[tuple[Any, ...], Cells, Any]]:
-        """coef times the expression at these labels, in these rows, as entries of CutRows.
+        """Return coef times the expression at these labels, in these rows, as entries of CutRows.
 
         Parameters
         ----------
@@ -158,12 +158,12 @@ class Expression:
     def add(
         self, m: ModelBuilder, into: Block, rows: tuple[Any, ...], labels: tuple[Any, ...], coef: Any = 1.0
     ) -> None:
-        """Adds coef times the expression at these labels to the rows of a block of `m`; as of `entries`."""
+        """Add coef times the expression at these labels to the rows of a block of `m`; as in `entries`."""
         for at, cells, times in self.entries(rows, labels, coef):
             m.add(into[at], cells, times)
 
     def value(self, point: dict[str, np.ndarray]) -> np.ndarray:
-        """float64 of the shape of the axes: its values at a point {block: values}."""
+        """Return float64 of the shape of the axes: its values at a point {block: values}."""
         total = np.zeros(tuple(axis.size for axis in self.axes))
         for part in self.parts:
             cells, summed = part.cells(dict(zip((axis.name for axis in self.axes), self.labels())))
@@ -172,7 +172,8 @@ class Expression:
         return total
 
     def places(self) -> list[np.ndarray]:
-        """For each part the places in the model of its columns, int; the axes of the expression come first."""
+        """Return for each part the positions of its columns in the model, int; the axes of the expression
+        come first."""
         named = dict(zip((axis.name for axis in self.axes), self.labels()))
         return [part.cells(named)[0].flat() for part in self.parts]
 
@@ -186,7 +187,7 @@ class Need:
     at: str | None = None
 
     def words(self) -> str:
-        """The statement and its nodes, for a message."""
+        """Return the statement and its nodes, for a message."""
         said = f"{self.what.value!r}" if isinstance(self.what, Statement) else f"columns of the role {self.what}"
         return f"{said}{' at the ' + self.at.replace('_', ' ') if self.at else ''}"
 
@@ -195,7 +196,7 @@ Needs = tuple[tuple[Need, ...], ...]  # alternatives, in each of which all are n
 
 
 def stated(problem: Problem, model: Model, what: Statement, at: str | None = None) -> Expression | None:
-    """The expression by which a model says something of the tree.
+    """Return the expression by which a model states a fact about the tree.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def stated(problem: Problem, model: Model, what: Statement, at: str | None = Non
 
 
 def needed(problem: Problem, model: Model, what: Statement, at: str | None = None) -> Expression:
-    """`stated` for a statement that a family or kind names in its NEEDS, so that the model makes it.
+    """Return `stated` for a statement that a family or kind names in its NEEDS, so that the model has it.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ def needed(problem: Problem, model: Model, what: Statement, at: str | None = Non
 
 
 def statements(problem: Problem, model: Model) -> list[Statement]:
-    """All that a model says."""
+    """Return all statements of a model."""
     return [what for what in Statement if stated(problem, model, what) is not None]
 
 
@@ -273,7 +274,7 @@ def missing(problem: Problem, model: Model, needs: Needs) -> str:
 
 
 def words(needs: Needs) -> str:
-    """The alternatives in words, for a message."""
+    """Return the alternatives in words, for a message."""
     return ", or ".join(" and ".join(need.words() for need in each) for each in needs)
 
 
@@ -284,7 +285,7 @@ def _has(problem: Problem, model: Model, need: Need) -> bool:
 
 
 def _ending_right(problem: Problem, model: Model) -> Expression | None:
-    """Row i is right: the sum over the nodes where it ends right."""
+    """Return the expression for "row i is correct": the sum over the nodes where it ends correctly classified."""
     flow, sink = columns(problem, model, Role.FLOW), columns(problem, model, Role.SINK)
     into, out = (nodes(block) if block is not None else np.zeros(0, int) for block in (flow, sink))
     # A flow counts if it goes no further: into a node without flows below it, or a sink of its own.
@@ -294,7 +295,8 @@ def _ending_right(problem: Problem, model: Model) -> Expression | None:
 
 
 def _summed(expression: Expression | None, name: str) -> Expression | None:
-    """The expression summed over one of its axes; None if there is none, or its labels are functions of each other."""
+    """Return the expression summed over one of its axes; None if there is none, or its labels are functions of each
+    other."""
     if expression is None or any(callable(label) for part in expression.parts for label in part.labels):
         return None
     axis = expression.axis(name)
@@ -307,5 +309,5 @@ def _summed(expression: Expression | None, name: str) -> Expression | None:
 
 
 def _widened(labels: Any, by: int) -> Any:
-    """The array with so many axes of length 1 behind its own."""
+    """Return the array with this many axes of length 1 after its own."""
     return labels if not by else np.asarray(labels).reshape(np.shape(labels) + (1,) * by)

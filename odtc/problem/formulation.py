@@ -111,12 +111,12 @@ class Formulation(Protocol):
 
     @abstractmethod
     def objective(self, problem: Problem, heap: HeapTree) -> float:
-        """The minimised value of this tree, in exact terms."""
+        """Return the minimised value of this tree, in exact terms."""
         ...
 
     def prepared(self, problem: Problem) -> Problem:
-        """The Problem with what its parameters name and a manifest could not hold (a file, the end of a search); called
-        once, when the problem is posed."""
+        """Return the Problem with everything that its parameters name and a manifest cannot contain (a file, the end
+        of a search); called once, when the problem is built."""
         return problem
 
     def limited(self, problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Any]:
@@ -168,12 +168,13 @@ class Compiled(Protocol):
 
     @abstractmethod
     def build(self, problem: Problem) -> Model:
-        """The Model."""
+        """Return the Model."""
         ...
 
     @abstractmethod
     def start(self, problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-        """{column block: values}: a complete feasible point for this tree. Raises TreeError if the model has none."""
+        """Return {column block: values}: a complete feasible point for this tree. Raises TreeError if the model has
+        none."""
         ...
 
     @abstractmethod
@@ -193,8 +194,8 @@ class Compiled(Protocol):
         return None
 
     def says(self, problem: Problem, model: Model) -> dict[Any, Any]:
-        """{odtc.problem.expressions.Statement: Expression}: what its columns say of the tree, if no block with a role
-        says it."""
+        """Return {odtc.problem.expressions.Statement: Expression}: the meaning of its columns for the tree, where no
+        block with a role states it."""
         return {}
 
     def unit_costs(self, problem: Problem) -> tuple[float, float]:
@@ -217,20 +218,21 @@ class Compiled(Protocol):
         return None
 
     def scope(self, problem: Problem) -> str:
-        """The trees that the model's bound holds for, if these are not all trees over the encoding: in words, as "trees
-        over the 51 of 15131 tests that were chosen"; ""."""
+        """Return the trees for which the model's bound is valid, if these are not all trees over the encoding: in
+        words, such as "trees over the 51 of 15131 tests that were chosen"; ""."""
         return ""
 
     def trimmed(self, problem: Problem, heap: HeapTree) -> HeapTree:
-        """A HeapTree that the model represents, made of a heuristic's; the same if it represents every tree."""
+        """Return a HeapTree that the model represents, made from a heuristic's; the same if it represents
+        every tree."""
         return heap
 
     def misrouted(self, problem: Problem, point: dict[str, np.ndarray]) -> float | None:
-        """The weight of the rows that a point sends elsewhere than its own splits do; None if it never does."""
+        """Return the weight of the rows that a point sends elsewhere than its own splits do; None if it never does."""
         return None
 
     def route_of(self, problem: Problem) -> np.ndarray:
-        """int64 (rows,): which row of the columns of the role ROUTE each encoded row is."""
+        """Return int64 (rows,): for each encoded row, its row in the columns of the role ROUTE."""
         return np.arange(problem.encoded.n_rows)
 
     def keeps(self, problem: Problem) -> tuple[str, ...]:
@@ -239,8 +241,8 @@ class Compiled(Protocol):
         return ()
 
     def hinders(self, problem: Problem, given: Constraint) -> str:
-        """The parameter, as on the command line, for which a constraint is refused that would be satisfied without it;
-        "" for none."""
+        """Return the parameter, as on the command line, for which a constraint is refused that would be satisfied
+        without it; "" for none."""
         return ""
 
     def instead(self, problem: Problem, given: Constraint) -> str:
@@ -256,7 +258,7 @@ class Learner(Protocol):
 
     @abstractmethod
     def tree(self, problem: Problem) -> HeapTree | None:
-        """The HeapTree."""
+        """Return the HeapTree."""
         ...
 
     def learned(self, problem: Problem) -> tuple[HeapTree | None, str]:
@@ -294,7 +296,8 @@ class Pricing(Protocol):
 
     @abstractmethod
     def pricing(self, problem: Problem, leaf: int, label: int | None = None) -> Model:
-        """The Model of the pricing problem of this leaf, and of this class if the formulation has one for each."""
+        """Return the Model of the pricing problem of this leaf, and of this class if the formulation has
+        one for each."""
         ...
 
 
@@ -311,7 +314,7 @@ class SearchesItself(Protocol):
     def search(
         self, problem: Problem, start: HeapTree | None, progress: Callable[..., None] | None, floor: float = 0.0
     ) -> Any:
-        """The tree, its bound and whether there is none at all, as odtc.formulations.dpflow.searched.Searched.
+        """Return the tree, its bound and whether there is none at all, as odtc.formulations.dpflow.searched.Searched.
 
         `start` is a HeapTree or None; `progress` is called with the bound, the cost of the best tree so far and the
         phase in words; no tree costs less than `floor`.
@@ -319,7 +322,7 @@ class SearchesItself(Protocol):
         ...
 
     def refusal(self, problem: Problem) -> str:
-        """Why it does not take a problem that it refuses, and what to do, as the end of a sentence."""
+        """Return why it refuses a problem, and what to do, as the end of a sentence."""
         return f"take fewer splits ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
 
     def frontier(self, problem: Problem, varied: list[Constraint]) -> list[Any] | None:
@@ -328,8 +331,8 @@ class SearchesItself(Protocol):
         return None
 
     def frontier_starts(self, problem: Problem, varied: list[Constraint]) -> list[Any]:
-        """A HeapTree that keeps each of some constraints, the loosest first, or None, where `frontier` is None and
-        trees of all numbers are found together soon."""
+        """Return a HeapTree that satisfies each of some constraints, the loosest first, or None, where `frontier` is
+        None and trees of all numbers are found together soon."""
         return [None] * len(varied)
 
     def inherit(self, problem: Problem, looser: Problem) -> None:
@@ -341,7 +344,7 @@ class Estimates(Protocol):
 
     @abstractmethod
     def estimate(self, sizes: Sizes) -> Estimate:
-        """The Estimate of a problem of these Sizes (odtc.problem.estimates)."""
+        """Return the Estimate of a problem of these Sizes (odtc.problem.estimates)."""
         ...
 
 
@@ -363,7 +366,8 @@ class Ranking(Protocol):
         ...
 
     def at_least(self, within: float | None) -> int:
-        """A number of trees that are there at least, whose objective is at most `within` above the best (None: any)."""
+        """Return a lower bound on the number of trees whose objective is at most `within` above the best
+        (None: any)."""
         ...
 
 
@@ -372,12 +376,12 @@ class NearOptimal(Protocol):
 
     @abstractmethod
     def expect_ranking(self, problem: Problem) -> None:
-        """Raises ChoiceError if there is none of this problem, as for some constraints."""
+        """Raise ChoiceError if there is no ranking for this problem, as for some constraints."""
         ...
 
     @abstractmethod
     def ranking(self, problem: Problem) -> Ranking:
-        """The trees in order."""
+        """Return the trees in order."""
         ...
 
 
@@ -393,7 +397,8 @@ class NearOptimalTrees(Protocol):
     columns: tuple[str, ...]  # that tests look at
 
     def cells(self, columns: frozenset[int] | None = None) -> list[tuple[float, int, int]]:
-        """(objective, leaves, trees), the best first, of the trees that test these columns only (None: any)."""
+        """Return (objective, leaves, trees), the best first, for the trees that split only on these columns (None:
+        any)."""
         ...
 
     def sample(self, number: int, seed: int) -> list[tuple[float, HeapTree]]:
@@ -402,7 +407,8 @@ class NearOptimalTrees(Protocol):
         ...
 
     def graph(self) -> dict[str, Any] | None:
-        """The states and their arcs in JSON, from which `cells` can be found without data; None if there are many."""
+        """Return the states and their arcs in JSON, from which `cells` can be found without data; None if there are
+        many."""
         ...
 
 
@@ -411,7 +417,7 @@ class CountsNearOptimal(Protocol):
 
     @abstractmethod
     def expect_counting(self, problem: Problem) -> None:
-        """Raises ChoiceError if they cannot be counted, as if leaves answer numbers."""
+        """Raise ChoiceError if they cannot be counted, for example if leaves predict numbers."""
         ...
 
     def lists_only(self, problem: Problem) -> bool:
@@ -422,7 +428,8 @@ class CountsNearOptimal(Protocol):
     def near_optimal_trees(
         self, problem: Problem, within: float, relative: bool, known: HeapTree | None
     ) -> NearOptimalTrees:
-        """The trees whose objective is at most `within` above the best, or that part of the best if `relative`."""
+        """Return the trees whose objective is at most `within` above the best, or at most that part of the best if
+        `relative`."""
         ...
 
 
@@ -431,12 +438,12 @@ class Certifies(Protocol):
 
     @abstractmethod
     def optimal(self, problem: Problem) -> HeapTree:
-        """The best HeapTree, which the compiler finds."""
+        """Return the best HeapTree, which the compiler finds."""
         ...
 
     @abstractmethod
     def certificate(self, problem: Problem) -> dict[str, Any]:
-        """The certificate as a JSON object. Raises ChoiceError if there can be none."""
+        """Return the certificate as a JSON object. Raises ChoiceError if there can be none."""
         ...
 
 

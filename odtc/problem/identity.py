@@ -95,7 +95,7 @@ def identity_of(
 
 
 def _timed(items: Iterable[Any]) -> Iterator[Any]:
-    """The items, with a look at the clock now and then."""
+    """Yield the items, and check the clock now and then."""
     for at, item in enumerate(items):
         if at % OFTEN == 0:
             deadline.check()
@@ -103,7 +103,8 @@ def _timed(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _packed(X: Any) -> np.ndarray:
-    """The answers of each row as packed bits, uint8 (rows, bytes); answers held as ranks are not made a table."""
+    """Return the results of each row as packed bits, uint8 (rows, bytes); results stored as ranks are not expanded to
+    a table."""
     step = max(1, BLOCK // max(1, X.shape[1]))
     parts = []
     for first in range(0, len(X), step):
@@ -113,7 +114,8 @@ def _packed(X: Any) -> np.ndarray:
 
 
 def identified(model: Model) -> Model:
-    """The model with its identity; a model that was not built from a problem, or that has it, as it is."""
+    """Return the model with its identity; a model that was not built from a problem, or that has it, is returned
+    unchanged."""
     if model.problem is None or model.built is not None:
         return model
     named = replaced(model, identity=identity_of(model.problem, model.cuts), built=None)
@@ -138,7 +140,7 @@ def stamp_of(model: Model) -> str:
 
 
 def short(identity: str) -> str:
-    """The first digits of an identity, for messages."""
+    """Return the first digits of an identity, for messages."""
     return identity[:12]
 
 
@@ -148,7 +150,7 @@ def _merged(features: tuple[Feature, ...], merged: tuple[tuple[Split, bool], ...
 
 
 def _set_params(params: Any) -> dict[str, Any]:
-    """The parameters that differ from their defaults: a new one changes no identity until it is set."""
+    """Return the parameters that differ from their defaults: a new one changes no identity until it is set."""
     fields = {parameter_key(field): field for field in dataclasses.fields(params)}
     values = {key: getattr(params, field.name) for key, field in fields.items()}
     return {key: value for key, value in values.items() if value != fields[key].default}

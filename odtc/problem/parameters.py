@@ -60,13 +60,13 @@ def merge_rows() -> Any:
 
 
 def keeps_rows(params: Any) -> bool:
-    """Say whether a model of these parameters has a row for each data row: with `merge=false`, or as printed
+    """Return whether a model of these parameters has a row for each data row: with `merge=false`, or as printed
     (`literal=true`)."""
     return not getattr(params, "merge", True) or bool(getattr(params, "literal", False))
 
 
 def parameter_key(field: dataclasses.Field[Any]) -> str:
-    """The public key of a field: `lambda_` is written `lambda`."""
+    """Return the public key of a field: `lambda_` is written `lambda`."""
     return field.name.rstrip("_")
 
 
@@ -88,8 +88,8 @@ MEANT = {
 
 
 def parse_params(formulation: str, given: dict[str, Any]) -> Any:
-    """The Params of a formulation from texts or values; raises ChoiceError for an unknown key,
-    or a value of another type or out of range."""
+    """Return the Params of a formulation from texts or values; raises ChoiceError for an unknown key, or a value of
+    another type or out of range."""
     cls = FORMULATIONS.get(formulation).Params
     fields = {parameter_key(field): field for field in dataclasses.fields(cls)}
     values = {}
@@ -104,12 +104,12 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
 
 
 def able_models(key: str) -> list[str]:
-    """The formulations of odtc that have a parameter, by its public key."""
+    """Return the formulations of odtc that have a parameter, by its public key."""
     return [name for name in FORMULATIONS.module_names if has_parameter(name, key)]
 
 
 def grid_values(key: str, text: str) -> list[str]:
-    """The values of a parameter that a text of a grid names.
+    """Return the values of a parameter that a text of a grid names.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _of_others(key: str) -> str:
 
 
 def params_to_json(params: Any) -> dict[str, Any]:
-    """The values by their public keys."""
+    """Return the values by their public keys."""
     values = {field: getattr(params, field.name) for field in dataclasses.fields(params)}
     shown = {field: value for field, value in values.items() if value != field.default or not _silent(field)}
     return {parameter_key(field): value for field, value in shown.items()}

@@ -60,7 +60,7 @@ class Problem:
 
 
 def error_cost(problem: Problem) -> np.ndarray:
-    """The cost of an error on each row.
+    """Return the cost of an error on each row.
 
     Parameters
     ----------

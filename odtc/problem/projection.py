@@ -41,7 +41,7 @@ class Projection:
 
 
 def project_tree(tree: Tree, problem: Problem) -> Projection:
-    """A tree of other data as one of this problem.
+    """Convert a tree of other data to this problem.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
 
 
 def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...]) -> tuple[Split | None, str]:
-    """(the split over other columns of the same names, ""), or (None, why there is none)."""
+    """Return (the split over other columns of the same names, ""), or (None, why there is none)."""
     kinds = {feature.name: feature for feature in new}
     for place in split.features:
         name, kind = old[place].name, old[place].kind
@@ -152,8 +152,8 @@ def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int,
 
 
 def _by_column(split: Split, encoded: Encoded) -> list[list[int]]:
-    """The tests of the columns of a split, of each column at most CANDIDATES: the thresholds nearest to its own, or
-    such as lie evenly."""
+    """Return the splits on the columns of a split, at most CANDIDATES for each column: the thresholds nearest to its
+    own, or evenly spaced ones."""
     found: dict[tuple[int, ...], list[int]] = {}
     for at, test in enumerate(encoded.tests):
         if set(test.features) & set(split.features):
@@ -169,8 +169,8 @@ def _by_column(split: Split, encoded: Encoded) -> list[list[int]]:
 
 
 def _cells(encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
-    """The cells of the data, and how many rows of the file each row is, int64 (rows,); raises DataError for an encoding
-    without them."""
+    """Return the cells of the data, and how many rows of the file each row represents, int64 (rows,); raises DataError
+    for an encoding without them."""
     if encoded.dataset is None:
         raise DataError(f"expected the data of {encoded.name!r} to project a tree, got an encoding without data")
     copies = encoded.dataset.copies

@@ -42,7 +42,7 @@ class Role(StrEnum):
 
 
 def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
-    """The block of columns of a role.
+    """Return the block of columns of a role.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
 
 
 def nodes(block: Block) -> np.ndarray:
-    """The nodes that a block has columns for.
+    """Return the nodes for which a block has columns.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def nodes(block: Block) -> np.ndarray:
 
 
 def node_axis(t: np.ndarray) -> Axis:
-    """The axis of some nodes.
+    """Return the axis of some nodes.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ def node_axis(t: np.ndarray) -> Axis:
 
 
 def route_of(problem: Problem) -> np.ndarray:
-    """int64 (rows,): which row of the columns of the role ROUTE each encoded row is."""
+    """Return int64 (rows,): for each encoded row, its row in the columns of the role ROUTE."""
     return problem.module.route_of(problem)
 
 
 def fresh_name(model: Model, stem: str) -> str:
-    """A name for a block of rows that the model does not have yet.
+    """Return a name for a block of rows that the model does not have yet.
 
     Parameters
     ----------

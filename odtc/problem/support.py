@@ -20,7 +20,7 @@ from odtc.trees.complete_tree import CompleteTree
 
 @cache
 def few_rows(classes: int = 2) -> Encoded:
-    """Six rows of numbers and levels, of two or three classes."""
+    """Return six rows of numbers and levels, of two or three classes."""
     X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
     features = (Feature("size", NUMERIC), Feature("colour", CATEGORICAL, ("blue", "red", "white")))
     y = np.array([0, 1, 1, 0, 1, 0] if classes == 2 else [0, 1, 2, 0, 2, 1], np.int32)
@@ -28,7 +28,7 @@ def few_rows(classes: int = 2) -> Encoded:
 
 
 def small_problem(name: str, form: dict[str, Any], classes: int = 2) -> Problem:
-    """A problem on `few_rows` for a formulation with these parameters."""
+    """Return a problem on `few_rows` for a formulation with these parameters."""
     return Problem(few_rows(classes), CompleteTree(2), FORMULATIONS.get(name), parse_params(name, form))
 
 

@@ -15,7 +15,7 @@ _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 
 
 def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
-    """One test for each level, or distinct number, of a feature; one for two levels, none for a constant.
+    """Return one split for each level, or distinct number, of a feature; one for two levels, none for a constant.
 
     A missing cell counts as one level more, with the test `Missing`.
 
@@ -66,7 +66,7 @@ def order_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
 def threshold_tests(
     dataset: Dataset, feature: int, bins: int | None = None, radius: float = 0.0
 ) -> Sequence[tuple[Split, bool]]:
-    """The thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
+    """Return the thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
 
     With `bins`, of all thresholds the nearest to each of the bins - 1 quantiles of the rows.
 
@@ -116,14 +116,14 @@ def box_ends(values: np.ndarray, radius) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _between(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """A double of each gap between neighbours of these numbers, sorted, of which the lower one is an end and the upper
-    one a beginning."""
+    """Return a double in each gap between neighbours of these numbers, sorted, of which the lower one is an end and
+    the upper one a beginning."""
     every = np.unique(np.concatenate([begins, ends]))
     return midpoints(every)[np.isin(every[:-1], ends) & np.isin(every[1:], begins)]
 
 
 def _midpoints(values: np.ndarray) -> np.ndarray:
-    """`midpoints`; of two numbers, as columns of 0/1 have, it is remembered."""
+    """Return `midpoints`; for two numbers, as in columns of 0/1, the result is cached."""
     return np.array([_midpoint(*values.tolist())]) if len(values) == 2 else midpoints(values)
 
 
@@ -133,8 +133,8 @@ def _midpoint(low: float, high: float) -> float:
 
 
 def midpoints(values: np.ndarray) -> np.ndarray:
-    """A double t with a <= t < b between each two neighbours a < b of sorted numbers: their mean, of 12 digits if
-    that is still between them."""
+    """Return a double t with a <= t < b between each two neighbours a < b of sorted numbers: their mean, of 12 digits
+    if that is still between them."""
     low, high = values[:-1], values[1:]
     with np.errstate(over="ignore"):
         middle = (low + high) / 2
@@ -169,6 +169,6 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 
 
 def _known(values: np.ndarray) -> tuple[np.ndarray, bool]:
-    """(distinct numbers, whether a cell is missing) of sorted distinct cells."""
+    """Return (distinct numbers, whether a cell is missing) of sorted distinct cells."""
     absent = len(values) > 0 and bool(np.isnan(values[-1]))
     return (values[:-1] if absent else values), absent

@@ -26,7 +26,7 @@ class Scale:
 
 
 def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable] | None, look: Look):
-    """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
+    """Return (X, row_of, first, kept, stands_for), as for the dense table, from the ranks of rows on scales."""
     by_scale = tests_by_scale(scales)
     lines, place = scales_of(dataset, asked, by_scale, look)
     parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
@@ -64,7 +64,7 @@ def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[H
 
 
 def tests_by_scale(scales: np.ndarray) -> list[np.ndarray]:
-    """The tests of each scale, int32 or int64, in their order."""
+    """Return the splits of each scale, int32 or int64, in their order."""
     if (scales[1:] >= scales[:-1]).all():
         order = np.arange(len(scales), dtype=np.int32)
     else:
@@ -73,7 +73,7 @@ def tests_by_scale(scales: np.ndarray) -> list[np.ndarray]:
 
 
 def _by_code(lines: list[Scale]) -> list[list[int]]:
-    """The scales of each column."""
+    """Return the scales of each column."""
     found: dict[int, list[int]] = {}
     for k, line in enumerate(lines):
         found.setdefault(id(line.code), []).append(k)
@@ -113,7 +113,8 @@ def scales_of(
 
 
 def ranks_on(lines: list[Scale]) -> np.ndarray:
-    """uint32 (rows, scales): the ranks of all rows, laid out some rows at a time, which fit into a cache."""
+    """Return uint32 (rows, scales): the ranks of all rows, computed for a few rows at a time, which fit
+    into a cache."""
     n_rows = len(lines[0].code)
     ranks = np.empty((n_rows, len(lines)), np.uint32)
     for begin in range(0, n_rows, BLOCK):

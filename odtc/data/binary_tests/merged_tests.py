@@ -56,7 +56,7 @@ def answers_by_feature(dataset: Dataset, asked, look: Look) -> list[tuple[list[i
 
 
 def merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, np.ndarray]:
-    """(row_of, first): the merged row of each data row, and the first data row of each."""
+    """Return (row_of, first): the merged row of each data row, and the first data row of each."""
 
     def parts() -> Iterator[tuple[np.ndarray | Looked, int]]:
         yield dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1
@@ -80,7 +80,7 @@ class Line:
 
 
 def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
-    """bool (rows, kept tests), laid out some rows at a time, which fit into a cache."""
+    """Return bool (rows, kept tests), computed for a few rows at a time, which fit into a cache."""
     n = len(lines[0].code) if lines else 0
     X, pieces = np.empty((n, len(kept)), bool), []
     for line in lines:
@@ -142,7 +142,7 @@ class Sums:
         )
 
     def of_values(self, code: np.ndarray, n_values: int) -> tuple[np.ndarray, np.ndarray]:
-        """(sums uint64, rows int64) of each value, by the code of each row."""
+        """Return (sums uint64, rows int64) of each value, by the code of each row."""
         sums = np.zeros(n_values, np.uint64)
         np.add.at(sums, code, self.mixed)
         return sums, np.bincount(code, minlength=n_values)

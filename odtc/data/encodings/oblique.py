@@ -30,7 +30,7 @@ SHIFTS = 3  # cuts along each normal in addition to its own
 
 
 def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
-    """(split, ones_left) of the numbers' thresholds, the levels, and then the hyperplanes, best first. Raises
+    """Return (split, ones_left) of the numbers' thresholds, the levels, and then the hyperplanes, best first. Raises
     ChoiceError for a pool or a time below 0."""
     if pool < 0 or not seconds >= 0 or seed < 0:
         raise ChoiceError(
@@ -58,14 +58,14 @@ def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
 
 
 def _counts(dataset, of, n) -> np.ndarray:
-    """float64 (distinct rows, classes): the weight of each class there."""
+    """Return float64 (distinct rows, classes): the weight of each class there."""
     K = len(dataset.classes)
     return np.bincount(of * K + dataset.y, dataset.weight, n * K).reshape(n, K)
 
 
 def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float, seed: int, all_numbers: bool) -> list:
-    """At most `pool` splits that part the rows in different ways, none of a single feature if
-    `all_numbers` of it are tests already."""
+    """Return at most `pool` splits that separate the rows in different ways, none on a single feature if `all_numbers`
+    of it are splits already."""
     loss = counts.sum(axis=1, keepdims=True) - counts
     unit = unit_of(loss)
     of_depth = []
@@ -93,7 +93,7 @@ def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float,
 
 
 def _cuts(v: np.ndarray, counts: np.ndarray) -> list[float]:
-    """The cuts of these sums that leave the least Gini impurity, the best first."""
+    """Return the cuts of these sums that leave the least Gini impurity, the best first."""
     order = np.argsort(v, kind="stable")
     left = np.cumsum(counts[order], axis=0)[:-1]
     right = counts.sum(axis=0) - left

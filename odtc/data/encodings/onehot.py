@@ -8,5 +8,5 @@ OPTIONS = {}
 
 
 def tests(dataset):
-    """(Subset or Missing, True) per level that occurs, feature by feature in level order."""
+    """Return (Subset or Missing, True) per level that occurs, feature by feature in level order."""
     return [test for feature in range(len(dataset.features)) for test in level_tests(dataset, feature)]

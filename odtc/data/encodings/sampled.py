@@ -21,8 +21,8 @@ PORTION = 0.9
 
 
 def tests(dataset, depth=4, samples=50, seed=0):
-    """(Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing, and the tests
-    of `onehot` for columns that are not numeric."""
+    """Return (Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing, and the
+    tests of `onehot` for columns that are not numeric."""
     from sklearn.tree import DecisionTreeClassifier
 
     rng, columns, values = np.random.default_rng(seed), [], {}

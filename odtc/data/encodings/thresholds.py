@@ -12,7 +12,7 @@ OPTIONS = {"bins": BINS}
 
 
 def tests(dataset, bins=None):
-    """(Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing.
+    """Return (Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing.
 
     Raises DataError for a column that is not numeric.
     """

@@ -37,7 +37,7 @@ class _Line:
 
 
 def read_codebook(path: str | Path) -> Codebook:
-    """The codebook of a table with the columns column, value and text.
+    """Return the codebook of a table with the columns column, value and text.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def with_labels(rows: Dataset, codebook: Codebook | None) -> Dataset:
 
 
 def labelled(features: Sequence[Feature], codebook: Codebook) -> tuple[Feature, ...]:
-    """The columns of a table with this codebook."""
+    """Return the columns of a table with this codebook."""
     return tuple(replace(one, codebook=codebook) for one in features)
 
 
@@ -157,12 +157,12 @@ def strangers(codebook: Codebook, features: Sequence[Feature], of: Labelled) -> 
 
 
 def codebook_of(features: Sequence[Feature]) -> Codebook | None:
-    """The codebook of the table that these are columns of; None without one."""
+    """Return the codebook of the table that these are columns of; None without one."""
     return next((feature.codebook for feature in features if feature.codebook is not None), None)
 
 
 def shown_features(features: Sequence[Feature], codebook: Codebook) -> tuple[Feature, ...]:
-    """The columns with their names for readers, which are different from each other."""
+    """Return the columns with their names for readers, which are different from each other."""
     names = _apart([codebook.columns.get(one.name, one.name) for one in features], [one.name for one in features])
     return tuple(_shown(feature, name, codebook) for feature, name in zip(features, names))
 
@@ -175,8 +175,8 @@ def _shown(feature: Feature, name: str, codebook: Codebook) -> Feature:
 
 
 def shown_values(column: str, values: Sequence[str], codebook: Codebook, columns: bool = False) -> tuple[str, ...]:
-    """The levels of a column, or the classes of a target, with their names for readers, different from each other; with
-    `columns` a value may be the name of a column, as actions of a policy are."""
+    """Return the levels of a column, or the classes of a target, with their names for readers, different from each
+    other; with `columns` a value may be the name of a column, as actions of a policy are."""
     texts = {**(codebook.columns if columns else {}), **codebook.values.get(column, {})}
     return _apart([texts.get(value, value) for value in values], values)
 

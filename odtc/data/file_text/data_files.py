@@ -50,11 +50,11 @@ class Reader(Protocol):
 
     @abstractmethod
     def read(self, path, **options) -> pl.DataFrame:
-        """The table of a file. Raises DataError for a file that it cannot read."""
+        """Return the table of a file. Raises DataError for a file that it cannot read."""
         ...
 
     def batches(self, path, size: int, **options) -> Iterator[pl.DataFrame]:
-        """The same table in frames of about `size` bytes of text each; by default in one."""
+        """Yield the same table in frames of about `size` bytes of text each; by default in one."""
         yield self.read(path, **options)
 
     def parts(self, path, size: int) -> list:
@@ -67,16 +67,16 @@ class Reader(Protocol):
         yield self.read(path)
 
     def nameless(self, path, **options) -> list[int]:
-        """The numbers, from 1, of columns that `read` leaves out since they have neither a name nor a cell."""
+        """Return the numbers, from 1, of columns that `read` leaves out because they have neither a name nor a cell."""
         return []
 
     def skipped(self, path, **options) -> list[int]:
-        """The numbers, from 1, of the lines that `read` skips because of on_bad_line="skip"."""
+        """Return the numbers, from 1, of the lines that `read` skips because of on_bad_line="skip"."""
         return []
 
     def sample(self, table: pl.DataFrame) -> bytes | None:
-        """A file that holds a table of numbers (Float64), words (String) and missing cells, for the laws; None: they
-        try damaged files only."""
+        """Return a file that contains a table of numbers (Float64), words (String) and missing cells, for the property
+        tests; None: they try only damaged files."""
         return None
 
 
@@ -90,7 +90,8 @@ READERS = Registry(
 
 
 def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator[pl.DataFrame]:
-    """The table of a file in frames of about `size` bytes of text, so that it need not fit in memory; none is empty.
+    """Yield the table of a file in frames of about `size` bytes of text, so that it need not fit in memory; none is
+    empty.
 
     A format whose reader has no `batches` comes in one frame. `layout` has options of odtc.data.reading_spec.LAYOUT.
     Raises DataError as the readers do.
@@ -147,7 +148,7 @@ def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFr
 
 
 def expect_time(place: str, rows: int) -> None:
-    """Raises TimeLimitReached if the deadline has passed when so many rows of a file were read."""
+    """Raise TimeLimitReached if the deadline has passed when this many rows of a file were read."""
     if deadline.is_over():
         raise TimeLimitReached(
             f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so there is no tree; "
@@ -171,7 +172,7 @@ def _header_only(path: Path) -> DataError:
 
 
 def reader_of(path: Path):
-    """The reader of a file that exists, can be read and is not empty."""
+    """Return the reader of a file that exists, can be read and is not empty."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise DataError(
             f"expected a data file, got {str(path)!r}, which is a pipe or a device, and data are read more than once; "
@@ -200,7 +201,7 @@ def reader_of(path: Path):
 
 
 def _data_files_of(folder: Path) -> list[str]:
-    """The names of the data files of a folder; none if it cannot be listed."""
+    """Return the names of the data files of a folder; none if it cannot be listed."""
     ends = tuple(suffix for name in READERS.names() for suffix in READERS.get(name).SUFFIXES)
     with contextlib.suppress(OSError):
         return sorted(entry.name for entry in folder.iterdir() if entry.name.lower().endswith(ends))
@@ -281,7 +282,7 @@ def stated_path(path: str | Path, folder: Path) -> str:
 
 
 def data_name(path: Path) -> str:
-    """The name of the data of a file: monks-1 of monks-1.csv.gz."""
+    """Return the name of the data of a file: monks-1 of monks-1.csv.gz."""
     suffix = _match(path)[1]
     if path.name == STANDARD_INPUT:
         return STANDARD_INPUT.replace(" ", "_")

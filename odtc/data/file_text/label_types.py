@@ -50,7 +50,7 @@ def _fits(names: Sequence[str], label_type: str) -> bool:
 
 
 def label_of(name: str, label_type: str) -> Label:
-    """The label of a class. Raises ValueError if a name is not one of this type."""
+    """Return the label of a class. Raises ValueError if a name is not one of this type."""
     if label_type == BOOL:
         return bool(("false", "true").index(name.lower()))
     if label_type == INT:

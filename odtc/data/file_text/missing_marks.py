@@ -18,7 +18,7 @@ Marks = Mapping[str, Sequence[str]]  # by column
 
 
 def marks_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:
-    """The marks of each column that has some.
+    """Return the marks of each column that has some.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def marks_of_texts(texts: Sequence[str], names: Sequence[str], place: str) -> di
 
 
 def column_and_mark(text: str, names: Sequence[str]) -> tuple[str | None, str]:
-    """(the column that a text names, or None for all of them, its mark)."""
+    """Return (the column that a text names, or None for all of them, its mark)."""
     cuts = [at for at, sign in enumerate(text) if sign == "="]
     column = next((text[:cut] for cut in cuts if text[:cut] in names), None)
     return column, text if column is None else text[len(column) + 1 :]
@@ -66,7 +66,7 @@ def column_and_mark(text: str, names: Sequence[str]) -> tuple[str | None, str]:
 def unmet(
     texts: Sequence[str], names: Sequence[str], met: Mapping[str, Collection[str]], decimal: str | None
 ) -> list[str]:
-    """The texts of marks that no cell is; `met` holds the cells that are marks, by column."""
+    """Return the texts of marks that no cell has; `met` are the cells that are marks, by column."""
 
     def is_met(text: str) -> bool:
         column, mark = column_and_mark(text, names)
@@ -77,7 +77,7 @@ def unmet(
 
 
 def without_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None = None) -> pl.Series:
-    """A column in which the cells that are marks are missing.
+    """Return a column in which the cells that are marks are missing.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ def without_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None = 
 
 
 def _are_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None) -> pl.Series | None:
-    """bool (rows,): which cells are marks; None of a column of truth values or of a type that holds no words."""
+    """Return bool (rows,): which cells are marks; None for a column of truth values or of a type that contains no
+    words."""
     if cells.dtype == pl.Boolean or cells.dtype.is_nested():
         return None
     texts = pl.Series(marks, dtype=pl.String).str.strip_chars()

@@ -25,7 +25,7 @@ SAID = {
 
 
 def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[bytes]:
-    """The text of a file, plain or packed by gzip, as UTF-8 in pieces of about `size` bytes of whole characters,
+    """Yield the text of a file, plain or packed by gzip, as UTF-8 in pieces of about `size` bytes of whole characters,
     without a byte order mark.
 
     Raises
@@ -70,7 +70,7 @@ def _opened(path: Path, packed: int | bool) -> IO[bytes]:
 
 
 def _lines_before(path: Path, packed: int, place: int) -> int:
-    """The line ends in the first bytes of a file."""
+    """Return the line ends in the first bytes of a file."""
     found = 0
     with _opened(path, packed) as stream:
         while place > 0 and (data := stream.read(min(place, 1 << 20))):
@@ -103,7 +103,8 @@ def open_encoding(head: bytes, text_encoding: str | None) -> str:
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding of a text whose first bytes are `head`, as Python names it: UTF-16 by its mark, else UTF-8."""
+    """Return the encoding of a text whose first bytes are `head`, as Python names it: UTF-16 by its mark, otherwise
+    UTF-8."""
     return UTF_16 if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else UTF_8
 
 

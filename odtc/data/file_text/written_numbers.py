@@ -55,8 +55,8 @@ def beside(cells: pl.Series, decimal: str) -> set[str]:
 
 
 def signs_of(words: Sequence[str]) -> tuple[str, ...]:
-    """The signs before decimals by which all words are numbers of one currency at most, the more usual first; both of
-    words such as "5 %"."""
+    """Return the signs before decimals by which all words are numbers of one currency at most, the more usual first;
+    both of words such as "5 %"."""
     cells = pl.Series(words, dtype=pl.String)
     return tuple(sign for sign in SIGNS if not plain(cells, sign).has_nulls() and len(beside(cells, sign)) < 2)
 

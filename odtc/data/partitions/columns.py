@@ -45,7 +45,7 @@ def columns_of(
     decimal: str | None = None,
     marks: Marks | None = None,
 ) -> list[Column]:
-    """The columns of a file.
+    """Return the columns of a file.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ def fetched(client: Any, futures: list[Any], place: str) -> Iterator[Any]:
 
 
 def runs(parts: Sequence[Made], many: int) -> list[Sequence[Made]]:
-    """Neighbours in at least so many runs, if there are as many parts, of at most LONGEST each."""
+    """Return neighbours in at least this many runs, if there are as many parts, of at most LONGEST each."""
     length = max(1, min(LONGEST, len(parts) // max(1, many)))
     return [parts[at : at + length] for at in range(0, len(parts), length)]
 
 
 def reduced(parts: Sequence[Made], join: Callable[[Made, Made], Made]) -> Made:
-    """Neighbours joined by twos until one is left."""
+    """Return neighbours joined by twos until one remains."""
     while len(parts) > 1:
         last = [] if len(parts) % 2 == 0 else [parts[-1]]
         parts = [join(a, b) for a, b in zip(parts[::2], parts[1::2])] + last
@@ -166,9 +166,8 @@ def coded(
     decimal: str | None = None,
     marks: Marks | None = None,
 ) -> "list[Column] | str | None":
-    """The columns of parts that follow one another, one part in memory at a time; the name of a column that needs its
-    words; None if a part cannot be read here. `words`, `names`, `decimal` and `marks` as of
-    `columns_of`."""
+    """Return the columns of parts that follow one another, one part in memory at a time; the name of a column that
+    needs its words; None if a part cannot be read here. `words`, `names`, `decimal` and `marks` as of `columns_of`."""
     from odtc.data.file_text.data_files import READERS  # it uses this module
 
     try:
@@ -187,7 +186,7 @@ def coded(
 
 
 def cells_of(found: "list[Column] | str | None") -> "list[Cells] | str | None":
-    """The different cells of columns."""
+    """Return the different cells of columns."""
     if not isinstance(found, list):
         return found
     return [
@@ -206,7 +205,7 @@ def cells_of(found: "list[Column] | str | None") -> "list[Cells] | str | None":
 def joined(
     left: "list[Cells] | str | None", right: "list[Cells] | str | None", words: Collection[str]
 ) -> "list[Cells] | str | None":
-    """The cells of two parts, one above the other."""
+    """Return the cells of two parts, one above the other."""
     for one in (left, right):
         if one is None or isinstance(one, str):
             return one
@@ -238,7 +237,7 @@ def _cells(above: Cells, below: Cells, keep_words: bool) -> Cells:
 
 
 def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> list[Column]:
-    """The columns of parts that follow one another; `found` are the cells of all of them."""
+    """Return the columns of parts that follow one another; `found` are the cells of all of them."""
     numbers = [{cell: k for k, cell in enumerate(one.cells.to_list(), 1)} for one in found]
     arrays = [np.empty(one.rows, float if one.held else kind_for(len(one.cells) + 1)) for one in found]
     begin, padded, merged = 0, [None] * len(found), [None] * len(found)
@@ -267,7 +266,7 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
 
 
 def _recoded(column: Column, number: dict, kind: np.dtype) -> np.ndarray:
-    """The codes of a column by the numbers of cells in all parts."""
+    """Return the codes of a column by the numbers of cells in all parts."""
     seen = [0, *(number[cell] for cell in column.cells.to_list())]
     return column.code if seen == list(range(len(seen))) else np.array(seen, kind)[column.code]
 

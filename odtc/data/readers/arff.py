@@ -56,8 +56,8 @@ def read(path, text_encoding: str | None = None) -> pl.DataFrame:
 
 
 def _in_plain_form(text: str) -> str:
-    """The text as liac-arff reads it: a blank before a type in braces, commas between cells, dates as words, and the
-    weights of instances, which Weka writes in braces behind a row, as the first attribute, INSTANCE_WEIGHT."""
+    """Return the text as liac-arff reads it: a blank before a type in braces, commas between cells, dates as words,
+    and the weights of instances, which Weka writes in braces behind a row, as the first attribute, INSTANCE_WEIGHT."""
     head, data, rows = _parted(text)
     if not data:
         return text
@@ -77,7 +77,7 @@ def _in_plain_form(text: str) -> str:
 
 
 def _parted(text: str) -> tuple[list[str], str, list[str]]:
-    """(the lines of the header, the line @data, the lines behind it)."""
+    """Return (the lines of the header, the line @data, the lines after it)."""
     lines = text.replace("\r\n", "\n").split("\n")
     at = next((at for at, line in enumerate(lines) if line.strip().lower().startswith("@data")), None)
     return (lines, "", []) if at is None else (lines[:at], lines[at], lines[at + 1 :])
@@ -111,7 +111,8 @@ def _loads(path, lines: Iterator[str]) -> dict:
 
 
 def _lines(path, text: str) -> Iterator[str]:
-    """The lines of a text as arff.loads takes them apart, between which a time limit is looked at now and then."""
+    """Yield the lines of a text as arff.loads takes them apart, between which a time limit is looked at now
+    and then."""
     seen = 0
     for number, line in enumerate(text.strip("\r\n ").replace("\r\n", "\n").split("\n")):
         if seen >= LOOK:
@@ -122,8 +123,8 @@ def _lines(path, text: str) -> Iterator[str]:
 
 
 def _as_text(lines: Iterator[str], which: list[int]) -> Iterator[str]:
-    """The lines of a file with these attributes, of numbers, declared as STRING. As for the reader, a line that begins
-    with @attribute declares one, whatever follows without a blank."""
+    """Yield the lines of a file with these attributes, of numbers, declared as STRING. As for the reader, a line that
+    begins with @attribute declares one, whatever follows without a blank."""
     attribute, in_data = -1, False
     for line in lines:
         word = line.strip(" \r\n").upper()
@@ -142,7 +143,7 @@ def _dtype(declared):
 
 
 def sample(table: pl.DataFrame) -> bytes:
-    """The table with attributes of the types numeric and string."""
+    """Return the table with attributes of the types numeric and string."""
     lines = ["@relation sample"]
     for name, dtype in table.schema.items():
         lines.append(f"@attribute {_quoted(name)} {'numeric' if dtype == pl.Float64 else 'string'}")

@@ -18,7 +18,7 @@ END = STREAM + b"\0\0\0\0"  # its end: without it rows may have been cut off
 
 
 def read(path) -> pl.DataFrame:
-    """The columns in their native types; raises DataError if the file is not whole Arrow IPC."""
+    """Return the columns in their native types; raises DataError if the file is not whole Arrow IPC."""
     try:
         with open(path, "rb") as stream, STDERR.away():
             data = stream.read()
@@ -36,7 +36,7 @@ def read(path) -> pl.DataFrame:
 
 
 def sample(table: pl.DataFrame) -> bytes:
-    """The table as a whole file."""
+    """Return the table as a whole file."""
     stream = io.BytesIO()
     table.write_ipc(stream)
     return stream.getvalue()

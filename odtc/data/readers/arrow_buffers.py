@@ -38,7 +38,7 @@ def unpacked_size(data: bytes) -> int:
 
 
 def _sizes(data: bytes, message: int, body: int) -> Iterator[int]:
-    """The sizes that the buffers of a message state, if they are compressed."""
+    """Yield the sizes that the buffers of a message state, if they are compressed."""
     kind, place = _field(data, message, HEADER_TYPE), _field(data, message, HEADER)
     of = _number(data, "<B", kind) if kind and place else 0
     if of not in (DICTIONARY, BATCH):
@@ -56,7 +56,7 @@ def _sizes(data: bytes, message: int, body: int) -> Iterator[int]:
 
 
 def _in_file(data: bytes) -> Iterator[tuple[int, int]]:
-    """(message, body) of each message with buffers, as the footer lists them."""
+    """Yield (message, body) of each message with buffers, as the footer lists them."""
     end = len(data) - len(MAGIC) - 4
     footer = end - _number(data, "<i", end)
     footer = _target(data, footer)
@@ -69,7 +69,7 @@ def _in_file(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _in_stream(data: bytes) -> Iterator[tuple[int, int]]:
-    """(message, body) of each message, one after the other."""
+    """Yield (message, body) of each message, one after the other."""
     at = 0
     while at + 8 <= len(data) and (size := _number(data, "<i", at + 4)) > 0:
         message, body = _target(data, at + 8), at + 8 + size
@@ -82,7 +82,7 @@ def _in_stream(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a field of a table is; 0 if it has none."""
+    """Return where a field of a table is; 0 if it has none."""
     names = table - _number(data, "<i", table)
     if 4 + 2 * number >= _number(data, "<H", names):
         return 0
@@ -91,13 +91,13 @@ def _field(data: bytes, table: int, number: int) -> int:
 
 
 def _entries(data: bytes, field: int, size: int) -> range:
-    """Where the entries of a vector are."""
+    """Return where the entries of a vector are."""
     at = _target(data, field)
     return range(at + 4, at + 4 + size * _number(data, "<I", at), size)
 
 
 def _target(data: bytes, at: int) -> int:
-    """The place that an offset leads to."""
+    """Return the position to which an offset leads."""
     return at + _number(data, "<I", at)
 
 

@@ -47,7 +47,7 @@ SUMMARY = "text with a header, separated by commas, semicolons or | (.csv, .txt)
 
 
 def read(path, **options) -> pl.DataFrame:
-    """All columns as pl.String, an empty cell as null; blank lines are skipped.
+    """Return all columns as pl.String, an empty cell as null; blank lines are skipped.
 
     Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a repeated column name, cells of a column
     without a name, a row of another width than the header, and quotes that do not close.
@@ -63,7 +63,8 @@ def read(path, **options) -> pl.DataFrame:
 
 
 def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
-    """The frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by one."""
+    """Yield the frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by
+    one."""
     if form := _form(path, options):
         yield from _described_frames(path, size, form)
         return
@@ -107,8 +108,8 @@ def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
 
 
 def parts(path, size: int) -> list[tuple[int, int, str]]:
-    """(first byte, byte behind the last, header) of parts of about `size` bytes that begin and end between lines; none
-    of a packed file or of UTF-16, nor of a file whose header has a quote or is too long to be seen."""
+    """Return (first byte, byte behind the last, header) of parts of about `size` bytes that begin and end between
+    lines; none of a packed file or of UTF-16, nor of a file whose header has a quote or is too long to be seen."""
     if is_packed(path) or _form(path, {}):
         return []
     end, found = os.path.getsize(path), []
@@ -134,7 +135,7 @@ def parts(path, size: int) -> list[tuple[int, int, str]]:
 
 
 def nameless(path, **options) -> list[int]:
-    """The numbers of the columns without a name, from the second on, counted from 1."""
+    """Return the numbers of the columns without a name, from the second on, counted from 1."""
     if form := _form(path, options):
         names = _described(path, HEADER, form)[0]
         return [at for at, name in enumerate(names, 1) if name.startswith(NAMELESS)]
@@ -144,7 +145,7 @@ def nameless(path, **options) -> list[int]:
 
 
 def skipped(path, **options) -> list[int]:
-    """The numbers of the lines that are skipped because they are not rows, from 1."""
+    """Return the numbers of the lines that are skipped because they are not rows, from 1."""
     form = _form(path, options)
     if form is None or not form.skips:
         return []
@@ -207,7 +208,7 @@ def _described_frames(path, size: int, form: TextForm) -> Iterator[pl.DataFrame]
 
 
 def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
-    """The frame of one of `parts`. Raises DataError for a quote, too: a cell may go on in the next part."""
+    """Yield the frame of one of `parts`. Raises DataError for a quote, too: a cell may go on in the next part."""
     begin, end, header = part
     with open(path, "rb") as stream:
         stream.seek(begin)
@@ -228,12 +229,12 @@ def _last_line_end(text: bytes) -> int:
 
 
 def _plain_ends(text: bytes) -> bytes:
-    """The text with line ends of one kind."""
+    """Return the text with line ends of one kind."""
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
 def _lines(text: bytes, pieces: Iterator[bytes]) -> Iterator[str]:
-    """The lines of a text and of the pieces behind it, with their ends of any kind."""
+    """Yield the lines of a text and of the pieces behind it, with their ends of any kind."""
     left = text.decode()
     for piece in pieces:
         *lines, left = io.StringIO(left + piece.decode(), newline="")
@@ -247,13 +248,14 @@ def _without_separator_line(text: str) -> str:
 
 
 def _head(path) -> str:
-    """The first lines of a file."""
+    """Return the first lines of a file."""
     return next(text_pieces(path, HEADER), b"").lstrip(b"\r\n").decode(errors="ignore")
 
 
 def _delimiter(path, text: str) -> str:
-    """The one that a first line such as sep=; names, as Excel writes it; a tab by suffix; else of comma, semicolon and
-    tab the one that the header has most often, of as many the comma in .csv and the tab in .txt; | if it has none."""
+    """Return the separator that a first line such as sep=; names, as Excel writes it; a tab by suffix; otherwise the
+    most frequent one of comma, semicolon and tab in the header, of equally frequent ones the comma in .csv and the
+    tab in .txt; | if it has none."""
     named = SEPARATOR_LINE.match(_head(path))
     return named[1] if named else _delimiter_of(path, text)
 
@@ -318,7 +320,7 @@ def _without_blank_lines(data: bytes) -> bytes:
 
 
 def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) -> None:
-    """Raises DataError for a line of another number of cells."""
+    """Raise DataError for a line with another number of cells."""
     signs = np.frombuffer(data, dtype=np.uint8)
     is_end = signs == ord("\n")
     marks = is_end[np.flatnonzero(is_end | (signs == ord(delimiter)))]  # one for each cell: whether a row ends there
@@ -329,13 +331,13 @@ def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) ->
 
 
 def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:
-    """Text with quotes, where a cell may hold delimiters and line ends: a record is a row."""
+    """Return the rows of text with quotes, where a cell may contain delimiters and line ends: a record is a row."""
     header, *rows = _records(path, io.StringIO(text, newline=""), delimiter)
     return _frame(path, _names(path, header), rows)
 
 
 def _records(path, lines, delimiter: str, header: str | None = None, above: int = 0) -> Iterator[list[str]]:
-    """The header and the records of lines; with `header` the lines are those behind `above` rows below it."""
+    """Yield the header and the records of lines; with `header` the lines are those after `above` rows below it."""
     first = next(csv.reader([header], delimiter=delimiter, strict=True)) if header is not None else None
     number = 0
     if first is not None:
@@ -368,7 +370,8 @@ def _frame(path, names: list[str], rows: list[list[str]], above: int = 0) -> pl.
 
 
 def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
-    """The columns of a frame that have a name. Raises DataError for a cell that is not missing in one of the others."""
+    """Return the columns of a frame that have a name. Raises DataError for a cell that is not missing in one of the
+    others."""
     nameless = [column for column in frame.get_columns() if column.name.startswith(NAMELESS)]
     for column in nameless:
         cells = column.str.strip_chars()
@@ -384,7 +387,7 @@ def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
 
 
 def _names(path, header: list[str]) -> list[str]:
-    """The names of the columns; of those without one from the second on, NAMELESS and their number."""
+    """Return the names of the columns; for those without one from the second on, NAMELESS and their number."""
     if any("\0" in name for name in header):
         raise DataError(
             f"expected UTF-8 text in {str(path)!r}, got bytes of zero in its header, as UTF-16 has; "
@@ -435,5 +438,5 @@ def _is_header(cells: list[str], width: int) -> bool:
 
 
 def sample(table: pl.DataFrame) -> bytes:
-    """The table with commas and a header."""
+    """Return the table with commas and a header."""
     return table.write_csv().encode()

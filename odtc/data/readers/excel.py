@@ -14,7 +14,7 @@ SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install 'odtc[excel]'
 
 
 def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = None) -> pl.DataFrame:
-    """The columns in their types; a column of several types is text.
+    """Return the columns in their types; a column of several types is text.
 
     Raises DataError without fastexcel, for a file that is not a workbook, and for a sheet that it does not have.
     """

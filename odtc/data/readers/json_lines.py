@@ -19,7 +19,7 @@ LARGEST = 2**63 - 1  # of a column of whole numbers
 
 
 def read(path, text_encoding: str | None = None) -> pl.DataFrame:
-    """The columns of all objects in the order in which their names appear first; an absent value is missing.
+    """Return the columns of all objects in the order in which their names appear first; an absent value is missing.
 
     Raises DataError for a line that is not such an object.
     """
@@ -88,5 +88,5 @@ def _column(name: str, values: list, rows: int) -> pl.Series:
 
 
 def sample(table: pl.DataFrame) -> bytes:
-    """The table with an object on each line."""
+    """Return the table with an object on each line."""
     return table.write_ndjson().encode()

@@ -18,7 +18,7 @@ SUMMARY = "Apache Parquet, with its own column types; category columns are categ
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
-    """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8."""
+    """Yield the frames of `read`, with so many rows that they take about `size` bytes each if a cell takes 8."""
     for one in parts(path, size):
         yield from part(path, one)
 
@@ -40,7 +40,7 @@ def parts(path, size: int) -> list[tuple[int, int, int]]:
 
 
 def part(path, part: tuple[int, int, int]) -> Iterator[pl.DataFrame]:
-    """The frames of one of `parts`."""
+    """Yield the frames of one of `parts`."""
     begin, rows, of_frame = part
     try:
         with STDERR.away():
@@ -51,7 +51,7 @@ def part(path, part: tuple[int, int, int]) -> Iterator[pl.DataFrame]:
 
 
 def read(path) -> pl.DataFrame:
-    """The columns in their native types; raises DataError if the file is not whole Parquet."""
+    """Return the columns in their native types; raises DataError if the file is not whole Parquet."""
     try:
         expect_counts(path)
         # An open file instead of a path: polars would take "*" and "[" in a path for a pattern.
@@ -70,7 +70,7 @@ def _broken(path, problem) -> DataError:
 
 
 def sample(table: pl.DataFrame) -> bytes:
-    """The table as a whole file."""
+    """Return the table as a whole file."""
     stream = io.BytesIO()
     table.write_parquet(stream)
     return stream.getvalue()

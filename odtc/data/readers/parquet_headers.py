@@ -26,8 +26,8 @@ Struct = dict[int, Any]
 
 
 def expect_counts(path) -> None:
-    """Raises ValueError if a page says to hold a negative number of values, or more than its column has, and if a
-    header cannot be read; ModelError if a page does not fit into half of the memory."""
+    """Raise ValueError if a page states a negative number of values, or more than its column has, and if a header
+    cannot be read; ModelError if a page does not fit into half of the memory."""
     with open(path, "rb") as stream:
         try:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -72,7 +72,7 @@ def _begin(chunk: Struct) -> int:
 
 
 def struct(data, at: int, deep: int = 0) -> tuple[Struct, int]:
-    """The fields of a struct by their numbers, and the place behind it.
+    """Return the fields of a struct by their numbers, and the position after it.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def struct(data, at: int, deep: int = 0) -> tuple[Struct, int]:
 
 
 def _value(data, at: int, kind: int, deep: int) -> tuple[Any, int]:
-    """A value of a kind, and the place behind it."""
+    """Return a value of a kind, and the position after it."""
     if deep > DEEPEST or at >= len(data):
         raise ValueError("no value")
     if kind in (1, 2, 3):  # a truth value of a list, a byte
@@ -130,7 +130,7 @@ def _value(data, at: int, kind: int, deep: int) -> tuple[Any, int]:
 
 
 def _varint(data, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first."""
+    """Return a number of seven bits a byte, the lowest first."""
     value = shift = 0
     while True:
         value |= (data[at] & 127) << shift
@@ -143,6 +143,6 @@ def _varint(data, at: int) -> tuple[int, int]:
 
 
 def _whole(data, at: int) -> tuple[int, int]:
-    """A signed number: 0, -1, 1, -2 … as 0, 1, 2, 3 …"""
+    """Return a signed number: 0, -1, 1, -2 … as 0, 1, 2, 3 …"""
     value, at = _varint(data, at)
     return (value >> 1) ^ -(value & 1), at

@@ -15,14 +15,14 @@ CLASSES = True
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with the codes of their classes."""
+    """Return the rows with the codes of their classes."""
     labels = cells[rows.target]
     classes = column_types.levels_of(labels.words)
     return replace(rows, y=labels.level_codes(classes, CATEGORICAL).cells().astype(np.int32), classes=classes)
 
 
 def expect(cells, how, place: str) -> None:
-    """Raises DataError for one class, and NotClassesError for numbers of which most are different."""
+    """Raise DataError for one class, and NotClassesError for numbers of which most are different."""
     ((target, labels),) = cells.items()
     classes, n_rows = column_types.levels_of(labels.words), len(labels.missing)
     if len(classes) < 2:

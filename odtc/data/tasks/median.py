@@ -32,12 +32,12 @@ MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with their numbers as classes."""
+    """Return the rows with their numbers as classes."""
     return measured(rows, cells[rows.target].numbers().cells(), f"column {rows.target!r} of {place}")
 
 
 def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
-    """The data set of rows with numbers to predict.
+    """Return the data set of rows with numbers to predict.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
 
 
 def as_classes(rows: Dataset, y: np.ndarray) -> Dataset:
-    """The rows of weight with their numbers, float64 (rows,), as classes."""
+    """Return the rows of weight with their numbers, float64 (rows,), as classes."""
     held = rows.weight > 0
     kept = rows if held.all() else rows.taken(held)
     y = y[held] + 0.0
@@ -97,14 +97,14 @@ def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
-    """float64 (3, rows): w, w (y - m) and w (y - m)² around the mean m of all rows."""
+    """Return float64 (3, rows): w, w (y - m) and w (y - m)² around the mean m of all rows."""
     weight = sums[:, 1]
     apart = numbers(sums) - sums[:, 2].sum() / weight.sum()
     return np.stack([weight, weight * apart, weight * apart**2])
 
 
 def expect(cells, how, place: str) -> None:
-    """Raises DataError for one number in all rows."""
+    """Raise DataError for one number in all rows."""
     ((target, column),) = cells.items()
     y = column.numbers().cells()
     if (y == y[0]).all():
@@ -133,14 +133,14 @@ def losses(counts: np.ndarray, classes) -> np.ndarray:
 
 
 def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
-    """The rows with the numbers of the training rows as classes; -1 for another number."""
+    """Return the rows with the numbers of the training rows as classes; -1 for another number."""
     own, values = values_of(rows.classes)[rows.y], values_of(trained.classes)
     place = np.searchsorted(values, own).clip(max=len(values) - 1)
     return replace(rows, y=np.where(values[place] == own, place, -1).astype(np.int32), classes=trained.classes)
 
 
 def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """(share, number) of the quartiles and the ends of the rows of a leaf."""
+    """Return (share, number) of the quartiles and the ends of the rows of a leaf."""
     weight, y = sums[:, 1], numbers(sums)
     order = np.argsort(y, kind="stable")
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -149,7 +149,7 @@ def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
 
 
 def leaf_words(sums, classes, curve=(), goal="") -> str:
-    """Between which numbers half of the rows lie, and all of them."""
+    """Describe the range of half of the rows, and of all of them."""
     if not curve:
         return ""
     at = dict(curve)
@@ -157,7 +157,8 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
-    """Mean absolute and squared error, and the part of the absolute error around one median that is explained."""
+    """Return mean absolute and squared error, and the part of the absolute error around one median that is
+    explained."""
     weight, y = sums[:, 1], numbers(sums)
     error = float((weight * np.abs(y - answers)).sum())
     spread = float((weight * np.abs(y - weighted_median(y, weight))).sum())
@@ -172,12 +173,12 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
-    """Σ w |y - answer|."""
+    """Return Σ w |y - answer|."""
     return float((sums[:, 1] * np.abs(numbers(sums) - answers)).sum())
 
 
 def told(facts) -> list[str]:
-    """One line."""
+    """Return one line."""
     d2 = "" if facts["d2"] is None else f", D² {facts['d2']:.4f}"
     return [
         f"absolute error {facts['absolute_error']:.10g}, {facts['mean_absolute_error']:.6g} a row of "

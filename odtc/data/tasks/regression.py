@@ -33,12 +33,12 @@ ROUNDED = 2.0**-52  # a part of Σ w (y - m)² that sums of doubles do not disti
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with their numbers as sums."""
+    """Return the rows with their numbers as sums."""
     return measured(rows, cells[rows.target].numbers().cells(), f"column {rows.target!r} of {place}")
 
 
 def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
-    """The data set of rows with numbers to predict.
+    """Return the data set of rows with numbers to predict.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
-    """Σ w and, around the median of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 6)."""
+    """Return Σ w and, around the median of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 6)."""
     return np.stack([sums[..., 1], sums[..., 3], sums[..., 4]])
 
 
 def leaf_costs(sums: np.ndarray) -> np.ndarray:
-    """The squared error of leaves with these sums, float64 (…, 6)."""
+    """Return the squared error of leaves with these sums, float64 (…, 6)."""
     return np.maximum(laws.leaf_costs(laws.SQUARE, moments(sums)), 0.0)
 
 
@@ -118,7 +118,7 @@ def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
 
 
 def leaf_words(sums, classes, curve=(), goal="") -> str:
-    """The standard deviation of the rows of the leaf, and an interval of its mean."""
+    """Return the standard deviation of the rows of the leaf, and an interval of its mean."""
     from scipy.special import stdtrit
 
     n, variance = sums[0], float(leaf_costs(np.array(sums))) / sums[1]
@@ -138,7 +138,7 @@ def numbers(sums: np.ndarray) -> np.ndarray:
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
-    """Mean squared and absolute error, and the share of the variance that is explained."""
+    """Return mean squared and absolute error, and the share of the variance that is explained."""
     weight, y = sums[:, 1], numbers(sums)
     total, mean = weight.sum(), float((weight * y).sum() / weight.sum())
     squared, spread = float((weight * (y - answers) ** 2).sum()), float((weight * (y - mean) ** 2).sum())
@@ -152,12 +152,12 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
-    """Σ w (y - answer)²."""
+    """Return Σ w (y - answer)²."""
     return float((sums[:, 1] * (numbers(sums) - answers) ** 2).sum())
 
 
 def told(facts) -> list[str]:
-    """One line."""
+    """Return one line."""
     r2 = "" if facts["r2"] is None else f", R² {facts['r2']:.4f}"
     return [
         f"squared error {facts['squared_error']:.10g}, {facts['mean_squared_error']:.6g} a row of {facts['n_rows']}; "
@@ -166,5 +166,5 @@ def told(facts) -> list[str]:
 
 
 def target_words(sums, classes, goal="") -> str:
-    """The number of a row."""
+    """Return the number of a row."""
     return f"{sums[-1] / sums[0]:.10g}"

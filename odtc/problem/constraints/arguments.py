@@ -69,7 +69,7 @@ def _quoted(text: str) -> tuple[str, ...]:
 
 
 def _whole(pieces: list[str], columns: set[str], names: set[str]) -> Iterator[tuple[str, ...]]:
-    """The ways to join neighbouring pieces to names of the data, or to KEY=NAME."""
+    """Yield the ways to join neighbouring pieces to names of the data, or to KEY=NAME."""
     if not pieces:
         yield ()
     for n in range(1, len(pieces) + 1):

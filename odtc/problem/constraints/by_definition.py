@@ -68,12 +68,13 @@ class Judge:
 
 
 def exact(weight: Sequence[float]) -> list[Fraction]:
-    """The numbers that weights are written as."""
+    """Return the decimals that weights are written as."""
     return list(map(as_written, weight))
 
 
 def share(weight: Sequence[Fraction], counted: Sequence[bool], among: Sequence[bool]) -> Fraction | None:
-    """The weight of the rows that are counted and among these, as a share of these; None of nothing."""
+    """Return the weight of the rows that are counted and among these, as a share of these; None if these have no
+    weight."""
     total = sum(w for w, a in zip(weight, among) if a)
     return sum(w for w, c, a in zip(weight, counted, among) if c and a) / total if total else None
 
@@ -86,7 +87,7 @@ def rate(
     klass: int | None = None,
     group: Sequence[int] | None = None,
 ) -> Fraction:
-    """The figure of a kind of constraint on predictions, for class and group of each row of the data."""
+    """Return the value of a kind of constraint on predictions, for class and group of each row of the data."""
     every = [True] * len(truth)
     is_class, said = [t == klass for t in truth], [p == klass for p in predicted]
     others = [not t for t in is_class]
@@ -124,7 +125,7 @@ def rate(
 
 
 def judged_rate(encoded: Encoded, given: Constraint) -> Judge:
-    """The judge of a rate of all rows, of a class, or between groups."""
+    """Return the reference check for a rate of all rows, of a class, or between groups."""
     data, klass, group = encoded.dataset, None, None
     if given.args and "=" in given.args[0]:
         group = _groups(data, given.args[0].partition("=")[2])
@@ -141,17 +142,18 @@ def judged_rate(encoded: Encoded, given: Constraint) -> Judge:
 
 
 def tried_shares(name: str, op: str) -> list[str]:
-    """Constraints of a kind without arguments."""
+    """Return constraints of a kind without arguments."""
     return [f"{name} {op} {bound}" for bound in BOUNDS]
 
 
 def tried_classes(encoded: Encoded, name: str, op: str) -> list[str]:
-    """Constraints of a kind of one class."""
+    """Return constraints of a kind with one class."""
     return [f"{name}[{klass}] {op} {bound}" for klass in encoded.classes for bound in BOUNDS]
 
 
 def tried_groups(encoded: Encoded, name: str) -> list[str]:
-    """Constraints of a kind that compares groups: by each column of the data, and some levels against the others."""
+    """Return constraints of a kind that compares groups: by each column of the data, and some levels against the
+    others."""
     return [
         f"{name}[group={column},positive={klass}] <= {bound}"
         for column in group_texts(encoded)
@@ -161,18 +163,18 @@ def tried_groups(encoded: Encoded, name: str) -> list[str]:
 
 
 def group_texts(encoded: Encoded) -> list[str]:
-    """The groups of rows by each column of the data, and by some of its levels against the others."""
+    """Return the groups of rows by each column of the data, and by some of its levels against the others."""
     data = encoded.dataset
     return [column for feature in (*data.auxiliary, *data.features) for column in (feature.name, *_parts(feature))]
 
 
 def tried_counts(name: str, least: int = 0) -> list[str]:
-    """Constraints of a kind that bounds a count."""
+    """Return constraints of a kind that bounds a count."""
     return [f"{name} <= {bound}" for bound in range(least, 4)]
 
 
 def feature_name(encoded: Encoded, test: int) -> str:
-    """The column that a test is of."""
+    """Return the column of a split."""
     return encoded.features[encoded.tests[test].feature].name
 
 
@@ -182,7 +184,7 @@ def _parts(feature: Feature) -> list[str]:
 
 
 def _groups(data: Dataset, text: str) -> list[Any]:
-    """The group of each row of the data; None for rows that lack the cell, which are a group of their own."""
+    """Return the group of each row of the data; None for rows with a missing cell, which are a group of their own."""
     name, _, levels = text.partition(":")
     for features, cells in ((data.features, data.X), (data.auxiliary, data.auxiliary_X)):
         for place, feature in enumerate(features):

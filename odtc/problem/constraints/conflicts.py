@@ -82,7 +82,7 @@ class Conflict:
 
 
 def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
-    """The conflict of a problem without a tree; as small as it could be shown before `tick` says stop."""
+    """Return the conflict of a problem without a tree; as small as could be proved before `tick` stopped it."""
     needed, sure = list(problem.constraints), True
     for given in problem.constraints:
         rest = [one for one in needed if one is not given]
@@ -98,7 +98,7 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
 
 
 def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None:
-    """A tree that keeps the constraints, False if there is none, None if that was not settled in time."""
+    """Return a tree that satisfies the constraints, False if there is none, None if that was not decided in time."""
     try:
         posed = search_problem(problem)
     except TooLarge:
@@ -147,7 +147,7 @@ def _places(size: float) -> int:
 
 
 def _eased(value: Fraction | float, op: str) -> Fraction:
-    """A number of few decimals that what reaches this value keeps, too."""
+    """Return a number of few decimals that is satisfied whenever this value is reached."""
     digits = Fraction(10) ** _places(abs(float(value)))
     exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
     return (floor if op == ">=" else ceil)(exact * digits) / digits

@@ -113,7 +113,7 @@ class Constraint:
         return str(value) if near else f"{float(value):.10g}"
 
     def keyed(self, *keys: str) -> list[str]:
-        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError if they are
+        """Return the values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError if they are
         others."""
         found = dict(arg.partition("=")[::2] for arg in self.args)
         found = {key.strip(): value.strip() for key, value in found.items()}
@@ -129,7 +129,7 @@ def speak_of_columns(texts: Iterable[str]) -> bool:
 
 
 def parse(text: str, encoded: Encoded) -> Constraint:
-    """The Constraint of a text, its arguments between commas (odtc.problem.constraints.arguments); raises
+    """Return the Constraint of a text, its arguments between commas (odtc.problem.constraints.arguments); raises
     ChoiceError."""
     found = GRAMMAR.fullmatch(text)
     if not found:
@@ -263,8 +263,8 @@ def _meant(text: str, encoded: Encoded) -> str:
 
 
 def example_text(name: str, encoded: Encoded) -> str:
-    """An example of a kind in the columns and levels of the data, by the first words of its summary: one that is not
-    refused itself, if there is one."""
+    """Return an example of a kind with the columns and levels of the data, by the first words of its summary: one that
+    is not refused itself, if there is one."""
     shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
     if not shape:
         return f"see `odtc info {name}`"
@@ -294,7 +294,7 @@ def example_text(name: str, encoded: Encoded) -> str:
 
 
 def expect_no_arguments(given: Constraint) -> None:
-    """Raises ChoiceError for a constraint with arguments, of a kind that has none."""
+    """Raise ChoiceError for a constraint with arguments, of a kind that has none."""
     if given.args:
         raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
 
@@ -452,13 +452,13 @@ def on_answers(problem: Problem) -> list[Constraint]:
 
 
 def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, Fraction | float]]:
-    """The constraints that a settled tree breaks, each with its value."""
+    """Return the constraints that a settled tree violates, each with its value."""
     valued = [(given, given.module.value(problem.encoded, given, heap)) for given in problem.constraints]
     return [(given, value) for given, value in valued if not given.holds(value)]
 
 
 def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
-    """A tree that keeps all constraints, made of this one; None if no kind knows how to."""
+    """Return a tree that satisfies all constraints, made from this one; None if no kind can repair it."""
     for _ in range(1 + 2 * len(problem.constraints)):  # what mends one may break another
         wrong = broken(problem, heap)
         if not wrong:
@@ -492,7 +492,7 @@ def asking(problem: Problem, model: Model) -> Expression:
 
 
 def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
-    """Adds a row: Σ_t [t branches] ≤ most.
+    """Add a row: Σ_t [t branches] ≤ most.
 
     Parameters
     ----------
@@ -509,7 +509,7 @@ def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str,
 
 
 def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
-    """Adds rows by which the tests of at most so many groups occur.
+    """Add rows that limit the number of groups of which a tree has splits.
 
         Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
 
@@ -541,7 +541,7 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
 def held(
     problem: Problem, model: Model, point: dict[str, Any], group: np.ndarray, most: float
 ) -> dict[str, np.ndarray]:
-    """The values of the columns of `cap_distinct` at a point.
+    """Return the values of the columns of `cap_distinct` at a point.
 
     Parameters
     ----------
@@ -572,8 +572,8 @@ def _chooses(model: Model, b: Expression) -> bool:
 
 
 def posed(problem: Problem, texts: Iterable[str]) -> Problem:
-    """The problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
-    learner, which has no model, cannot keep."""
+    """Return the problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
+    learner, which has no model, cannot satisfy."""
     given = tuple(parse(text, problem.encoded) for text in texts)
     compared = [text for one in given for text in one.module.compared(one)]
     problem = replace(problem, encoded=carrying(problem.encoded, compared), constraints=given)
@@ -591,7 +591,7 @@ def posed(problem: Problem, texts: Iterable[str]) -> Problem:
 
 
 def expect(problem: Problem, heap: HeapTree) -> None:
-    """Raises TreeError for a tree that breaks a constraint."""
+    """Raise TreeError for a tree that violates a constraint."""
     for given, value in broken(problem, settle(heap.test, problem.encoded, heap.label, heap.beyond)):
         figure = f"that has {given.shown(value)}" if given.op else "that breaks it"
         raise TreeError(f"expected a tree that keeps {str(given)!r}, got one {figure}; give another start")
@@ -626,7 +626,7 @@ def least_missed(encoded: Encoded, heap: HeapTree, groups: list[Any]) -> HeapTre
 
 
 def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
-    """Prunes a tree to so many branch nodes: again and again the node above two leaves that costs least to remove.
+    """Prune a tree to this many branch nodes: repeatedly the node above two leaves that costs least to remove.
 
     Parameters
     ----------
@@ -644,7 +644,7 @@ def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
 
 
 def above_leaves(heap: HeapTree) -> list[int]:
-    """The branch nodes whose two children predict."""
+    """Return the branch nodes whose two children predict."""
     t = np.flatnonzero(heap.test >= 0)
     return t[(heap.test[2 * t] < 0) & (heap.test[2 * t + 1] < 0)].tolist()
 
@@ -655,7 +655,7 @@ def least_rows(problem: Problem) -> int:
 
 
 def most_branch_nodes(problem: Problem) -> int | None:
-    """The branch nodes that a tree may have, None if no constraint says so."""
+    """Return the largest number of branch nodes of a tree, None if no constraint limits it."""
     most = {"branch_nodes": 0, "leaves": 1}
     bounds = [int(given.bound) - most[given.name] for given in problem.constraints if given.name in most]
     return min(bounds) if bounds else None

@@ -54,8 +54,8 @@ class Groups:
 
 
 def groups(encoded: Encoded, text: str) -> Groups:
-    """The groups of this text; raises ChoiceError for a column, a level or a number that the data has not, and for
-    fewer than two groups."""
+    """Return the groups of this text; raises ChoiceError for a column, a level or a number that the data does not
+    have, and for fewer than two groups."""
     for known in encoded.groups:
         if known.text == text:
             return known
@@ -84,7 +84,8 @@ def carrying(encoded: Encoded, texts: Iterable[str]) -> Encoded:
 
 
 def example_of(encoded: Encoded) -> str:
-    """Groups of this data, as a user may write them: the column with the fewest levels, or a number cut in two."""
+    """Return groups of this data, as a user may write them: the column with the fewest levels, or a number
+    cut in two."""
     dataset, least = encoded.dataset, (np.inf, "COLUMN")
     if dataset is None:
         return encoded.groups[0].text if encoded.groups else "COLUMN"
@@ -98,7 +99,7 @@ def example_of(encoded: Encoded) -> str:
 
 
 def rarest(encoded: Encoded) -> str:
-    """The class of the least weight, the one that constraints are mostly about."""
+    """Return the class of the least weight, which is the most frequent subject of constraints."""
     weight = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
     return encoded.classes[int(np.where(weight > 0, weight, np.inf).argmin())]
 

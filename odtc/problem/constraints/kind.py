@@ -67,8 +67,8 @@ class Kind(Protocol):
 
     @abstractmethod
     def read(self, encoded: Encoded, given: Constraint) -> Constraint:
-        """The Constraint with its arguments and number as the data has them. Raises ChoiceError if they fit no tree of
-        this data."""
+        """Return the Constraint with its arguments and number as in the data. Raises ChoiceError if they fit no tree
+        of this data."""
         ...
 
     @abstractmethod
@@ -82,18 +82,19 @@ class Kind(Protocol):
 
     @abstractmethod
     def value(self, encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-        """The exact figure of a settled tree, which `verify` compares; of a kind without a number how often the tree
-        violates it."""
+        """Return the exact value of a settled tree, which `verify` compares; for a kind without a number how often the
+        tree violates it."""
         ...
 
     @abstractmethod
     def rows(self, problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-        """Writes rows, and columns if it needs its own, by `m`, the ModelBuilder on `model`; the names of all its
+        """Write rows, and columns if it needs its own, by `m`, the ModelBuilder on `model`; the names of all its
         blocks end in `suffix`."""
         ...
 
     def tries(self, encoded: Encoded) -> list[str]:
-        """Constraints of this kind on some data, as texts, from which the laws draw; some may be refused by `read`."""
+        """Return constraints of this kind on some data, as texts, from which the property tests draw; some may be
+        refused by `read`."""
         return []
 
     def judged(self, encoded: Encoded, given: Constraint) -> Judge:
@@ -104,7 +105,7 @@ class Kind(Protocol):
     def values(
         self, problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
-        """{block without suffix: values of its own columns} at a point of the formulation's columns."""
+        """Return {block without suffix: values of its own columns} at a point of the formulation's columns."""
         return {}
 
     def knows(self, encoded: Encoded, given: Constraint) -> str:
@@ -112,7 +113,7 @@ class Kind(Protocol):
         return self.KNOWS
 
     def needs(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
-        """The columns that this constraint needs, if they are fewer than NEEDS."""
+        """Return the columns that this constraint needs, if they are fewer than NEEDS."""
         return self.NEEDS
 
     def terms(self, encoded: Encoded, given: Constraint) -> Terms | None:
@@ -121,7 +122,7 @@ class Kind(Protocol):
         return None
 
     def compared(self, given: Constraint) -> tuple[str, ...]:
-        """The texts of the groups of rows that it compares (odtc.problem.constraints.groups)."""
+        """Return the texts of the groups of rows that it compares (odtc.problem.constraints.groups)."""
         return ()
 
 
@@ -131,7 +132,7 @@ class OnPredictions(Protocol):
 
     @abstractmethod
     def answers(self, encoded: Encoded, given: Constraint) -> list[Any]:
-        """[(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper."""
+        """Return [(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper."""
         ...
 
 
@@ -140,7 +141,7 @@ class OnProportions(Protocol):
 
     @abstractmethod
     def proportions(self, encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
-        """Sums of shares, each of which is at most a number if the constraint is satisfied
+        """Return sums of shares, each of which is at most a number if the constraint is satisfied
         (odtc.problem.constraints.proportions.ShareSum), for the class predicted of each row, int (rows,)."""
         ...
 
@@ -171,8 +172,8 @@ class BarsPaths(Protocol):
 
     @abstractmethod
     def bars(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
-        """(root, once, below), bool (tests,) each: tests that the root may not have, and `below` those that no node may
-        have below one with a test of `once`."""
+        """Return (root, once, below), bool (tests,) each: splits that the root may not have, and `below` those that no
+        node may have below one with a split of `once`."""
         ...
 
 
@@ -181,7 +182,7 @@ class Repairs(Protocol):
 
     @abstractmethod
     def mend(self, encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-        """A HeapTree that satisfies it, made of one that does not."""
+        """Return a HeapTree that satisfies it, made from one that does not."""
         ...
 
 

@@ -22,7 +22,7 @@ FEWEST_TRIED = 8
 
 
 def single(encoded: Encoded, given: Constraint) -> None:
-    """Raises ChoiceError for an encoding with tests of several columns."""
+    """Raise ChoiceError for an encoding with splits on several columns."""
     if any(len(test.features) > 1 for test in Splits.of(encoded.tests).others.values()):
         raise ChoiceError(
             f"constraint {str(given)!r} is about columns of the data, so each split has to use one column; the "
@@ -31,8 +31,8 @@ def single(encoded: Encoded, given: Constraint) -> None:
 
 
 def named(encoded: Encoded, given: Constraint, count: int | None = None) -> list[int]:
-    """The features that the arguments name: so many, or one at least. Raises ChoiceError for other names, and for an
-    encoding with tests of several columns."""
+    """Return the features that the arguments name: this many, or at least one. Raises ChoiceError for other names, and
+    for an encoding with splits on several columns."""
     single(encoded, given)
     if len(given.args) != count if count else not given.args:
         wanted = ",".join(["FEATURE"] * count) if count else "FEATURE,…"
@@ -44,7 +44,7 @@ def named(encoded: Encoded, given: Constraint, count: int | None = None) -> list
 
 
 def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
-    """The feature of this name; raises ChoiceError if there is none."""
+    """Return the feature of this name; raises ChoiceError if there is none."""
     names = [feature.name for feature in encoded.features]
     if name not in names:
         raise ChoiceError(
@@ -71,7 +71,7 @@ def depths(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
 
 
 def depth_bound(encoded: Encoded, given: Constraint) -> Constraint:
-    """The constraint, of one column and a depth; raises ChoiceError."""
+    """Return the constraint, of one column and a depth; raises ChoiceError."""
     if len(given.args) != 1:
         raise ChoiceError(
             f"expected {given.name}[FEATURE] {given.op} N, got {str(given)!r}; write for example "
@@ -84,7 +84,7 @@ def depth_bound(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
-    """The features that the arguments name, two different ones at least. Raises ChoiceError."""
+    """Return the features that the arguments name, at least two different ones. Raises ChoiceError."""
     found = list(dict.fromkeys(named(encoded, given)))
     if len(found) < 2:
         names = [feature.name for feature in encoded.features][:2]
@@ -108,8 +108,8 @@ def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.n
 
 
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:
-    """The tree with another test at the root, of those that are allowed (bool (tests,)) the one that costs least, or
-    of one leaf if that does not cost more. Of very many tests some are tried, evenly spaced."""
+    """Return the tree with another split at the root, the cheapest among those that are allowed (bool (tests,)), or of
+    one leaf if that does not cost more. Of very many splits some are tried, evenly spaced."""
 
     def rooted(test: int) -> HeapTree:
         return settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None, heap.beyond)

@@ -24,29 +24,30 @@ NEEDS: Needs = ((Need(Statement.PREDICTED, "leaves"),),)
 
 
 def early(given: Constraint) -> bool:
-    """A leaf of the last level may be forbidden, and the node above it be allowed to predict."""
+    """Return True: a leaf of the last level may be forbidden, and the node above it be allowed to predict."""
     return True
 
 
 def leaves_of(encoded: Encoded, heap: HeapTree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(nodes int (leaves,), labels int (leaves,), leaf int (rows,)): the leaves that rows reach, and each row's."""
+    """Return (nodes int (leaves,), labels int (leaves,), leaf int (rows,)): the leaves that rows reach, and each
+    row's."""
     at, of = np.unique(heap.reach(encoded.X), return_inverse=True)
     return at, heap.label[at].astype(int), of.ravel()
 
 
 def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
-    """Whole numbers (leaves,): the sums of a measure (rows,) over the leaves of `leaves_of`."""
+    """Return whole numbers (leaves,): the sums of a measure (rows,) over the leaves of `leaves_of`."""
     at, _, of = leaves_of(encoded, heap)
     return sums_of_whole(of, measure, len(at))
 
 
 def ends(problem: Problem, model: Model) -> Expression:
-    """Row i is predicted k at t, [row, node, class]."""
+    """Return the expression for "row i is predicted k at t", [row, node, class]."""
     return needed(problem, model, Statement.PREDICTED, "leaves")
 
 
 def predicting(problem: Problem, model: Model, m: ModelBuilder, k: int, suffix: str) -> Block:
-    """Own columns u_t, 1 if a row ends in t and is predicted class k: z_itk ≤ u_t for each row i."""
+    """Add own columns u_t, 1 if a row ends in t and is predicted class k: z_itk ≤ u_t for each row i."""
     z = ends(problem, model)
     t, n = z.nodes, z.axis("row").size
     u = m.columns(f"predicts{suffix}", node_axis(t))
@@ -58,12 +59,13 @@ def predicting(problem: Problem, model: Model, m: ModelBuilder, k: int, suffix: 
 
 
 def predicts(problem: Problem, model: Model, k: int, point: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The columns of `predicting` at a point of the formulation's."""
+    """Return the columns of `predicting` at a point of the formulation's columns."""
     return {"predicts": ends(problem, model).value(point)[:, :, k].max(axis=0)}
 
 
 def relabelled(encoded: Encoded, heap: HeapTree, may: Callable[[int, np.ndarray], bool]) -> HeapTree:
-    """The tree in which each leaf whose label it may not have takes the cheapest that it may; may(class, rows bool)."""
+    """Return the tree in which each leaf with a label that is not allowed has the cheapest allowed one; may(class,
+    rows bool)."""
     at, labels, of = leaves_of(encoded, heap)
     label = heap.label.copy()
     for leaf, node in enumerate(at.tolist()):

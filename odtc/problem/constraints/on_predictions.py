@@ -88,14 +88,14 @@ class Line:
 
 
 def lines(encoded: Encoded, given: Constraint) -> list[Line]:
-    """The lines of a constraint whose kind has `answers`; [] of another."""
+    """Return the lines of a constraint whose kind has `answers`; [] for another kind."""
     if not given.module.can(OnPredictions):
         return []
     return [_line(coef, upper, encoded.y) for coef, upper in given.module.answers(encoded, given)]
 
 
 def lines_of(problem: Problem) -> list[Line]:
-    """The lines of all constraints of a problem that have some."""
+    """Return the lines of all constraints of a problem that have some."""
     return [line for given in problem.constraints for line in lines(problem.encoded, given)]
 
 
@@ -105,17 +105,17 @@ def knows(encoded: Encoded, given: Constraint) -> Knows:
 
 
 def needs(encoded: Encoded, given: Constraint) -> Needs:
-    """The columns that the lines of this constraint can be written over."""
+    """Return the columns that the lines of this constraint can be written over."""
     return NEEDS if knows(encoded, given) == Knows.RIGHT else PREDICTING
 
 
 def early(given: Constraint) -> bool:
-    """A tree that is filled up answers as before."""
+    """Return False: a tree that is filled up has the same predictions."""
     return False
 
 
 def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
-    """The class that a tree predicts for each row.
+    """Return the class that a tree predicts for each row.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    """Writes the lines of a constraint over the columns that the model has."""
+    """Write the lines of a constraint over the columns that the model has."""
     mine, (what, said) = _written(problem, given), _said(problem, model, given)
     if said is None:
         return _products(problem, model, mine, m, suffix)
@@ -145,7 +145,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The own columns v at a point of the formulation's."""
+    """Return the own columns v at a point of the formulation's columns."""
     if _said(problem, model, given)[1] is not None:
         return {}
     z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
@@ -208,7 +208,7 @@ def _said(problem: Problem, model: Model, given: Constraint) -> tuple[Statement,
 
 
 def _written(problem: Problem, given: Constraint) -> list[Line]:
-    """The lines of a constraint as rows of a file, divided by powers of 2 so that no coefficient is large."""
+    """Return the lines of a constraint as rows of a file, divided by powers of 2 so that no coefficient is large."""
     mine = lines(problem.encoded, given)
     return [Line(in_file(line.coef), line.upper / scale_in_file(line.coef), line.y) for line in mine]
 
@@ -246,7 +246,7 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
-    """The rows over z and c, with the own columns v."""
+    """Write the rows over z and c, with the own columns v."""
     z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
     coef, line, klass, constant = _terms(problem, mine)
     answer = m.rows(
@@ -270,7 +270,7 @@ def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder,
 
 
 def _summed(of: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The sums of rows of `values` with the same number in `of`."""
+    """Return the sums of rows of `values` with the same number in `of`."""
     sums = np.zeros((of.max() + 1, values.shape[1]), values.dtype)
     np.add.at(sums, of, values)
     return sums

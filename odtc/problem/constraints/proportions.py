@@ -40,17 +40,17 @@ class ShareSum:
 
 
 def at_least(among: np.ndarray, counted: np.ndarray, least: Fraction, of: str) -> ShareSum:
-    """One share that is at least a number."""
+    """Return one share that is at least a number."""
     return ShareSum((Share(-1.0, among, counted, of),), -float(least))
 
 
 def at_most(among: np.ndarray, counted: np.ndarray, most: Fraction, of: str) -> ShareSum:
-    """One share that is at most a number."""
+    """Return one share that is at most a number."""
     return ShareSum((Share(1.0, among, counted, of),), float(most))
 
 
 def members_of(encoded: Encoded, text: str) -> dict[str, np.ndarray]:
-    """{name: bool (rows,)} of the groups of a text, for an encoding whose rows are rows of the data."""
+    """Return {name: bool (rows,)} of the groups of a text, for an encoding whose rows are rows of the data."""
     found = groups(encoded, text)
     return {f"of {name}": weight > 0 for name, weight in zip(found.names, found.weight.T)}
 
@@ -58,7 +58,8 @@ def members_of(encoded: Encoded, text: str) -> dict[str, np.ndarray]:
 def gaps(
     encoded: Encoded, text: str, among: dict[str, np.ndarray], counted: np.ndarray, most: Fraction
 ) -> list[ShareSum]:
-    """The differences of the shares of every two groups, among each of these rows, bool (rows,), by their words."""
+    """Return the differences of the shares of every two groups, among each of these sets of rows, bool (rows,), by
+    their descriptions."""
     found = []
     for words, which in among.items():
         masks = {f"{name}{words}": group & which for name, group in members_of(encoded, text).items()}

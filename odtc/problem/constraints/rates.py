@@ -51,7 +51,7 @@ def share(given: Constraint) -> Constraint:
 
 
 def positive_of(encoded: Encoded, given: Constraint) -> int:
-    """The class that a constraint on FEATURE,positive=CLASS names; raises ChoiceError for other arguments."""
+    """Return the class that a constraint on FEATURE,positive=CLASS names; raises ChoiceError for other arguments."""
     if len(given.args) != 2 or not given.args[1].startswith("positive="):
         raise ChoiceError(f"expected {given.name}[FEATURE,positive=CLASS], got {str(given)!r}")
     return klass(encoded, given.args[1].partition("=")[2].strip())
@@ -85,7 +85,8 @@ def klass(encoded: Encoded, name: str) -> int:
 
 
 def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
-    """The constraint, whose argument is a class, of which (`inside`), or of others than which, there are rows."""
+    """Return the constraint, whose argument is a class, of which (`inside`), or of others than which, there
+    are rows."""
     if len(given.args) != 1:
         example = replace(given, args=(rarest(encoded),))
         raise ChoiceError(
@@ -101,7 +102,7 @@ def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
 
 
 def of_class(encoded: Encoded, name: str) -> np.ndarray:
-    """bool (rows,)"""
+    """Return bool (rows,): the rows of a class."""
     return encoded.y == klass(encoded, name)
 
 
@@ -114,15 +115,16 @@ def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> Fraction | fl
 
 
 def lacking(encoded: Encoded, given: Constraint, inside: np.ndarray) -> np.ndarray:
-    """Whole numbers (rows,): weight · (a - b [row is `inside`]) for a bound of a / b, whose sum over some rows is 0 or
-    less if and only if a share of a / b or more of them is inside."""
+    """Return whole numbers (rows,): weight · (a - b [row is `inside`]) for a bound of a / b, whose sum over some rows
+    is 0 or less if and only if a share of a / b or more of them is inside."""
     weight, (a, b) = attainable(encoded, given, 1)
     return product(weight, np.array([a, a - b], object)[inside.astype(int)])
 
 
 def attainable(encoded: Encoded, given: Constraint, times: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """(the weights in their largest unit, (a, b)): a / b is the least share from the bound on that rows can have whose
-    weight is counted this many `times`; it has fewer digits than a bound of many, and no other rows keep it."""
+    """Return (the weights in their largest unit, (a, b)): a / b is the least share from the bound on that rows can
+    have whose weight is counted this many `times`; it has fewer digits than a bound of many, and no other rows keep
+    it."""
     weight = encoded.whole_weight
     weight = weight // max(1, gcd(*map(int, np.unique(weight))))
     reached = next_fraction(given.bound, max(1, times * int(weight.sum())))
@@ -130,14 +132,14 @@ def attainable(encoded: Encoded, given: Constraint, times: int) -> tuple[np.ndar
 
 
 def counting(encoded: Encoded, weight: np.ndarray, k: int) -> np.ndarray:
-    """Whole numbers (rows, classes): the coefficients of Σ_i weight_i [row i is predicted k]."""
+    """Return whole numbers (rows, classes): the coefficients of Σ_i weight_i [row i is predicted k]."""
     coef = np.zeros((encoded.n_rows, len(encoded.classes)), weight.dtype)
     coef[:, k] = weight
     return coef
 
 
 def compared(given: Constraint) -> tuple[str, ...]:
-    """The groups that a constraint of this kind speaks of, as a text."""
+    """Return the groups that a constraint of this kind compares, as a text."""
     return (given.keyed("group", "positive")[0],)
 
 
@@ -146,8 +148,8 @@ def compared(given: Constraint) -> tuple[str, ...]:
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
-    """The constraint on the differences between groups. Raises ChoiceError if it says nothing: fewer than two groups
-    have such rows."""
+    """Return the constraint on the differences between groups. Raises ChoiceError if it has no effect, because fewer
+    than two groups have such rows."""
     try:
         text, positive = given.keyed("group", "positive")
     except ChoiceError as refused:
@@ -168,7 +170,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
-    """The largest difference of two groups' rates of positive predictions."""
+    """Return the largest difference of two groups' rates of positive predictions."""
     text, positive = given.keyed("group", "positive")
     k, gaps = klass(encoded, positive), [Fraction(0)]
     said = predicted(encoded, heap) == k
@@ -181,7 +183,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
 
 
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
-    """The lines of odtc.problem.constraints.on_predictions for these differences."""
+    """Return the lines of odtc.problem.constraints.on_predictions for these differences."""
     text, positive = given.keyed("group", "positive")
     k, found = klass(encoded, positive), []
     for which in given.module.AMONG:
@@ -197,17 +199,17 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]
 
 
 def _mass(encoded: Encoded, of: Groups, k: int, which: bool | None) -> np.ndarray:
-    """Whole numbers (rows, groups): the weights of the rows that count."""
+    """Return whole numbers (rows, groups): the weights of the rows that count."""
     return of.whole if which is None else of.whole * ((encoded.y == k) == which)[:, None]
 
 
 def class_words(encoded: Encoded, k: int, which: bool = True) -> str:
-    """The rows that have this class, or another, in words behind "row"."""
+    """Describe the rows that have this class, or another, in words after "row"."""
     return f"of class {encoded.classes[k]!r}" if which else f"of another class than {encoded.classes[k]!r}"
 
 
 def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
-    """The differences of the rates of every two groups (odtc.problem.constraints.proportions)."""
+    """Return the differences of the rates of every two groups (odtc.problem.constraints.proportions)."""
     text, positive = given.keyed("group", "positive")
     k = klass(encoded, positive)
     among = {

@@ -35,7 +35,7 @@ MOST_SUBSETS = 20_000  # of columns
 
 
 def terms_of(encoded: Encoded, given: Constraint) -> Terms:
-    """The terms of one constraint."""
+    """Return the terms of one constraint."""
     module = given.module
     if (own := module.terms(encoded, given)) is not None:
         return own
@@ -77,7 +77,7 @@ class SearchProblem:
     off: float = 0.0
 
     def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
-        """The settled tree of a heap of tests and labels."""
+        """Return the settled tree of a heap of splits and labels."""
         fill = np.full(2 ** (self.problem.topology.depth + 1) - len(test), -1, np.int32)
         return settle(np.concatenate([test, fill]), self.problem.encoded, np.concatenate([label, fill]))
 
@@ -131,7 +131,7 @@ class Coarse(IntEnum):
 def _search_problem(
     problem: Problem, encoded: Encoded, each: list[tuple[Constraint, Terms]], coarse: Coarse
 ) -> SearchProblem:
-    """The problem in whole numbers."""
+    """Return the problem in whole numbers."""
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)
     counted = [
@@ -177,7 +177,7 @@ def _search_problem(
 
 
 def nested(encoded: Encoded) -> np.ndarray:
-    """int (tests,): one number for the thresholds of each column of numbers, one for each other test."""
+    """Return int (tests,): one number for the thresholds of each numeric column, one for each other split."""
     return TestList(Splits.of(encoded.tests), np.zeros(encoded.n_candidate_splits, bool)).scales
 
 
@@ -197,7 +197,8 @@ def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarr
 
 
 def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
-    """The encoding in which rows of data of different groups are different rows, so that few kinds of rows are left."""
+    """Return the encoding in which rows of data of different groups are different rows, so that few kinds of rows are
+    left."""
     texts = [text for given in constraints for text in given.module.compared(given)]
     if not texts or encoded.dataset is None:
         return encoded
@@ -218,8 +219,8 @@ def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
 def _additive(
     encoded: Encoded, found: list[Terms], coarse: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Terms]]:
-    """(uses, bound, branch uses, leaf uses) of all sums, whole, and the terms of which some sum is rounded so that no
-    tree that satisfies them is lost; if `coarse`, every sum of large numbers."""
+    """Return (uses, bound, branch uses, leaf uses) of all sums, whole, and the terms of which some sum is rounded so
+    that no tree that satisfies them is lost; if `coarse`, every sum of large numbers."""
     n, K = encoded.n_rows, len(encoded.classes)
     uses, bound, branch, leaf, rounded = [], [], [], [], []
     for terms in found:
@@ -253,7 +254,7 @@ def _additive(
 def subsets_of(
     found: list[Terms], n_candidate_splits: int, depth: int
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
-    """(column int (tests,), subsets bool (subsets, columns), the terms that no subset heeds).
+    """Return (column int (tests,), subsets bool (subsets, columns), the terms that no subset expresses).
 
     Of several kinds of groups the first that makes few subsets is heeded; sets that are apart cut these subsets.
     """
@@ -287,7 +288,7 @@ def subsets_of(
 
 
 def _of_size(m: int, most: int) -> np.ndarray:
-    """bool (subsets, m): all subsets of this size."""
+    """Return bool (subsets, m): all subsets of this size."""
     chosen = np.array(list(combinations(range(m), most)), int).reshape(comb(m, most), most)
     subsets = np.zeros((len(chosen), m), bool)
     np.put_along_axis(subsets, chosen, True, axis=1)

@@ -40,8 +40,8 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fraction, Fraction]:
-    """(int64 (rows, classes), scale, off): costs times a scale, in whole numbers. Costs that differ too much in size
-    are rounded, and with `rounded` all are; no tree then costs more than `off` more or less.
+    """Return (int64 (rows, classes), scale, off): costs times a scale, in whole numbers. Costs that differ too much in
+    size are rounded, and with `rounded` all are; no tree then costs more than `off` more or less.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def fits(values: np.ndarray) -> bool:
 
 
 def _held(found: np.ndarray) -> np.ndarray:
-    """int64: whole numbers that are exact, and so are their differences."""
+    """Return whole numbers as int64 that are exact, as are their differences."""
     if np.abs(found).max(initial=0) >= WHOLE:
         raise TooLarge("weights or costs are 2^52 or more in units of their last digits; divide or round them")
     return found.astype(np.int64)
@@ -96,8 +96,8 @@ def settled_price(exact: Fraction, most: int) -> Fraction:
 
 
 def rounded_down(coef: np.ndarray, upper: int) -> tuple[np.ndarray, int]:
-    """(int64 of the same shape, bound): ⌊coef / q⌋ and ⌊upper / q⌋, with q so large that they are small. Σ coef ≤ upper
-    gives Σ ⌊coef / q⌋ ≤ ⌊upper / q⌋, so a bound on the trees that satisfy the second holds for those that satisfy the
-    first."""
+    """Return (int64 of the same shape, bound): ⌊coef / q⌋ and ⌊upper / q⌋, with q so large that they are small. Σ coef
+    ≤ upper gives Σ ⌊coef / q⌋ ≤ ⌊upper / q⌋, so a bound on the trees that satisfy the second holds for those that
+    satisfy the first."""
     q = -(-int(np.abs(coef).max(initial=1)) // ROUNDED)
     return (coef // q).astype(np.int64), int(upper) // q

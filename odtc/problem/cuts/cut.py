@@ -44,12 +44,12 @@ class CutFamily(Protocol):
 
     @abstractmethod
     def rows(self, problem: Problem, model: Model, point: dict[str, Any] | None) -> "tuple[CutRows, ...]":
-        """The rows to append: its static choice if `point` is None, else those that this point, {block: values},
-        violates."""
+        """Return the rows to append: its static choice if `point` is None, otherwise those that this point, {block:
+        values}, violates."""
         ...
 
     def arrange(self, problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
-        """A tree as good as this one that satisfies the rows."""
+        """Return a tree as good as this one that satisfies the rows."""
         return heap
 
 
@@ -95,7 +95,7 @@ def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
 
 
 def family(word: str) -> tuple[Member, int]:
-    """(module, rounds) of a family as `--cuts` names it: "paper4" (0: its static rows) or "paper4:rounds=10".
+    """Return (module, rounds) of a family as named by `--cuts`: "paper4" (0: its static rows) or "paper4:rounds=10".
     Raises ChoiceError for one that is unknown, or that cannot separate."""
     name, colon, rest = (part.strip() for part in word.partition(":"))
     module = CUTS.get(name)
@@ -114,7 +114,7 @@ def family(word: str) -> tuple[Member, int]:
 
 
 def why_unfit(name: str, problem: Problem, model: Model) -> str:
-    """Why the model cannot take the rows of this family, as a sentence; "" if it can."""
+    """Return why the model cannot take the rows of this family, as a sentence; "" if it can."""
     module, _ = family(name)
     name = module.name
     if module.VALID == AN_OPTIMUM and problem.constraints:
@@ -135,9 +135,9 @@ def hint(module: Member) -> str:
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
-    """The families to add: those named, in the order of the registry, static rows before separated ones;
-    with "all", every one that fits; with None the formulation's own, and none in a model as printed. Raises
-    ChoiceError if one that is named does not fit."""
+    """Return the families to add: those named, in the order of the registry, static rows before separated ones; with
+    "all", every one that fits; with None the formulation's own, and none in a model as printed. Raises ChoiceError
+    if one that is named does not fit."""
     if names is None:
         names = () if getattr(problem.params, "literal", False) else problem.module.DEFAULT_CUTS
     if names == "all":
@@ -154,8 +154,8 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
 
 
 def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
-    """The model with the static rows of these families behind its own, and no column renumbered; those
-    with rounds are left to odtc.problem.cuts.separation."""
+    """Return the model with the static rows of these families after its own, and no column renumbered; families with
+    rounds are left to odtc.problem.cuts.separation."""
     for name in names:
         module, rounds = family(name)
         if not rounds:
@@ -164,7 +164,7 @@ def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
 
 
 def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
-    """The model with these rows of a family behind its own.
+    """Return the model with these rows of a family after its own.
 
     They are user cuts, which a solver may leave out, if the model's own rows imply them for whole points: not in one
     that a loop makes longer (CPLEX hands in a point of it that breaks them, and may).
@@ -186,8 +186,8 @@ def _is_part(problem: Problem | None) -> bool:
 
 
 def arrange_tree(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
-    """A tree that costs no more than this one and keeps the rows of the model's families: itself,
-    if all of them hold for every tree."""
+    """Return a tree that costs no more than this one and satisfies the rows of the model's families: itself, if all of
+    them are valid for every tree."""
     modules = [family(name)[0] for name in model.cuts]
     if all(module.VALID == EVERY_TREE for module in modules):
         return heap

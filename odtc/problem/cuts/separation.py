@@ -83,7 +83,7 @@ def separate_rows(
 
 
 def rows_of(model: Model, first: int, end: int) -> Any:
-    """The matrix of the blocks of rows first .. end, a csr_array of shape (rows, columns)."""
+    """Return the matrix of the blocks of rows first .. end, a csr_array of shape (rows, columns)."""
     parts = [part for _, _, part in model.row_chunks(blocks=model.rows[first:end])]
     import scipy.sparse as sp
 
@@ -91,7 +91,7 @@ def rows_of(model: Model, first: int, end: int) -> Any:
 
 
 def append(model: Model, word: str, name: str, A: Any, lower: np.ndarray, upper: np.ndarray) -> Model:
-    """The model with the rows of a csr_array behind its own, as separated rows of the family `word`."""
+    """Return the model with the rows of a csr_array after its own, as separated rows of the family `word`."""
     A = A.tocoo()
     owners = np.searchsorted([block.stop for block in model.columns], A.col, side="right")
     entries = []

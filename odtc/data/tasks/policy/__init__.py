@@ -45,7 +45,7 @@ ESTIMATED = 6  # of votes that are estimates, relative to the largest of all
 
 
 def target_columns(columns, how, place: str) -> tuple[str, ...]:
-    """The columns of costs, or treatment, outcome and propensities."""
+    """Return the columns of costs, or treatment, outcome and propensities."""
     observed = {"treatment": how.treatment, "outcome": how.outcome}
     for name, known in (("scores", SCORES), ("goal", (None, *GOALS))):
         if getattr(how, name) not in known:
@@ -91,7 +91,7 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The votes of the rows."""
+    """Return the votes of the rows."""
     if how.actions:
         actions = tuple(how.actions)
         costs = np.column_stack([cells[name].numbers().cells() for name in actions])
@@ -133,7 +133,7 @@ def voting(
 
 
 def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int | None = None) -> Dataset:
-    """The same of costs that may not differ."""
+    """Return the same for costs that may not differ."""
     n, votes = rows.n_rows, _finite_votes(costs, rows.weight, place)
     if digits is not None:  # so that a certificate can count them
         votes = _decimal(votes, np.full(n, votes.max()), digits)
@@ -156,7 +156,7 @@ def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str,
 
 
 def _finite_votes(costs: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
-    """`_votes`; raises DataError if they are too large."""
+    """Return `_votes`; raises DataError if they are too large."""
     try:
         votes = _votes(costs, weight)
     except OverflowError:
@@ -166,7 +166,7 @@ def _finite_votes(costs: np.ndarray, weight: np.ndarray, place: str) -> np.ndarr
 
 
 def sums_of(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """float64 (rows, 3 + actions): 1, w, w c_a and w min_a c_a of each row."""
+    """Return float64 (rows, 3 + actions): 1, w, w c_a and w min_a c_a of each row."""
     by_weight = weight[:, None] * costs
     return np.column_stack([np.ones(len(costs)), weight, by_weight, weight * costs.min(axis=1)])
 
@@ -192,7 +192,8 @@ def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
-    """The votes of each row to as many decimal places as a number of its size has digits for."""
+    """Return the votes of each row, rounded to as many decimal places as a number of its size has with this many
+    digits."""
     places, found = _places(size, digits), votes.copy()
     for some_places in np.unique(places[np.abs(places) < 300]).tolist():
         rows = places == some_places
@@ -201,7 +202,7 @@ def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
 
 
 def _places(size: np.ndarray, digits: int) -> np.ndarray:
-    """int64: behind the point of numbers of these sizes, of so many digits."""
+    """Return int64: the decimal places of numbers of these sizes, with this many digits."""
     return digits - 1 - np.floor(np.log10(np.where(size > 0, size, 1.0))).astype(int)
 
 
@@ -212,7 +213,7 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
 
 
 def mean_costs(sums, classes) -> dict[str, float]:
-    """The mean cost of each action; none of rows without weight."""
+    """Return the mean cost of each action; none of rows without weight."""
     return {name: cost / sums[1] + 0.0 for name, cost in zip(classes, sums[2:-1])} if len(sums) and sums[1] else {}
 
 
@@ -262,7 +263,7 @@ def beside(sums: np.ndarray, trained: np.ndarray, classes) -> dict:
 
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
-    """Σ over rows of Σ_{b != a(i)} w_i (max_c c_ic - c_ib)."""
+    """Return Σ over rows of Σ_{b != a(i)} w_i (max_c c_ic - c_ib)."""
     weight = sums[:, 1]
     held = weight > 0
     saved = _votes(_costs(sums[held]), weight[held])
@@ -270,7 +271,8 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
 
 
 def _costs(sums: np.ndarray) -> np.ndarray:
-    """float64 (rows, actions): the costs of rows with these sums, as they were written if they have DIGITS at most."""
+    """Return float64 (rows, actions): the costs of rows with these sums, as they were written if they have at most
+    DIGITS digits."""
     weight, costs = sums[:, 1], sums[:, 2:-1] / sums[:, 1:2]
     for row in np.flatnonzero(weight != 1).tolist():
         short = np.array([float(f"{cost:.{DIGITS}g}") for cost in costs[row].tolist()])

@@ -55,7 +55,7 @@ def estimated(
 
 
 def expect_enough(taken: np.ndarray, weight: np.ndarray, actions: tuple[str, ...], place: str) -> None:
-    """Raises DataError if an action has too few rows to estimate from."""
+    """Raise DataError if an action has too few rows to estimate from."""
     least = np.bincount(taken, weight > 0, len(actions))
     if least.min() < 2 * FOLDS:
         few = int(least.argmin())
@@ -67,7 +67,8 @@ def expect_enough(taken: np.ndarray, weight: np.ndarray, actions: tuple[str, ...
 
 
 def _known(columns: list[np.ndarray], how: ReadingSpec, actions: tuple[str, ...], place: str) -> np.ndarray | None:
-    """The propensities that a file states: float64 (rows,) of the action received, or (rows, actions); None."""
+    """Return the propensities that a file states: float64 (rows,) of the action received, or (rows, actions); None if
+    there are none."""
     if not columns:
         return None
     if len(columns) not in (1, len(actions)):
@@ -124,8 +125,8 @@ def scores_of(
 
 
 def design(rows: Dataset) -> np.ndarray:
-    """float64 (rows, columns): numbers in units of their spread, with 0 and a column more for missing ones; a
-    column for each level of a category."""
+    """Return float64 (rows, columns): numbers in units of their spread, with 0 and an additional column for missing
+    ones; a column for each level of a category."""
     parts = []
     for feature, column in zip(rows.features, rows.X.T):
         if feature.kind != NUMERIC:
@@ -146,7 +147,7 @@ def _folds(taken: np.ndarray):
 
 
 def _cross_fitted(Z, taken, outcome, weight, K: int) -> np.ndarray:
-    """float64 (rows, actions): the mean outcome of each action, by forests of the other folds."""
+    """Return float64 (rows, actions): the mean outcome of each action, by forests of the other folds."""
     from sklearn.ensemble import RandomForestRegressor
 
     mean = np.zeros((len(Z), K))
@@ -161,7 +162,7 @@ def _cross_fitted(Z, taken, outcome, weight, K: int) -> np.ndarray:
 
 
 def _cross_fitted_chances(Z, taken, weight, K: int) -> np.ndarray:
-    """float64 (rows, actions): the probability of each action, by logistic regression of the other folds."""
+    """Return float64 (rows, actions): the probability of each action, by logistic regression of the other folds."""
     from sklearn.linear_model import LogisticRegression
 
     chance = np.zeros((len(Z), K))

@@ -95,7 +95,8 @@ def told_of_received(
 
 
 def _action_of(name: str, chance: np.ndarray, taken: np.ndarray, n_actions: int) -> int | None:
-    """The action of which a column looks like the probability in all rows; -1 for the one received; else None."""
+    """Return the action whose probability in all rows a column looks like; -1 for the action received;
+    otherwise None."""
     if len(chance) < LEAST or not ((chance > 0) & (chance < 1)).all() or np.ptp(chance) == 0:
         return None
     ahead = NAMED_AHEAD if NAMES.search(name) else AHEAD

@@ -45,7 +45,7 @@ HALF = 0.5  # events of a leaf without one
 
 
 def target_columns(columns, how, place: str) -> tuple[str, ...]:
-    """The columns of times and of events."""
+    """Return the columns of times and of events."""
     if how.target is not None:
         raise ChoiceError(
             f"a survival tree has no {option('target')}: name its columns with {option('time')} and {option('event')}"
@@ -68,18 +68,18 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
 
 
 def _event_column(columns, asked: str | None) -> str | None:
-    """The column of `--event COL` or `--event COL=VALUE`."""
+    """Return the column of `--event COL` or `--event COL=VALUE`."""
     return asked if asked is None or asked in columns else asked.partition("=")[0]
 
 
 def expect(cells, how, place: str) -> None:
-    """Raises DataError if no row has an event."""
+    """Raise DataError if no row has an event."""
     _, ended = cells.values()
     expect_event(_events(ended, how.event, place), f"column {ended.name!r} of {place}")
 
 
 def expect_event(event: np.ndarray, place: str) -> None:
-    """Raises DataError if there is none."""
+    """Raise DataError if there is no event."""
     if not event.any():
         raise DataError(
             f"expected an event in some row of {place}, got none in {len(event)} rows: nothing to learn from"
@@ -87,14 +87,14 @@ def expect_event(event: np.ndarray, place: str) -> None:
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
-    """The rows with their times and events as sums."""
+    """Return the rows with their times and events as sums."""
     (time, at), (_, ended) = cells.items()
     where = f"columns {time!r} and {ended.name!r} of {place}"
     return timed(rows, at.numbers().cells(), _events(ended, how.event, place), where)
 
 
 def _events(column, asked: str, place: str) -> np.ndarray:
-    """float64 (rows,): 1 for an event, 0 for a censored row."""
+    """Return float64 (rows,): 1 for an event, 0 for a censored row."""
     words = column.words.to_list()
     if asked != column.name:
         value = asked.partition("=")[2]
@@ -136,7 +136,7 @@ def _shown(value: float) -> str:
 
 
 def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dataset:
-    """The data set of rows with times and events.
+    """Return the data set of rows with times and events.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dat
 
 
 def sums_of(time: np.ndarray, event: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
-    """float64 (rows, 5): 1, w, w Λ(t), w δ and t. Raises DataError for times that are below 0 or too large."""
+    """Return float64 (rows, 5): 1, w, w Λ(t), w δ and t. Raises DataError for times that are below 0 or too large."""
     if (time < 0).any():
         at = int((time < 0).argmax())
         raise DataError(f"expected times of at least 0 in {place}, got {time[at]:.10g} in row {at + 1} of those kept")
@@ -168,7 +168,7 @@ def sums_of(time: np.ndarray, event: np.ndarray, weight: np.ndarray, place: str)
 
 
 def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
-    """The rows with the hazard of the training rows at their times."""
+    """Return the rows with the hazard of the training rows at their times."""
     time, event, weight = _observed(trained.sums)
     sums = rows.sums.copy()
     sums[:, 2] = sums[:, 1] * hazard_at(nelson_aalen(time, event, weight), _observed(sums)[0])
@@ -176,18 +176,18 @@ def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
 
 
 def _observed(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(time, event, weight) of rows with these sums."""
+    """Return (time, event, weight) of rows with these sums."""
     weight = sums[:, 1]
     return sums[:, 4], sums[:, 3] / weight, weight
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
-    """The hazard, the events, and the events, of sums float64 (…, 5)."""
+    """Return the hazard, the events, and the events, of sums float64 (…, 5)."""
     return np.stack([sums[..., 2], sums[..., 3], sums[..., 3]])
 
 
 def leaf_costs(sums: np.ndarray) -> np.ndarray:
-    """D - D log(D/H) of leaves with these sums, float64 (…, 5)."""
+    """Return D - D log(D/H) of leaves with these sums, float64 (…, 5)."""
     return laws.leaf_costs(laws.LIKELIHOOD, moments(sums))
 
 
@@ -206,18 +206,18 @@ def answer(sums) -> float:
 
 
 def _half(sums) -> float:
-    """The events that a leaf without one counts as."""
+    """Return the number of events that a leaf without one counts as."""
     return HALF * min(1.0, float(sums[1] / sums[0])) if sums[0] else HALF
 
 
 def keeping(answer: float, sums: np.ndarray) -> tuple[float, ...]:
-    """The sums of the rows, with the hazard for which their events are as probable as the answer says."""
+    """Return the sums of the rows, with the hazard for which the prediction is the risk of their events."""
     n, weight, _, events, time = sums.sum(axis=0).tolist()
     return n, weight, (events or _half((n, weight))) / answer, events, time
 
 
 def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """(time, survival) at each event of the rows of a leaf, and at the end of the time that they were seen."""
+    """Return (time, survival) at each event of the rows of a leaf, and at the end of the time that they were seen."""
     steps = kaplan_meier(*_observed(sums))
     return tuple(zip(*(array.tolist() for array in steps)))
 
@@ -230,7 +230,7 @@ def watched(sums: np.ndarray, times, leaf: np.ndarray, n_leaves: int) -> np.ndar
 
 
 def leaf_words(sums, classes, curve=(), goal="") -> str:
-    """The events of a leaf, and when a quarter, half and three quarters of its rows have had theirs."""
+    """Return the events of a leaf, and when a quarter, half and three quarters of its rows have had theirs."""
     told = f"{sums[3]:.10g} event{'' if sums[3] == 1 else 's'}"
     if not curve:
         return told
@@ -243,8 +243,8 @@ def leaf_words(sums, classes, curve=(), goal="") -> str:
 
 
 def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
-    """Harrell's concordance, the integrated Brier score of exp(-θ Λ), and the logarithm of the likelihood; the first
-    two are None of rows that were put together."""
+    """Return Harrell's concordance, the integrated Brier score of exp(-θ Λ), and the logarithm of the likelihood; the
+    first two are None for rows that were merged."""
     weight, hazard, events = sums[:, 1], sums[:, 2], sums[:, 3]
     single = bool((sums[:, 0] == 1).all())
     time, event, _ = _observed(sums)
@@ -260,12 +260,12 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
 
 
 def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
-    """Σ w δ (1 - log θ)."""
+    """Return Σ w δ (1 - log θ)."""
     return float((sums[:, 3] * (1 - np.log(answers))).sum())
 
 
 def told(facts) -> list[str]:
-    """One line."""
+    """Return one line."""
     found = [] if facts["concordance"] is None else [f"concordance {facts['concordance']:.4f}"]
     if facts["integrated_brier"] is not None:
         found.append(f"integrated Brier {facts['integrated_brier']:.4f}")
@@ -276,5 +276,5 @@ def told(facts) -> list[str]:
 
 
 def target_words(sums, classes, goal="") -> str:
-    """The time of a row, with a + if it was seen no longer."""
+    """Return the time of a row, with a + if it was censored."""
     return f"{sums[4]:.10g}" + ("" if sums[3] > 0 else "+")

@@ -8,20 +8,21 @@ import numpy as np
 
 
 def nelson_aalen(time, event, weight) -> tuple[np.ndarray, np.ndarray]:
-    """(times of events in rising order, the cumulative hazard from each on): Σ_{t_j <= t} events at t_j / weight at
-    risk."""
+    """Return (times of events in rising order, the cumulative hazard from each on): Σ_{t_j <= t} events at t_j /
+    weight at risk."""
     at, died, risk = _at_risk(time, event, weight)
     return at, np.cumsum(died / risk)
 
 
 def hazard_at(steps: tuple[np.ndarray, np.ndarray], time: np.ndarray) -> np.ndarray:
-    """The cumulative hazard at these times; 0 before the first event."""
+    """Return the cumulative hazard at these times; 0 before the first event."""
     at, hazard = steps
     return np.append(0.0, hazard)[np.searchsorted(at, time, side="right")]
 
 
 def kaplan_meier(time, event, weight) -> tuple[np.ndarray, np.ndarray]:
-    """(times, survival from each on): at each event, and at the end of the last row; (empty, empty) of no rows."""
+    """Return (times, survival from each on): at each event, and at the end of the last row; (empty, empty) for no
+    rows."""
     if not len(time):
         return np.zeros(0), np.zeros(0)
     at, died, risk = _at_risk(time, event, weight)
@@ -33,7 +34,7 @@ def kaplan_meier(time, event, weight) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _at_risk(time, event, weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(times of events, weight of the events at each, weight of the rows seen until it or longer)."""
+    """Return (times of events, weight of the events at each, weight of the rows seen until it or longer)."""
     every, place = np.unique(time, return_inverse=True)
     whole = np.bincount(place, weight, len(every))
     died = np.bincount(place, weight * event, len(every))
@@ -67,8 +68,9 @@ def concordance(time, event, risk, weight) -> float | None:
 
 
 def integrated_brier(time, event, risk, hazard, weight) -> float | None:
-    """The mean over time of the squared error of exp(-θ Λ(t)) for "no event until t", between the first event and the
-    last one before the end of the rows, weighted by the inverse probability of not being censored (Graf et al. 1999).
+    """Return the mean over time of the squared error of exp(-θ Λ(t)) for "no event until t", between the first event
+    and the last one before the end of the rows, weighted by the inverse probability of not being censored (Graf et
+    al. 1999).
 
     `risk` is θ and `hazard` Λ at the time of each row. None if there are fewer than two such times.
     """
@@ -96,8 +98,8 @@ def integrated_brier(time, event, risk, hazard, weight) -> float | None:
 
 
 def _uncensored(time, event, weight):
-    """The Kaplan-Meier estimate of not being censored until a time; events leave before the censored rows of their
-    time."""
+    """Return the Kaplan-Meier estimate of not being censored until a time; events leave before the censored rows of
+    their time."""
     every, place = np.unique(time, return_inverse=True)
     whole = np.bincount(place, weight, len(every))
     died = np.bincount(place, weight * event, len(every))

@@ -54,7 +54,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]
 
 
 def _totals(encoded: Encoded, among: np.ndarray | bool = True) -> list[int]:
-    """The weight of the rows of each class, of those `among`, bool (rows,), in the unit of `whole_weight`."""
+    """Return the weight of the rows of each class among `among`, bool (rows,), in the unit of `whole_weight`."""
     found: list[int] = sums_of_whole(encoded.y, encoded.whole_weight * among, len(encoded.classes)).tolist()
     return found
 

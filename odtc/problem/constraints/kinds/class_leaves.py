@@ -59,7 +59,7 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """With other labels at the leaves of the class that lose least by it."""
+    """Return the tree with other labels at the leaves of the class where this costs least."""
     k = klass(encoded, given.args[0])
     while (over := value(encoded, given, heap) - given.bound) > 0 and len(encoded.classes) > 1:
         at, labels, of = leaves_of(encoded, heap)

@@ -53,7 +53,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Return the tree without nodes that split on the column too deep, and what is below them."""
+    """Return the tree without nodes that split on the column too deep, and without the nodes below them."""
     t = np.arange(len(heap.test))
     deep = np.log2(np.maximum(t, 1)).astype(int) > int(given.bound)
     wrong = deep & np.isin(asked(encoded, heap), named(encoded, given, 1))

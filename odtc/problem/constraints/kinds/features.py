@@ -51,7 +51,7 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without the column that is missed least, and what its tests lead to, one after another."""
+    """Return the tree without the column whose removal costs least, one column after another."""
     while value(encoded, given, heap) > given.bound:
         of = asked(encoded, heap)
         heap = least_missed(encoded, heap, [np.flatnonzero(of == j) for j in np.unique(of[of >= 0])])
@@ -59,7 +59,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 
 def _group(problem: Problem, model: Model) -> np.ndarray:
-    """The number, from 0, of the column of the data that each test, or each scale, is of."""
+    """Return the number, from 0, of the column of the data of each split, or each scale."""
     return np.unique(of_label(problem, model), return_inverse=True)[1]
 
 

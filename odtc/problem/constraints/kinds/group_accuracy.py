@@ -38,7 +38,7 @@ SUBJECT = Subject.RIGHT
 
 
 def compared(given: Constraint) -> tuple[str, ...]:
-    """The groups that a constraint of this kind speaks of, as a text."""
+    """Return the groups that a constraint of this kind compares, as a text."""
     return (given.keyed("group")[0],)
 
 

@@ -77,7 +77,7 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """With other labels at leaves that hold fewer."""
+    """Return the tree with other labels at leaves with fewer rows."""
     k, measure = klass(encoded, given.args[0]), _measure(encoded, given)
     return relabelled(encoded, heap, lambda label, rows: label != k or measure[rows].sum() >= given.bound)
 
@@ -88,7 +88,7 @@ def terms(encoded: Encoded, given: Constraint) -> Terms:
 
 
 def _measure(encoded: Encoded, given: Constraint) -> np.ndarray:
-    """int64 (rows,): the rows of the data of the class."""
+    """Return int64 (rows,): the rows of the data of the class."""
     return (encoded.copies * of_class(encoded, given.args[0])).astype(np.int64)
 
 

@@ -67,7 +67,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """With other labels at leaves that are less pure."""
+    """Return the tree with other labels at leaves that are less pure."""
     named = _classes(encoded, given)
 
     def may(label: int, rows: Any) -> Any:

@@ -78,7 +78,7 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without the branch nodes that have a leaf of fewer rows, from the bottom up."""
+    """Return the tree without the branch nodes that have a leaf of fewer rows, from the bottom up."""
     return with_min_leaf_rows(heap, encoded, int(given.bound))
 
 

@@ -78,7 +78,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]
 
 
 def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:
-    """int64 (pairs, 2): the encoded rows, one of each kind, that follow upon each other in this column."""
+    """Return int64 (pairs, 2): the encoded rows, one of each kind, that follow one another in this column."""
     feature = feature_of(encoded, given, given.args[0])
     found: np.ndarray = encoded.derived(("neighbours", feature), lambda: _found(encoded, feature))
     return found
@@ -102,7 +102,7 @@ def _found(encoded: Encoded, feature: int) -> np.ndarray:
 
 
 def _ones(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> np.ndarray:
-    """int64 (rows,): how many of some tests each row answers with 1."""
+    """Return int64 (rows,): for how many of some splits each row has the result 1."""
     return X.codes(tests) if isinstance(X, RankedAnswers) else X[:, tests].sum(axis=1)
 
 
@@ -119,7 +119,8 @@ def _codes(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> Iterator[tuple[n
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
-    """There is a line for each two neighbours; so many would be too many for multipliers."""
+    """Return the terms of the search: a line for each pair of neighbours, or a check of every tree if these are too
+    many for multipliers."""
     if len(_neighbours(encoded, given)) > MOST_LINES:
         return Terms(checked=True)
     return Terms(lines=tuple(answers(encoded, given)))

@@ -53,7 +53,7 @@ def values(problem: Problem, model: Model, given: Constraint, point: dict[str, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without the column of these that is missed least, and what its tests lead to, one after another."""
+    """Return the tree without the one of these columns whose removal costs least, one column after another."""
     while len(mine := _asked(encoded, given, heap)) > 1:
         of = asked(encoded, heap)
         heap = least_missed(encoded, heap, [np.flatnonzero(of == j) for j in mine])
@@ -71,7 +71,7 @@ def _asked(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
 
 
 def _group(problem: Problem, model: Model, given: Constraint) -> np.ndarray:
-    """int64 (tests,) or (scales,): the number, from 0, of the column of each; -1 for other columns."""
+    """Return int64 (tests,) or (scales,): the number, from 0, of the column of each; -1 for other columns."""
     of, mine = of_label(problem, model), two_columns(problem.encoded, given)
     there = [feature for feature in mine if (of == feature).any()]
     return np.array([there.index(feature) if feature in there else -1 for feature in of.tolist()], int)

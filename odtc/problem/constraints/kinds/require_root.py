@@ -51,7 +51,7 @@ def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, n
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """With the best test of these columns at the root."""
+    """Return the tree with the best split on these columns at the root."""
     return with_root(encoded, heap, of_columns(encoded, named(encoded, given)))
 
 

@@ -60,7 +60,7 @@ def arrange(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
 
 
 def _swap(nodes: np.ndarray, one: int, two: int) -> None:
-    """Changes the places of two subtrees of one level, in place."""
+    """Exchange two subtrees of one level, in place."""
     while one < len(nodes):
         width = two - one  # neighbours: as wide as each level of them
         nodes[one : one + width], nodes[two : two + width] = (

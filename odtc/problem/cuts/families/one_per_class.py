@@ -51,7 +51,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
 
 
 def _dealt(y: np.ndarray) -> list[np.ndarray]:
-    """The rows in sets with one of each class that is left."""
+    """Return the rows in sets with one row of each remaining class."""
     order = np.argsort(y, kind="stable")
     first = np.searchsorted(y[order], y[order])
     turn = np.arange(len(y)) - first
