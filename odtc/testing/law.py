@@ -70,7 +70,7 @@ class Law:
     says : str
         The law as a sentence.
     holds : function
-        `holds(member, under, trial)` raises if the law is broken.
+        `holds(member, under, trial)` raises if the law is violated.
     under : function
         `under(member)` yields (words, value) for each way in which the law is tried, such as the parameter sets of a
         formulation.
@@ -176,7 +176,7 @@ class Case:
         return Outcome(self, tried[0])
 
     def expect(self, examples: int | None = None) -> None:
-        """Raise LawBrokenError if the law is broken, and skip the test if it cannot be tried; for pytest."""
+        """Raise LawBrokenError if the law is violated, and skip the test if it cannot be tried; for pytest."""
         outcome = self.run(examples)
         if outcome.not_tried:
             raise SkipTest(outcome.text)

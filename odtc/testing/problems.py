@@ -1,4 +1,4 @@
-"""Small problems for the laws: random data sets, every formulation in all its forms, random trees."""
+"""Small problems for the laws: random data sets, every formulation in all its variants, random trees."""
 
 import contextlib
 from dataclasses import replace
@@ -26,7 +26,7 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import Beyond, blank_arrays, settle
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py
-# The forms in which each formulation must obey the laws, as it declares them.
+# The variants in which each formulation must satisfy the laws, as it declares them.
 VARIANTS = {name: list(FORMULATIONS.get(name).VARIANTS) for name in COMPILED}
 ALL_VARIANTS = [(name, form) for name in COMPILED for form in VARIANTS[name]]
 
@@ -85,8 +85,8 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
     cost of an error never depends on the predicted class."""
     name, params = form
     if FORMULATIONS.get(name).WEIGHS:
-        # Their models and their judge are slow. A margin is a part of a column's range: between numbers that are a
-        # thousandth of it apart a hyperplane has none that a solver sees, and the judge knows no tolerance.
+        # Their models and their reference are slow. A margin is a part of a column's range: between numbers that are a
+        # thousandth of it apart a hyperplane has none that a solver sees, and the reference has no tolerance.
         of_data |= {"most_rows": min(6, of_data.get("most_rows", 6)), "odd": ("no weight",)}
     elif FORMULATIONS.get(name).BEYOND:
         of_data = {"levels": "abcde"} | of_data  # of three levels each set is one level or all but one
@@ -116,8 +116,8 @@ def costs(draw, K, any_cost):
     return matrix if matrix.any() else None
 
 
-# The kinds of constraints that a form must keep, by what both declare that they speak of; the others it must refuse.
-# Kinds that the same rows write are drawn together, as "answers", "places", "columns" and "labels".
+# The kinds of constraints that a variant must satisfy, by the subjects that both declare; it must refuse the others.
+# Kinds with the same model constraints are drawn together, as "answers", "places", "columns" and "labels".
 KINDS = {name: CONSTRAINTS.get(name) for name in CONSTRAINTS.names()}
 ON_PREDICTIONS = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS)
 
@@ -158,7 +158,7 @@ def kept_kinds(form) -> set[str]:
     """Return the names of the kinds that a variant must satisfy on data of two classes."""
     named = of_subjects(*subjects_of(form))
     own = [kind for kind in named if kind not in CONSTRAINTS.module_names]
-    # A declared subject speaks of odtc's kinds; one of a stranger may be written on more than this model says.
+    # A declared subject covers odtc's kinds; a kind of a plug-in may need more than this model expresses.
     return set(named) - {kind for kind in own if not takes(small_problem(*form), KINDS[kind])}
 
 
@@ -237,7 +237,7 @@ def constrained(draw, form, kind, **of_problem):
     kinds = [kind, *(draw(st.lists(st.sampled_from(others), max_size=1)) if others else [])]
     try:
         return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
-    except ChoiceError as refused:  # what this data has no rows for, or no tests
+    except ChoiceError as refused:  # constraints without rows or splits in this data
         own = set(kinds) <= set(CONSTRAINTS.module_names)
         assert not own or any(word in str(refused) for word in REFUSALS), refused
         assume(False)
@@ -280,7 +280,7 @@ def heaps(draw, problem):
     grow(1, 0)
     # A model of hyperplanes gives each leaf the label that costs least.
     heap = settle(test, problem.encoded, None if weighs else label, beyond)
-    # A formulation that does not represent every tree says which one it makes of it.
+    # A formulation that does not represent every tree states which one it makes from it.
     heap = mended(problem, problem.module.trimmed(problem, heap))
     assume(heap is not None)
     return heap

@@ -175,7 +175,7 @@ def answering_numbers(draw, tree: Tree) -> Tree:
     def node(part):
         if isinstance(part, Branch):
             return Branch(part.split, node(part.left), node(part.right))
-        # Of a leaf: rows, weight, w y, and two sums around the mean of all rows, which no answer needs.
+        # Of a leaf: rows, weight, w y, and two sums around the mean of all rows, which no prediction needs.
         return Leaf(0, (1.0,), (1,), (1.0, 1.0, draw(st.sampled_from(ANSWERS)), 0.0, 0.0))
 
     return Tree(node(tree.root), tree.features, ("mean",), tree.target, tree.missing, "regression")

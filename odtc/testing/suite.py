@@ -124,7 +124,7 @@ def member(kind: str, name: str, templates: Path | None = None):
     return _laws_of(kind).member(name) if kind in FOUND_BY_LAWS else KINDS[kind].get(name)
 
 
-TEMPLATED = ("exporter",)  # whose members may be templates, which no registry holds
+TEMPLATED = ("exporter",)  # whose plug-ins may be templates, which are in no registry
 FOUND_BY_LAWS = (*TEMPLATED, "solver")
 
 

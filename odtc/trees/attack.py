@@ -84,13 +84,13 @@ def figures(tree: Tree, X: np.ndarray, y: np.ndarray, weight: np.ndarray, boxes:
     Parameters
     ----------
     tree, X, y, boxes
-        As of `is_robust`.
+        As in `is_robust`.
     weight : float64 (rows,)
 
     Returns
     -------
     dict
-        `robust_errors`, the weight of the rows that some point in their box gets wrong, and `robust_accuracy`.
+        `robust_errors`, the weight of the rows with a misclassified point in their box, and `robust_accuracy`.
     """
     lost, total = float(weight[~is_robust(tree, X, y, boxes)].sum()), float(weight.sum())
     return {"robust_errors": lost, "robust_accuracy": 1 - lost / total if total else None}

@@ -116,7 +116,7 @@ class Counterfactuals:
         return boxes
 
     def _cells(self, place: int, splits: set[Split]) -> np.ndarray:
-        """Return a cell for each way in which a column can answer all splits."""
+        """Return a cell for each combination of sides of all splits on a column."""
         of = [split for split in splits if split.features == (place,)]
         feature = self.tree.features[place]
         if feature.kind != NUMERIC:

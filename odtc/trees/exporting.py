@@ -24,7 +24,7 @@ class Exporter(Protocol):
     NAME: str
     SUMMARY: str
     SUFFIX: str  # the ending of its files, without the dot
-    NUMBERS: bool = False  # whether it also writes trees whose leaves answer numbers
+    NUMBERS: bool = False  # whether it also writes trees whose leaves predict numbers
 
     @abstractmethod
     def write(self, tree: Tree) -> bytes:

@@ -191,7 +191,7 @@ class HeapTree:
                 f"the tree has depth {tree.depth}, the model only {topology.depth}; raise {option('depth')}"
             )
         test, label = blank_arrays(topology)
-        others = {}  # splits beyond the encoding, and who goes left
+        others = {}  # splits beyond the encoding, and the rows that go left
 
         def number(split):
             found = encoded.find(split)

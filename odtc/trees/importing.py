@@ -42,7 +42,7 @@ class Comparison:
 
     column: str
     threshold: float
-    left: "Comparison | str | float"  # a leaf is the name of its class, or the number that it answers
+    left: "Comparison | str | float"  # a leaf is the name of its class, or the number that it predicts
     right: "Comparison | str | float"
     slack: float = 0.0
     absent_left: bool | None = None

@@ -70,7 +70,7 @@ def leaf_boxes(root: Node, features: tuple[Feature, ...]) -> list[tuple[dict, in
         return sides is not None and all(
             walk(child, box | {at: part})
             for child, (at, part) in zip((node.left, node.right), sides)
-            if _meet(part, part)  # else no input comes here
+            if _meet(part, part)  # otherwise no input comes here
         )
 
     return found if walk(root, {}) else None

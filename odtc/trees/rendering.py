@@ -92,14 +92,14 @@ class Place:
     node: Node
     path: tuple[str, ...]  # the turns from the root: "left", "right"
     parent: int  # the number of the parent, -1 for the root
-    words: str  # the parent's question as answered on this side, "" for the root
+    words: str  # the condition of the parent's split on this side, "" for the root
     question: Question | None  # the split of a branch, None for a leaf
-    asks: str = ""  # the question of a branch as answered on its left, "" for a leaf
+    asks: str = ""  # the condition of a branch on its left, "" for a leaf
     way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
     x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
     leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
-    rule: str = ""  # the answers on the way from the root, "every row" for the root
-    edge: str = ""  # the answer of the parent's question: "yes" on the left, "no" or "no or missing" on the right
+    rule: str = ""  # the conditions on the way from the root, "every row" for the root
+    edge: str = ""  # whether the parent's condition is true: "yes" on the left, "no" or "no or missing" on the right
 
     @property
     def is_leaf(self) -> bool:

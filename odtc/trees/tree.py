@@ -276,7 +276,7 @@ class Tree:
         return float(self.classes[leaf.label]) if task.NUMBERS else self.classes[leaf.label]
 
     def label(self, leaf: Leaf) -> Label:
-        """Return the answer of a leaf with the type that it has in the data: 1 for the class "1" of whole numbers.
+        """Return the prediction of a leaf with the type that it has in the data: 1 for the class "1" of whole numbers.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class Tree:
         Parameters
         ----------
         X : float64 (rows, features)
-            As of `apply`.
+            As in `apply`.
 
         Returns
         -------
@@ -510,7 +510,7 @@ def read_tree(path) -> Tree:
     Raises
     ------
     TreeError
-        If the file cannot be read or holds no tree.
+        If the file cannot be read or contains no tree.
 
     Examples
     --------

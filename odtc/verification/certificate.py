@@ -76,7 +76,7 @@ class Proof:
     n_rows: int
     n_targets: int
     terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
-    n_possible_splits: int  # ways in which midpoints and single levels part the rows of the data
+    n_possible_splits: int  # ways in which midpoints and single levels divide the rows of the data
     left_out: dict[str, tuple[int, int]]  # by feature: how many are not among the splits, and how many there are
     of: dict  # the terms of the claim (odtc.verification.claim)
     bound: float
@@ -280,7 +280,7 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
                     f"which parts the rows otherwise"
                 )
     _expect_cost(facts, dataset, loss)
-    # Rows that answer all tests alike are one row: no tree parts them.
+    # Rows with equal results for all splits are one row: no tree separates them.
     kind, first = sides.kinds()
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
     pause()

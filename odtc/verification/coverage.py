@@ -16,7 +16,7 @@ from odtc.data.dataset import Dataset
 from odtc.verification.alike_rows import alike_rows
 
 FEW = 8  # splits of a feature that are looked up one by one
-TOGETHER = 2**16  # rows whose answers are laid out together; as many bits are whole bytes
+TOGETHER = 2**16  # rows whose results are laid out together; this many bits are whole bytes
 
 
 class Sides:
@@ -31,7 +31,7 @@ class Sides:
     """
 
     def __init__(self, columns: Iterable[np.ndarray], n_rows: int):
-        """`columns` are bool (rows,), of each test, one after the other."""
+        """`columns` are bool (rows,), for each split, one after the other."""
         self.n_rows = n_rows
         packed, facts = [], []
         for column in columns:

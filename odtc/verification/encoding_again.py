@@ -62,7 +62,7 @@ def check_encoding(
         again = regrouped(again, [of.text for of in encoded.groups])
     except OdtcError as problem:
         return Check("encoding", False, f"it cannot be derived again from the data file: {problem}")
-    parts = [name for name in PARTS if name != "values" or encoded.values is not None]  # a manifest need not hold them
+    parts = [name for name in PARTS if name != "values" or encoded.values is not None]  # a manifest may lack them
     wrong = [PARTS[name] for name in parts if not _same(*(_part(of, name) for of in (encoded, again)))]
     if wrong:
         return Check(

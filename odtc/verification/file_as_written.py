@@ -48,7 +48,7 @@ class Written:
     columns, rows : dict of bytes to int
         Names with their places.
     numbers : list of Fraction
-        The different numbers of the file; `data` holds places in it.
+        The different numbers of the file; `data` are positions in it.
     row_of, column_of, data : array of int
         The entries of the matrix.
     cost : dict of int to Fraction

@@ -18,7 +18,7 @@ from odtc.base.json_schema import show_value
 from odtc.base.threads.matrix_products import for_product
 from odtc.errors import CertificateError
 
-BLOCK = 1 << 22  # answers that are real numbers at once
+BLOCK = 1 << 22  # results that are floats at once
 FIRST = 6  # thresholds of a feature are tried out first
 ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 

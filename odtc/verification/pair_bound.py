@@ -12,7 +12,7 @@ import numpy as np
 from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
 
-CELLS = 2_000_000  # of a table that is held at once
+CELLS = 2_000_000  # of a table that is stored at once
 
 
 def best_stump(cuts: NodeCuts, loss: np.ndarray) -> float:

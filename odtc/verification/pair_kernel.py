@@ -12,7 +12,7 @@ import numpy as np
 
 from odtc.verification.node_cuts import Rows
 
-SLOTS = 80  # evaluated cuts that are held at once: the intervals are halved
+SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
 PAUSED = -1  # in place of a cost
 BEGUN, COLUMN, TOP, SUMMED = range(4)  # of `at`
 
@@ -20,7 +20,7 @@ BEGUN, COLUMN, TOP, SUMMED = range(4)  # of `at`
 def entries(rows: Rows) -> tuple:
     """Return the arrays of `least_pair` that are the same for all states.
 
-    With two classes `gain` is what label 0 costs more than label 1; else each row has an entry for each label that
+    With two classes `gain` is the cost of label 0 above label 1; otherwise each row has an entry for each label that
     costs less than its worst.
     """
     loss = rows.loss.astype(np.int64)
@@ -285,7 +285,7 @@ def stumps(table, part, sums, total, own, W, price):
     (int, int)
     """
     size, n_labels = table.shape
-    if n_labels == 1:  # min(positive gains, negative gains), and with a test the part of one and the rest of the other
+    if n_labels == 1:  # min(positive gains, negative gains), and with a split the part of one and the rest of the other
         p_most = p_least = q_most = q_least = p = q = 0
         for b in range(size - 1):
             p += part[b, 0]

@@ -19,7 +19,7 @@ from odtc.errors import CertificateError
 
 @dataclass(frozen=True)
 class ColumnRanks:
-    """Columns of tests on the rows of a data set.
+    """Columns of splits on the rows of a data set.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ def distinct_columns(rank: np.ndarray, check: Callable[[], None] = lambda: None)
             mirrored.append(False)
             continue
         turned = (len(own) - 1 - ranks).astype(np.int32)
-        key, other = sha256(ranks).digest(), sha256(turned).digest()  # not the columns, which `dense` holds
+        key, other = sha256(ranks).digest(), sha256(turned).digest()  # not the columns, which are in `dense`
         at = seen.get(key)
         mirrored.append(at is None and other in seen)
         at = seen.get(other) if mirrored[-1] else at

@@ -215,7 +215,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             total = leaf_cost(encoded)
             near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
             off = near * total + task.rounding(rows.dataset.sums, rows.dataset.weight)
-            if (numbers := task.numbers(rows.dataset.sums)) is not None:  # answers are rounded to their own digits
+            if (numbers := task.numbers(rows.dataset.sums)) is not None:  # predictions are rounded to their own digits
                 step, weight = 2.0**-51 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
                 off += 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
                 off += math.ulp(0.0) * (weight + len(numbers))  # products below the smallest normal double

@@ -268,7 +268,7 @@ def kept_start(member, under, trial: Trial) -> None:
     heap = trial.draw(heaps(problem))
     note_heap(trial, problem, heap)
     ends = np.bincount(heap.reach(problem.encoded.X), problem.encoded.copies)
-    trial.skip_unless(ends[ends > 0].min() >= member.least_rows(problem))  # trees that this form has
+    trial.skip_unless(ends[ends > 0].min() >= member.least_rows(problem))  # trees that this variant has
     model = built(problem)
     x = complete(problem, model, heap)
     assert_point_of(problem, model, heap, x)

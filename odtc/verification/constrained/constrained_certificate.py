@@ -49,8 +49,8 @@ from odtc.verification.coverage import count_uncovered
 SCHEMA = "odtc.certificate.constrained/1"
 MOST_DEPTH = 4
 DEEPEST_SWEPT = 3
-MOST_CELLS = 500_000_000  # rows of data times tests, held as one byte each
-MOST_SWEPT = 50_000  # tests of chains that are swept
+MOST_CELLS = 500_000_000  # rows of data times splits, stored as one byte each
+MOST_SWEPT = 50_000  # splits of chains that are swept
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     column, of = np.array([names[test["feature"]] for test in facts["tests"]]), [t["feature"] for t in facts["tests"]]
     if (np.diff(column) < 0).any():
         raise ValueError("its splits are not in the order of their columns")
-    # Rows that cost and use the same are of one kind; of one kind, those that answer all tests alike are one row.
+    # Rows with equal costs and uses are of one kind; within a kind, rows with equal results for all splits are merged.
     K, sums = loss.shape[1], len(stated.uses)
     used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
     table = np.concatenate([loss, used, stated.measures.T], axis=1)
@@ -352,8 +352,8 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
     names, problem = list(dict.fromkeys(test["feature"] for test in facts["tests"])), found.problem
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
-    settled, cases = np.zeros(len(sets), bool), []  # sets of columns of which all trees are looked at; other cases
-    few = problem.depth <= DEEPEST_SWEPT or _counted(problem.depth, len(problem.column))  # else lists are far too long
+    settled, cases = np.zeros(len(sets), bool), []  # sets of columns whose trees are all checked; other cases
+    few = problem.depth <= DEEPEST_SWEPT or _counted(problem.depth, len(problem.column))  # or lists are far too long
     for case in facts["cases"]:
         deadline.check()
         columns = tuple(sorted(names.index(name) for name in case["columns"]))

@@ -235,7 +235,7 @@ def _cheapest(weight: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.nd
     """Return the cheapest of the entries that have equal uses of every sum, and equal marks."""
     if not len(weight):
         return weight, vector
-    order = np.lexsort(vector.T)  # by all else, then by cost
+    order = np.lexsort(vector.T)  # by all others, then by cost
     use = vector[order][:, 1:]
     first = np.append(True, (np.diff(use, axis=0) != 0).any(axis=1)) if use.shape[1] else np.arange(len(order)) == 0
     return weight[order[first]], vector[order[first]]

@@ -30,14 +30,14 @@ MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes
 MOST_PARTS = 16  # problems of some columns that are kept
 WIDE = 300  # number of splits from which those of a column are swept as chains
-MOST_APART = 80  # tests of a set of columns that is counted by itself: a cube of twice as many numbers is held
-MOST_SMALL = 40  # tests of a set of columns whose triples are counted at once
-MOST_AT_ONCE = 1_000_000  # products of numbers of rows that are held
+MOST_APART = 80  # splits of a set of columns that is counted by itself: a cube of twice as many numbers is stored
+MOST_SMALL = 40  # splits of a set of columns whose triples are counted at once
+MOST_AT_ONCE = 1_000_000  # products of numbers of rows that are stored
 MOMENT = 5e3  # sums that numpy takes in the time of one call for few of them, about
-MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one pass to the next
+MOST_HELD = 2e8  # numbers of the pairs below all splits, which are kept from one pass to the next
 
-Path = tuple[int, ...]  # the tests from the root to a node
-Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # by the answers to no test, one, two and three
+Path = tuple[int, ...]  # the splits from the root to a node
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # by the sides of no split, one, two and three
 Ones = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # the same for side 1 only
 
 
@@ -104,7 +104,7 @@ class Problem:
 
     @cached_property
     def column_sets(self) -> np.ndarray:
-        """int (sets, k): the columns of each set that a tree may test, a shorter one with its first column repeated;
+        """int (sets, k): the columns of each set that a tree may use, a shorter one with its first column repeated;
         one set of all columns if no constraint matters."""
         m = int(self.column.max()) + 1
         k = self.most_columns
@@ -136,7 +136,7 @@ class Problem:
 
     @cached_property
     def chains(self) -> Chains:
-        """The tests of each column as chains of nested ones."""
+        """The splits of each column as chains of nested ones."""
         return Chains.of(self.X, self.column)
 
     def may(self, path: Path) -> np.ndarray:
@@ -179,7 +179,7 @@ class Problem:
         return self.members[rows].sum(axis=0)
 
     def pairs(self, rows: np.ndarray) -> np.ndarray:
-        """Return float32 or float64 (kinds, tests, tests): rows of the data that answer 1 to both tests."""
+        """Return float32 or float64 (kinds, tests, tests): rows of the data on side 1 of both splits."""
         real = np.float32 if self.members.sum() < SINGLE else np.float64
         X, members = self.X[rows].astype(real), self.members[rows].astype(real)
         found = np.empty((members.shape[1], X.shape[1], X.shape[1]), real)
@@ -224,7 +224,7 @@ class Counted:
 
     @cached_property
     def ones(self) -> np.ndarray:
-        """float64 (tests, kinds): rows that answer 1."""
+        """float64 (tests, kinds): rows on side 1."""
         return self.problem.X[self.rows].T.astype(float) @ self.problem.members[self.rows]
 
     @cached_property
@@ -338,7 +338,7 @@ class Weighted:
         condition on leaves.
         """
         levels = []
-        for k in range(4):  # leaves below no test, one, two and three
+        for k in range(4):  # leaves below no split, one, two and three
             best = None
             for label, sums in enumerate(of_label):
                 value = sums[k] + self.beside[label]
@@ -347,7 +347,7 @@ class Weighted:
                         value = np.where(one[k] < least, np.inf, value)
                 best = value if best is None else np.minimum(best, value)
             levels.append(best)
-        found = levels[3]  # (2, tests) for each test, with the last one's answer and test behind
+        found = levels[3]  # (2, tests) for each split, with the side and the number of the last one at the end
         for above in levels[2::-1]:
             both = found[..., 0, :] + found[..., 1, :]
             found = np.minimum(above, self.node + both.min(axis=-1, initial=np.inf))
@@ -403,8 +403,8 @@ def surviving(
 ) -> np.ndarray:
     """Return the cases that the multipliers of no pass exclude, except for those of sets that are settled.
 
-    A run writes its certificate and checks it at once, and both need the same answer from this function. So the last
-    answer is kept, with a digest of everything that it depends on.
+    A run writes its certificate and checks it at once, and both need the same result of this function. So the last
+    result is kept, with a digest of everything that it depends on.
 
     Parameters
     ----------
@@ -516,7 +516,7 @@ def _set_by_set(
                 labels = slice(n_held + place * n_labels, n_held + (place + 1) * n_labels)
                 limit = weighted.limit(claim) - weighted.node
                 best = lines[:, labels].min(axis=1)
-                # Of a side that is not looked at, what its rows weigh at least.
+                # A lower bound on the weight of the rows of a side that is not checked.
                 least = [best[answer == bool(side)].sum() if weighted.frees else -np.inf for side in (0, 1)]
                 for side in (larger, 1 - larger):
                     held[side] = held.get(side) or [sums.of(at, side) for at in range(n_held)]

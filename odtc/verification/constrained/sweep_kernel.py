@@ -114,7 +114,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             free[k] += 1
         here[:] = 0.0
         left[:] = 0.0
-        # Of a single test the side with fewer rows is added.
+        # For a single split the side with fewer rows is added.
         behind = size == 2 and at[1] > n - at[1]
         for cut in range(size - 1):
             for turn in range(at[cut + behind], at[cut + 1 + behind]):
@@ -179,7 +179,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                     one, two = min(one, best[0, sets[number, j]]), min(two, best[1, sets[number, j]])
                 out[number] = min(out[number], price + one + two)
                 if number == 0 and each.shape[1] > 0:
-                    for f in range(given[a, cut], given[a, cut + 1]):  # tests that part the rows alike
+                    for f in range(given[a, cut], given[a, cut + 1]):  # splits that separate the rows in the same way
                         each[0, begin[a] + f], each[1, begin[a] + f] = one, two
 
 

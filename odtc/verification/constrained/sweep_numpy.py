@@ -8,7 +8,7 @@ last term varies.
 
 import numpy as np
 
-CELLS = 2**16  # sums that are held at once
+CELLS = 2**16  # sums that are stored at once
 
 
 def two_levels(codes, rows, value, beside, least, price, column, first, second, member, sets, out, each, begin):

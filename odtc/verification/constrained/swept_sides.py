@@ -23,12 +23,12 @@ from odtc.verification.constrained import sweep_kernel
 
 @dataclass(frozen=True)
 class Chains:
-    """Tests of a problem as chains.
+    """Splits of a problem as chains.
 
     Attributes
     ----------
     tests : tuple of int (tests of the chain,)
-        From the one that most rows answer 1.
+        From the one with the most rows on side 1.
     codes : int32 (rows, chains)
     column : int64 (chains,)
     """
@@ -146,7 +146,7 @@ class SweptSides:
 
     def _one_level(self, rows, value, least, first, sets) -> np.ndarray:
         chains, best = self.chains, np.full(int(self.problem.column.max()) + 1, np.inf)
-        begin = chains.begin + np.arange(len(chains.tests) + 1)  # of codes 0 to the number of tests
+        begin = chains.begin + np.arange(len(chains.tests) + 1)  # of codes 0 to the number of splits
         place = (chains.codes[rows] + begin[:-1]).ravel()
         size, mine, total = len(chains.tests), value[rows], value[rows].sum(axis=0)
         behind = np.array([np.bincount(place, np.repeat(one, size), begin[-1]) for one in mine.T]).reshape(
@@ -155,7 +155,7 @@ class SweptSides:
         behind = np.append(behind.cumsum(axis=1), np.zeros((len(behind), 1)), axis=1)
         for j, chain in enumerate(chains.tests):
             if first[j]:
-                # Rows that answer 0 to test f of the chain have codes up to f.
+                # Rows on side 0 of split f of the chain have codes up to f.
                 zero = behind[:, begin[j] : begin[j] + len(chain)] - behind[:, begin[j] - 1][:, None]
                 stump = self._leaves(zero, least) + self._leaves(total[:, None] - zero, least)
                 best[chains.column[j]] = min(best[chains.column[j]], stump.min())

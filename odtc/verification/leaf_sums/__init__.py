@@ -139,7 +139,7 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
             f"satisfy {' and '.join(limit.words)}"
         )
     whole.expect_kept(_splits(facts["tree"]["root"]))
-    # Objectives are (1 - λ) times the cost, and the price is λ / (1 - λ) units.
+    # Objectives are (1 - λ) times the cost, and the penalty is λ / (1 - λ) units.
     unit = measure.unit + price
     if claim != [low, high]:
         raise CertificateError(

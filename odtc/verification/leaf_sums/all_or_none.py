@@ -15,16 +15,16 @@ import numpy as np
 from odtc.base import deadline
 
 MOST_NEEDED = 6  # columns, which are dealt to two sides in all ways
-CELLS = 1 << 18  # pairs of tests that are looked at together
+CELLS = 1 << 18  # pairs of splits that are evaluated together
 
 
 class AllOrNone:
-    """The tests of some rows, of each column of the data by themselves.
+    """The splits of some rows, separately for each column of the data.
 
     Parameters
     ----------
     bound : odtc.verification.leaf_sums.bound.LeafSumsBound
-    columns : list of str, the column of the data that each column of tests is of
+    columns : list of str, the column of the data of each column of splits
     least : int, rows of a leaf
     """
 

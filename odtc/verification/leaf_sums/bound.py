@@ -19,7 +19,7 @@ from odtc.verification.threshold_columns import cut_groups
 
 ALL = "all"  # of a state of which all cuts are tried
 SMALL = 10_000  # sums of ranks that are computed in one table, for any number of rows
-CELLS = 1 << 16  # pairs of cuts that are looked at together: their arrays stay near the processor
+CELLS = 1 << 16  # pairs of cuts that are evaluated together: their arrays fit into the cache
 COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of cuts, about
 WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
 

@@ -18,7 +18,7 @@ from odtc.base import deadline
 from odtc.base.compiled_loops import Repaid, compile_loops, may_compile, wish
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
-MOST = 5_000_000  # sets of four tests
+MOST = 5_000_000  # sets of four splits
 LONG = 4e10  # sums that numpy takes longer for than the loops of two levels take to compile
 AT_ONCE = 2e7  # sums between two looks at the clock
 
@@ -123,7 +123,7 @@ def split_parts(sums, every, a, laws, best):
             for side in range(2):
                 for r in range(3):
                     for j in range(8):
-                        if not j >> r & 1:  # two leaves that test r makes of a part of d and the other two
+                        if not j >> r & 1:  # two leaves that split r makes of a part of d and the other two
                             split = best[1, without(j, r) + 4 * side]
                             for d in range(c):
                                 both = gained[side, j, d] + gained[side, j | 1 << r, d]
@@ -245,7 +245,7 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
     many = len(true)
     if not 0 < math.comb(many, levels + 1) <= MOST:
         return None
-    # Whichever answer fewer rows have is counted as true.
+    # The side with fewer rows is counted as true.
     turned = 2 * true.sum(axis=1) > true.shape[1]
     own = true != turned[:, None]
     each = own.sum(axis=0)

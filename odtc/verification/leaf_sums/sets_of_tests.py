@@ -18,7 +18,7 @@ FREE = 2
 
 
 class SetsOfTests:
-    """The sets of tests of some rows.
+    """The sets of splits of some rows.
 
     Parameters
     ----------

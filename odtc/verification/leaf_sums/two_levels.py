@@ -66,7 +66,7 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
             one[j] = part_gain(law, unit, sums[0, j], sums[1, j])
             two[j] = part_gain(law, unit, w - sums[0, j], s - sums[1, j])
     alone, other = one.copy(), two.copy()
-    for g in range(p):  # both tests on one column
+    for g in range(p):  # both splits on one column
         for i in range(begin[g], begin[g + 1] - 1):
             for j in range(i + 1, begin[g + 1] - 1):
                 if many[j] - many[i] < least:

@@ -1,8 +1,8 @@
-"""Limits on all tests of a tree at once: at most N different ones, or of some columns all or none.
+"""Limits on all splits of a tree at once: at most N different ones, or of some columns all or none.
 
     "splits": N, "together": [["a", "b"], …]
 
-A certificate under one of them lists no tried cuts: the check tries all trees, of at most `MOST_TESTS` different tests
+A certificate under one of them lists no tried cuts: the check tries all trees, of at most `MOST_TESTS` different splits
 (odtc.verification.leaf_sums.sets_of_tests) or of at most `LEVELS` levels (odtc.verification.leaf_sums.all_or_none).
 """
 
@@ -14,8 +14,8 @@ from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.all_or_none import MOST_NEEDED, AllOrNone
 from odtc.verification.leaf_sums.sets_of_tests import SetsOfTests
 
-MOST_TESTS = 5  # of a tree: the states of its tests are 3^N
-MOST_SETS = 50_000  # of N - 1 tests, of which each takes about a millisecond
+MOST_TESTS = 5  # of a tree: its splits have 3^N states
+MOST_SETS = 50_000  # of N - 1 splits, each of which takes about a millisecond
 LEVELS = 3
 
 
