@@ -1,4 +1,4 @@
-"""A table of numbers held column by column as codes of its different values: 1 to 4 bytes a cell instead of 8."""
+"""A table of numbers stored column by column as codes of its different values: 1 to 4 bytes a cell instead of 8."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,7 +8,7 @@ import numpy as np
 from odtc.algorithms.equal_rows import equal_rows
 from odtc.base.memory import require_memory
 
-MOST_DENSE = 2**22  # cells of a table that is held as float64 throughout; a larger one is coded
+MOST_DENSE = 2**22  # cells of a table that is stored as float64 throughout; a larger one is coded
 TOGETHER = 2**16  # rows that are looked at together
 FEW = 8  # codes of which a look at all rows for each costs less than one for all
 CODES = (np.uint8, np.uint16, np.uint32)

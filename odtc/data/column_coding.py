@@ -28,7 +28,7 @@ MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two byte
 
 
 class WordsNeeded(OdtcError):
-    """A column is held as numbers, but has a cell that is none, or one beyond 2^53."""
+    """A column is stored as numbers, but has a cell that is not a number, or one beyond 2^53."""
 
     def __init__(self, name: str):
         super().__init__(f"expected numbers that differ as doubles in column {name!r}")

@@ -54,8 +54,8 @@ ENCODINGS = Registry(
     Contract(always=(Encoding,)),
     "odtc.encodings",
 )
-MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
-MOST_OF_LEVELS = 40_000_000  # answers to the tests of a column of words that nearly each row has its own of
+MANY = 8  # splits per scale, on average, from which on ranks are stored instead of a column for each split
+MOST_OF_LEVELS = 40_000_000  # results of the splits of a column of words with a different one in nearly each row
 BETWEEN_ENDS = ("auto", "thresholds")  # encodings of thresholds between all numbers
 PATIENCE = 2.0  # seconds for it also after a limit, because without it there is no tree
 FEWER = "take fewer rows, or put rare classes together"
@@ -66,9 +66,9 @@ LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless
 class Encoded:
     """Binary rows and columns without duplicates; arrays are read-only.
 
-    Column j of `X` answers `tests[j]`; no column is constant, and no two are identical or
-    complementary. Data rows of one label that answer all tests alike are one row here, unless `merge` is False: row i
-    is `copies[i]` data rows, of `weight[i]` together, in the order they first appear.
+    Column j of `X` has the results of `tests[j]`; no column is constant, and no two are identical or complementary.
+    Data rows of one label with equal results for all splits are one row here, unless `merge` is False: row i represents
+    `copies[i]` data rows, of `weight[i]` together, in the order in which they first appear.
     """
 
     name: str
@@ -83,20 +83,20 @@ class Encoded:
     classes: tuple[str, ...]
     target: str
     missing: str
-    # Per kept test the tests merged away: True for an identical column, False for its complement.
+    # Per kept split the splits merged into it: True for an identical column, False for its complement.
     stands_for: tuple[tuple[tuple[Split, bool], ...], ...]
     scheme: str
     dataset: Dataset | None = None
     by_column: bool = False  # as of `encode`
     radius: tuple[float, ...] = ()  # as of `encode`
     merge: bool = True  # as of `encode`
-    # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
+    # float64, (classes, classes): the cost, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
     whole_cost: tuple[np.ndarray, Fraction] | None = None  # the same in whole numbers and their unit, not rounded
     # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
-    groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
+    groups: tuple = ()  # of rows of the data, to which constraints refer (odtc.problem.constraints.groups)
     task: str = CLASSIFICATION
     sums: np.ndarray | None = None  # float64 (rows, sums): the amounts that the task adds up (odtc.data.task)
     label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
@@ -128,7 +128,7 @@ class Encoded:
 
     @cached_property
     def values(self) -> np.ndarray | None:
-        """float64 (rows, features): the cells of each row, as of Dataset.X; None if rows of data that are one
+        """float64 (rows, features): the cells of each row, as in Dataset.X; None if rows of data that are one
         row here differ in them, or nothing is known of them."""
         if self.dataset is None:
             return self.cells
@@ -197,8 +197,8 @@ class Encoded:
         1 there. Raises DataError for an Encoded without its dataset.
         """
         left = self.left(split)
-        if left is not None and self.by_column:  # a test of its own columns, before one of others
-            # Of thresholds that part the rows alike, but boxes around them otherwise, the one that is meant.
+        if left is not None and self.by_column:  # a split on its own columns, before one on others
+            # Of thresholds that separate the rows in the same way, but not the boxes around them, the intended one.
             places = self._of_features.get(split.features, ())
             for place in sorted(places, key=lambda place: self.tests[place] != split) if self.radius else places:
                 if (same := np.array_equal(left, self.X[:, place])) or np.array_equal(left, ~self.X[:, place]):
@@ -226,7 +226,7 @@ class Encoded:
 
     @cached_property
     def alike(self) -> np.ndarray:
-        """int64 (rows,): the same number for rows that answer all tests alike, from 0."""
+        """int64 (rows,): the same number for rows with equal results for all splits, from 0."""
         if isinstance(self.X, RankedAnswers):
             return merge_rows(self.X.rank)[0]
         packed = np.ascontiguousarray(np.packbits(self.X, axis=1))
@@ -265,13 +265,13 @@ def encode(
     scheme : str
         "NAME" or "NAME:KEY=VALUE,KEY=VALUE", of `odtc list encodings`.
     by_column : bool
-        Of tests that part the rows alike one is kept of each column, for constraints that speak of columns and for
-        rows whose cells may be moved; else one of all.
+        Among splits that separate the rows in the same way, one is kept for each column, for constraints on columns and
+        for rows whose cells may be moved; otherwise only one.
     radius : sequence of float (features,), or empty
-        How far the numbers of each column may be moved either way: of the encodings `auto` and `thresholds`, thresholds
-        lie between the ends of these intervals then (`threshold_tests`), of which several part the rows alike.
+        How far the numbers of each column may be moved either way: in the encodings `auto` and `thresholds`, thresholds
+        are then between the ends of these intervals (`threshold_tests`), and several may separate the rows alike.
     merge : bool
-        Merge data rows of one label that answer all tests alike into one row with their weight. False keeps one row
+        Merge data rows of one label with equal results for all splits into one weighted row. False keeps one row
         for each data row, as the models of the papers are printed.
 
     Returns
@@ -283,7 +283,7 @@ def encode(
     ChoiceError
         If the encoding or an option is unknown.
     DataError
-        If no test separates two rows, or the encoding does not fit a column.
+        If no split separates two rows, or the encoding does not fit a column.
     TimeLimitReached
         If the deadline has passed (odtc.base.deadline), and it took PATIENCE.
     """
@@ -374,7 +374,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
     Returns
     -------
     Encoded
-        Itself if no such tests were merged; None if they were, and the data is not there.
+        Itself if no such splits were merged; None if they were, and the data is not there.
     """
     merged = [(encoded.tests[at].features, others) for at, others in enumerate(encoded.stands_for) if others]
     if encoded.by_column or all(one.features == features for features, others in merged for one, _ in others):

@@ -118,9 +118,9 @@ def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
     ----------
     data : path, data frame, or array (rows, columns)
     y : array (rows,), text or None
-        The labels of `data`; a text is the column of a data frame that holds them. None if `data` holds them.
+        The labels of `data`; a text is the column of a data frame that contains them. None if `data` contains them.
     encoding : str
-        The encoding whose tests are counted.
+        The encoding whose splits are counted.
     **reading
         Keywords of `odtc.read`: `target`, `ignore`, `missing`, ….
 

@@ -33,7 +33,7 @@ class LinearTerms:
     low: np.ndarray
     span: np.ndarray
     features: tuple[Feature, ...]
-    values: np.ndarray  # the rows as of Dataset.X
+    values: np.ndarray  # the rows as in Dataset.X
 
     @classmethod
     def of(
@@ -233,8 +233,8 @@ def shortest_between(low: float, high: float, at: float | None = None) -> float:
 
 
 def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
-    """Return float64 (terms,): of the hyperplanes h·z <= g that part the rows so, one of least |h|_1 for a gap of 2,
-    and so of few terms; None if none does, or if there are more than `most` cells to look at.
+    """Return float64 (terms,): of the hyperplanes h·z <= g that separate the rows in this way, one of least |h|_1
+    for a gap of 2, and so of few terms; None if none does, or if there are more than `most` cells to look at.
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """

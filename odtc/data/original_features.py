@@ -51,7 +51,7 @@ class Features:
     encoded: Encoded
     scales: Scales
     numeric: np.ndarray  # int64: scales
-    tests: np.ndarray  # int64: tests of the encoding
+    tests: np.ndarray  # int64: splits of the encoding
     levels: tuple[Levels, ...]
 
     @classmethod
@@ -86,7 +86,7 @@ class Features:
 
     @property
     def fixed(self) -> np.ndarray:
-        """bool (rows, features): the row goes left whatever is chosen, by a test or by its level 0."""
+        """bool (rows, features): the row goes left whatever is chosen, by a split or by its level 0."""
         level = [(one.level == 0)[:, None] for one in self.levels]
         return np.hstack([np.zeros(self.rank.shape, bool), ~self.encoded.X[:, self.tests], *level])
 

@@ -20,13 +20,13 @@ BLOCK = 2**24  # cells that are filled between two looks at the clock
 
 
 class RankedAnswers:
-    """bool (rows, tests), read-only: row i answers rank[i, scale[j]] > place[j] to test j.
+    """bool (rows, tests), read-only: row i has the result rank[i, scale[j]] > place[j] for split j.
 
     It is indexed like an array. `numpy.asarray` and whatever else an array has make the dense table.
 
     Attributes
     ----------
-    rank : uint32 (rows, scales), how many tests of the scale the row answers with 1
+    rank : uint32 (rows, scales), for how many splits of the scale the row has the result 1
     scale, place : int64 (tests,)
     """
 

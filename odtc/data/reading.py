@@ -291,10 +291,10 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     """Return the Dataset of a polars frame.
 
     Of `how`, `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
-    column of numbers >= 0, which is then no feature; `auxiliary` names columns that are none either, but
-    that constraints may speak of. `missing` is "drop" (rows with a missing
+    column of numbers >= 0, which is then not a feature; `auxiliary` names columns that are not features either, but
+    that constraints may refer to. `missing` is "drop" (rows with a missing
     cell are left out and counted), "error", or "separate" (a missing feature stays, as NaN; a
-    row without target or weight is still left out). `source` holds path and sha256 of a file.
+    row without target or weight is still left out). `source` contains path and sha256 of a file.
     """
     how = how or ReadingSpec()
     if how.hold_out:

@@ -242,7 +242,7 @@ def _place(name: str, features) -> int:
 
 
 class Splits(Sequence):
-    """Splits, of which thresholds are held as numbers.
+    """Splits, whose thresholds are stored as numbers.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ class Splits(Sequence):
 
 
 class TestList(Sequence):
-    """Tests as an encoding gives them: (split, ones_left).
+    """Splits as in an encoding: (split, ones_left).
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ class TestList(Sequence):
 
     @classmethod
     def joined(cls, parts: Iterable[Iterable[tuple[Split, bool]]]) -> "TestList":
-        """Return all tests of these lists, one after the other."""
+        """Return all splits of these lists, one after the other."""
         lists = [cls.of(part) for part in parts]
         if not lists:
             return cls.of([])
@@ -392,7 +392,7 @@ class TestList(Sequence):
         the same one, any other split has its own."""
         feature = self.splits.feature
         alone = (feature < 0) | self.ones_left
-        first = alone.copy()  # whether a test is the first of its scale
+        first = alone.copy()  # whether a split is the first of its scale
         first_of = np.full(int(feature.max(initial=0)) + 1, len(feature))
         for at in range(0, len(feature), BLOCK):
             here = np.flatnonzero(~alone[at : at + BLOCK]) + at

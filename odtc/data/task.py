@@ -45,14 +45,14 @@ class Task(Protocol):
     NAME: str
     SUMMARY: str
     FIELDS: tuple = ()  # the fields of ReadingSpec that are options only of this task
-    # Whether constraints and costs that speak of classes and of right predictions mean something.
+    # Whether constraints and costs on classes and correct predictions are meaningful.
     CLASSES: bool = False
-    # Whether a leaf costs a function of the sums over its rows and answers a number (`leaf_costs`, `answer`); else it
-    # answers one of few labels, at the cost of each row.
+    # Whether a leaf costs a function of the sums over its rows and predicts a number (`leaf_costs`, `answer`);
+    # otherwise it predicts one of few labels, at the cost of each row.
     MOMENTS: bool = False
     PIECES: str = ""  # name of the rows of its data sets, if a row of the file becomes several
-    NUMBERS: bool = False  # whether its leaves answer numbers, as they do with MOMENTS
-    ANSWER: str = "a number"  # what its leaves answer, in words
+    NUMBERS: bool = False  # whether its leaves predict numbers, as they do with MOMENTS
+    ANSWER: str = "a number"  # the prediction of its leaves, in words
     LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves
     # The figure (`figures`) of a tree that a table shows, its words, and whether less of it is better; "" for a task
     # with an accuracy.
@@ -204,7 +204,7 @@ TASKS = Registry(
 
 
 def priced(encoded: Encoded) -> Encoded:
-    """Return encoded rows with the costs of answers that their task states."""
+    """Return encoded rows with the costs of predictions that their task states."""
     if (found := TASKS.get(encoded.task).class_costs(encoded.classes)) is None:
         return encoded
     return replace(encoded, cost=nearest_floats(*found), whole_cost=found)

@@ -17,7 +17,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Oblique, Threshold
 
-MOST_NESTED = 10**9  # rows times tests times tests, for which nested tests are looked for
+MOST_NESTED = 10**9  # rows times splits times splits, for which nested splits are sought
 MOST = 10**6  # units: a solver with a tolerance of 1e-6 can distinguish as many
 
 
@@ -84,7 +84,7 @@ class Scales:
         chains = _chains(ones)
         if len(chains) == len(single):
             return self
-        test_of = self._order[np.cumsum(self.size) - self.size]  # the first test of each scale
+        test_of = self._order[np.cumsum(self.size) - self.size]  # the first split of each scale
         kept = np.flatnonzero(self.size > 1)
         scale, place = np.empty_like(self.scale), self.place.copy()
         for number, old in enumerate(kept.tolist()):

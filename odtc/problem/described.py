@@ -43,7 +43,7 @@ class Described:
 
     @cached_property
     def splits(self) -> list[str]:
-        """Each split as the statement that is true of rows with answer 1, which go to child 2t + 1 of node t."""
+        """Each split as the condition that is true for rows with result 1, which go to child 2t + 1 of node t."""
         encoded = self.problem.encoded
         return [
             split.words(encoded.features)[0 if ones_left else 1]

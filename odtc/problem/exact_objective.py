@@ -89,7 +89,7 @@ class ExactObjective:
         return (self._of_loss * self._losses.of(predicted) + self._of_node * heap.n_branch_nodes) * self.unit
 
     def labelled(self, test: np.ndarray) -> HeapTree:
-        """Return the tree of some tests, int32 (2^(depth + 1),), whose leaves predict the label of least cost."""
+        """Return the tree of some splits, int32 (2^(depth + 1),), whose leaves predict the label of least cost."""
         encoded = self.problem.encoded
         ends = HeapTree(test, np.full_like(test, -1)).reach(encoded.X)
         label = np.full_like(test, -1)

@@ -236,7 +236,7 @@ def needed(problem: Problem, model: Model, what: Statement, at: str | None = Non
     Parameters
     ----------
     problem, model, what, at
-        As of `stated`.
+        As in `stated`.
 
     Returns
     -------

@@ -98,7 +98,7 @@ class Formulation(Protocol):
     Params: type  # a frozen dataclass; its fields are the keys of `-p key=value` (odtc.problem.parameters)
 
     VERSION: str = ""  # its own, which then counts instead of odtc's in the identity of its models
-    # Whether the price of an error may depend on the class predicted (Encoded.cost); others take `error_cost`.
+    # Whether the cost of an error may depend on the class predicted (Encoded.cost); others take `error_cost`.
     ANY_COST: bool = False
     # Whether it takes a task whose leaves cost a function of sums over their rows (odtc.data.task).
     MOMENTS: bool = False
@@ -394,7 +394,7 @@ class NearOptimalTrees(Protocol):
     proved: bool  # whether `best` is proved
     best: float  # the objective of the best tree
     limit: float  # the greatest objective of a tree that is counted
-    columns: tuple[str, ...]  # that tests look at
+    columns: tuple[str, ...]  # that the trees split on
 
     def cells(self, columns: frozenset[int] | None = None) -> list[tuple[float, int, int]]:
         """Return (objective, leaves, trees), the best first, for the trees that split only on these columns (None:

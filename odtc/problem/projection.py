@@ -17,12 +17,12 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
 from odtc.trees.tree import Leaf, Node, Tree
 
-CANDIDATES = 64  # tests of a column that are compared row by row, at most
+CANDIDATES = 64  # largest number of splits on a column that are compared row by row
 
 
 @dataclass(frozen=True)
 class Change:
-    """A test of the old tree in words, what became of it ("" if it was dropped), and why."""
+    """A split of the old tree in words, the new one ("" if it was dropped), and the reason."""
 
     before: str
     after: str

@@ -1,1 +1,1 @@
-"""The tests that columns of data have, and which of them answer all rows alike."""
+"""The possible splits on columns of data, and which of them have equal results for all rows."""

@@ -1,4 +1,4 @@
-"""The tests of one column: its levels, its levels in their order, thresholds between its numbers."""
+"""The splits on one column: its levels, its levels in their order, thresholds between its numbers."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -17,18 +17,18 @@ _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     """Return one split for each level, or distinct number, of a feature; one for two levels, none for a constant.
 
-    A missing cell counts as one level more, with the test `Missing`.
+    A missing cell counts as one level more, with the split `Missing`.
 
     Parameters
     ----------
     dataset : Dataset
     feature : int
-        Its place in `dataset.features`.
+        Its position in `dataset.features`.
 
     Returns
     -------
     list of (Split, bool)
-        As of `Encoding.tests`.
+        As in `Encoding.tests`.
     """
     values, absent = _known(distinct(dataset.X, feature)[0])
     found = [Subset(feature, (float(value),)) for value in values]

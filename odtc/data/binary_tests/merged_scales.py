@@ -1,4 +1,4 @@
-"""The same merging by the ranks of rows on scales of nested tests, such as thresholds, without a table of answers."""
+"""The same merging by the ranks of rows on scales of nested splits, such as thresholds, without a table."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Merges rows that answer all tests alike, and tests that all rows answer alike, by a table of the answers.
+"""Merging of rows with equal results for all splits, and of splits with equal results for all rows, by a table.
 
-The table has a line for each test of a feature, and a column for each of its different values.
+The table has a line for each split on a feature, and a column for each of its different values.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -15,7 +15,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import MOST_CELLS
 from odtc.errors import DataError
 
-TOGETHER = 1 << 20  # answers that are laid out together
+TOGETHER = 1 << 20  # results that are laid out together
 BLOCK = 1 << 12  # keys that are compared together
 LOOKED = 64  # splits that are evaluated between two looks at the clock
 Look = Callable[[], None]  # raises TimeLimitReached
@@ -62,7 +62,7 @@ def merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, n
         yield dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1
         for _, table, code in by_feature:
             look()
-            # Values that answer all tests of the feature alike are one kind.
+            # Values with equal results for all splits on the feature are one kind.
             lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
             kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
             yield Looked(narrowed(kind, max(1, len(kinds))), code), len(kinds)
@@ -72,7 +72,7 @@ def merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, n
 
 @dataclass(frozen=True)
 class Line:
-    """The tests of a feature on merged rows: row i answers table[k, code[i]] to the test at places[k]."""
+    """The splits on a feature for merged rows: row i has the result table[k, code[i]] for the split at places[k]."""
 
     places: list[int]
     table: np.ndarray  # bool (tests, values)

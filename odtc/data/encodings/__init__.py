@@ -1,1 +1,1 @@
-"""The encodings: which tests the columns of a data set offer. One module an encoding."""
+"""The encodings: which splits on the columns of a data set are available. One module per encoding."""

@@ -1,4 +1,4 @@
-"""Classification: a leaf answers the class that loses least on its rows."""
+"""Classification: a leaf predicts the class with the least loss on its rows."""
 
 from dataclasses import replace
 

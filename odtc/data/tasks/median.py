@@ -28,7 +28,7 @@ SUMMARY = "a leaf answers the median of a number; the cost of a row is its absol
 HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
 LAW = "square"
-MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
+MOST = 2e7  # costs of pairs of numbers, or of rows and numbers, that are stored
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:

@@ -550,7 +550,7 @@ def held(
     point : dict of str to float64
         The formulation's columns, by block.
     group, most
-        As of `cap_distinct`.
+        As in `cap_distinct`.
 
     Returns
     -------

@@ -61,7 +61,7 @@ class Kind(Protocol):
     KNOWS: str  # what its rows must know of a tree: one of odtc.problem.constraints.on_predictions.Knows
     NEEDS: tuple[Any, ...]  # alternatives of statements that its rows are written on, as of a cut family
     SUBJECT: str = ""  # its Subject, which determines the models that support it
-    HINT: str = ""  # what else to do if a model does not take it
+    HINT: str = ""  # further advice if a model does not support it
     # Of a kind that compares groups (odtc.problem.constraints.rates): among which rows.
     AMONG: tuple[Any, ...] = ()
 
@@ -159,7 +159,7 @@ class OnLeafProportions(Protocol):
 
 
 class CountsTests(Protocol):
-    """A kind that counts which tests occur, and forbids nothing once it is settled which do."""
+    """A kind that depends only on which splits occur in a tree."""
 
     @abstractmethod
     def groups(self, encoded: Encoded) -> np.ndarray:
@@ -168,7 +168,7 @@ class CountsTests(Protocol):
 
 
 class BarsPaths(Protocol):
-    """A kind that says no more than which tests the root may not have, and which may not follow upon others."""
+    """A kind that only determines which splits the root may not have, and which may not be below others."""
 
     @abstractmethod
     def bars(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 NEEDS = ASKING
-MOST_TRIED = 2_000_000  # rows times tests that are tried at the root of a tree that has to have another
+MOST_TRIED = 2_000_000  # rows times splits that are tried at the root of a tree that needs another one
 FEWEST_TRIED = 8
 
 

@@ -13,7 +13,7 @@ from odtc.data.encoding import Encoded
 WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences
 ADDED = 2.0**50  # of all numbers of a sum together: multipliers of a few bits leave them exact
 COARSE = 2.0**36  # of all costs together if they are rounded: a price of branch nodes and multipliers need room, too
-SMALLEST = 1e-200  # a sum of costs that float64 holds with room for all factors
+SMALLEST = 1e-200  # a sum of costs that float64 represents with room for all factors
 MOST_DENOMINATOR = 10**6  # of weights and costs that are not whole numbers
 TOO_FINE = (
     "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that"

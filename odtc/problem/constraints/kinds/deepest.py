@@ -1,4 +1,4 @@
-"""No node below a depth tests this column of the data: Σ_{t deeper than N, f of the column} b_tf ≤ 0.
+"""No node below a depth splits on this column of the data: Σ_{t deeper than N, f of the column} b_tf ≤ 0.
 
 The root is at depth 0, its children are at depth 1.
 """

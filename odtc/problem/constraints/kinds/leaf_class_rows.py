@@ -1,9 +1,9 @@
-"""Every leaf that predicts a class holds at least N rows of the data of this class.
+"""Every leaf that predicts a class has at least N rows of the data of this class.
 
     Σ_{i of c} copies_i z_itc ≥ N u_t;   z_itc ≤ u_t            t a node where rows end, i
 
-z_itc says whether row i ends in t and is predicted c, u_t whether any row does, so it need not be integer. Rows of the
-data are counted, whatever they weigh.
+z_itc is 1 if row i ends in t and is predicted c, u_t if any row does, so it need not be integer. Rows of the data are
+counted, whatever their weights.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""In every leaf that predicts a class at least this share of the rows is of it, by weight.
+"""In every leaf that predicts a class, at least this share of the rows is of that class, by weight.
 
     Σ_i w_i (r - [y_i = c]) z_itc ≤ 0            t a node where rows end
 
-z_itc says whether row i ends in t and is predicted c. Without a class it holds for every class: each leaf is as pure
-as that. For r = a / b the rows are written with a and b.
+z_itc is 1 if row i ends in t and is predicted c. Without a class the constraint is for every class: each leaf is at
+least this pure. For r = a / b the rows are written with a and b.
 """
 
 from collections.abc import Sequence

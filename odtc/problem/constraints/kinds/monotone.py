@@ -109,7 +109,7 @@ def _ones(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> np.ndarray:
 def _codes(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
     """Return parts that together determine which rows have equal results for some splits: (int64 (rows,), a number
     above them) each."""
-    yield np.zeros(len(X), np.int64), 1  # of no test all rows are alike
+    yield np.zeros(len(X), np.int64), 1  # without splits all rows are equal
     if not isinstance(X, RankedAnswers):
         yield from ((X[:, test].astype(np.int64), 2) for test in tests)
         return
@@ -134,7 +134,7 @@ def judged(encoded: Encoded, given: Constraint) -> Judge:
     data, klass = encoded.dataset, encoded.classes.index(given.args[1].partition("=")[2])
     place = [feature.name for feature in data.features].index(given.args[0])
     numbers, others = data.X[:, place].tolist(), np.delete(data.X, place, axis=1)
-    others = np.where(np.isnan(others), np.inf, others).tolist()  # rows that both lack a cell are alike there
+    others = np.where(np.isnan(others), np.inf, others).tolist()  # rows with two missing cells are equal there
 
     def rises(predicted: Sequence[int]) -> bool:
         told = list(zip(numbers, others, predicted))

@@ -1,6 +1,6 @@
-"""A tree tests at most one of these columns of the data: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ 1 over these columns j.
+"""A tree splits on at most one of these columns of the data: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ 1 over these columns j.
 
-Of tests of two columns that part the rows alike the encoding keeps both, if a constraint speaks of columns.
+If a constraint is about columns, the encoding keeps splits on two columns that separate the rows alike.
 """
 
 from itertools import combinations

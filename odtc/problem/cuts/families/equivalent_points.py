@@ -1,10 +1,10 @@
-"""Rows that answer all tests alike go together, so of each such group at most one class is right.
+"""Rows with equal results for all splits go together, so at most one class of each such group is correct.
 
 With flows, on every edge (G: rows with equal x and, as equal rows are merged, different labels):
 
     Σ_{i∈G} z_{i,t} ≤ Σ_{f: x_Gf leads to t} b_{a(t),f}            the edge into t; ≤ 1 into the root
 
-Without flows, Σ_{i∈G} [row i is right] ≤ 1. Data without such groups gets no rows.
+Without flows, Σ_{i∈G} [row i is correct] ≤ 1. Data without such groups gets no rows.
 """
 
 import numpy as np
