@@ -45,7 +45,7 @@ def unsearched(monkeypatch):
 
 def fitted(monkeypatch, done, dataset, **keywords):
     """The estimator of a run that ended so."""
-    monkeypatch.setattr("odtc.workflow.run.run", lambda spec, data: done)
+    monkeypatch.setattr("odtc.workflow.run.run", lambda spec, data, reporter: done)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator = odtc.OptimalTreeClassifier(2, time_limit=1, **keywords)

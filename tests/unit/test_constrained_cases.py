@@ -498,7 +498,7 @@ def of_parity(X: np.ndarray, odd: np.ndarray, depth: int, rng, **words) -> Probl
         "leaf_uses": np.zeros((0, 2), int),
         "measures": np.zeros((0, 2), int),
         "least": np.zeros((0, 2)),
-        "penalty": 0,
+        "price": 0,
         "column": np.arange(tests),
         "most_columns": None,
         "apart": (),

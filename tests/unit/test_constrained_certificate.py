@@ -391,7 +391,7 @@ def test_that_there_is_no_tree_is_not_proved_by_what_its_nodes_would_cost():
         check_constrained(facts, problem.encoded.dataset)
     facts = certify_constrained(posed(3, 1, ("leaf_rows >= 14",)))[0]
     assert facts["tree"]["root"].keys() >= {"label"}
-    with pytest.raises(CertificateError, match="a leaf of the class 'no' alone satisfies all$"):
+    with pytest.raises(CertificateError, match="a single leaf of the class 'no' satisfies all$"):
         check_constrained(facts | {"claim": None, "tree": None}, problem.encoded.dataset)
 
 

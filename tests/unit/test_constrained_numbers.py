@@ -115,7 +115,7 @@ def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barr
     if barred:
         assert alone("n", text)("").objective == 7
     else:
-        refused(alone("n", text), "a leaf of the class 'p' alone satisfies all and costs less")
+        refused(alone("n", text), "a single leaf of the class 'p' satisfies all and costs less")
     assert alone("n", text, labels=EVEN)("").objective == 6  # as much is not less
 
 
