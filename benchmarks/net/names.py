@@ -13,8 +13,8 @@ OPTIONS = (
     ("--aside", "--auxiliary"),
     ("--forms", "--formulations"),
 )
-# Constraint names, inside --constraint and --vary.
-CONSTRAINTS = (("tests <=", "splits <="),)
+# Beginnings of words: constraints, inside --constraint and --vary, and parameters with their values.
+BEGINNINGS = (("tests <=", "splits <="), ("sums=tests", "sums=splits"))
 KEYS = (
     ("termination", "ended"),
     ("n_leaves", "leaves"),
@@ -95,7 +95,7 @@ class Names:
                 [python, "-m", "odtc", *words], cwd=path, env={"PYTHONPATH": str(path), "COLUMNS": "200"},
                 capture_output=True, text=True, check=True,
             ).stdout
-            for words in (["fit", "--help"], ["list", "constraints"])
+            for words in (["fit", "--help"], ["list", "constraints"], ["info", "flowoct"])
         ]  # fmt: skip
         return cls("\n".join(helps))
 
@@ -103,7 +103,7 @@ class Names:
         """The command line in the names of this checkout."""
         options = {names[0]: self._latest(names) for names in OPTIONS}
         found = [options.get(word, word) for word in words]
-        for names in CONSTRAINTS:
+        for names in BEGINNINGS:
             found = [
                 word.replace(names[0], self._latest(names)) if word.startswith(names[0]) else word for word in found
             ]
