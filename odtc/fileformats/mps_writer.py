@@ -17,6 +17,7 @@ from odtc.fileformats.model_files import (
     copy_first,
     finite_sides,
     gather,
+    head_comments,
     lines,
     number_table,
     repeated,
@@ -123,12 +124,16 @@ def cell_width(width: int) -> int:
 
 
 def size(model: CountedModel) -> int:
-    """About the bytes of the file of a model that is only counted: cards times their widths. Numbers of a block are
-    taken as wide as the widest of those looked at; a cost that was not worked out counts as an entry of each column."""
+    """About the bytes of the file of a model that is only counted: its comments, and cards times their widths. Names
+    and numbers of a block are taken as wide as the widest of those looked at; a cost that was not worked out counts as
+    an entry of each column."""
     wide = max((block.width for block in model.columns), default=1)
     tall = max((block.width for block in model.rows), default=1)
     entry = len("    ") + wide + 2 + tall + 2 + 1
-    total = model.n_rows * (tall + 5) + model.sides * (len("    RHS       ") + tall + 5)
+    total = len(head_comments(model, "*"))
+    for block in (*model.columns, *model.rows):
+        total += len(block_comment(model, block, np.full((2, block.width), ord("x"), np.uint8), "*"))
+    total += model.n_rows * (tall + 5) + model.sides * (len("    RHS       ") + tall + 5)
     total += model.bounds * (len(" UP BND       ") + wide + 4) + model.costs * (entry + 2)
     widths: dict[str, int] = {}
     for term in model.terms:
