@@ -24,7 +24,7 @@ def own(tmp_path, monkeypatch):
 def test_a_broken_law_is_told_with_the_smallest_example(own):
     said = odtc("check", "wrong", "--law", "splits", "--plugin", "wrong.py", folder=own)
     assert said.code == 1 and "Traceback" not in said.err
-    told = ("tests: broken at case", "law: Each column", "what came: ZeroDivisionError: ", "(wrong.py:5)")
+    told = ("splits: broken at case", "law: Each column", "what came: ZeroDivisionError: ", "(wrong.py:5)")
     assert all(words in said.out for words in told), said.out
     data = said.out.partition("data:\n")[2].split("encoding wrong")[0]
     assert data.split()[0] == "f0,class" and len(data.split()) == 6  # five rows, as few as break it

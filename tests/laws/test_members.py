@@ -55,8 +55,8 @@ def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
     ):
         with pytest.raises(ChoiceError, match=why):
             cases(*words)
-    with pytest.raises(ChoiceError, match="unknown law 'test' of a encoding.*did you mean 'splits'"):
-        cases("encoding", "auto", law="test")
+    with pytest.raises(ChoiceError, match="unknown law 'split' of a encoding.*did you mean 'splits'"):
+        cases("encoding", "auto", law="split")
     with pytest.raises(ChoiceError, match="nothing is called 'nobody'"):
         kinds_of("nobody")
 

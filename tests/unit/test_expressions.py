@@ -119,6 +119,6 @@ def test_a_sentence_says_what_the_model_lacks():
     assert lacks.startswith(
         "needs a model that says 'node t splits on f' at the branch nodes and columns of the role correct;"
     )
-    assert "svm1_odt says 'row i is wrong', 'row i ends at node t'" in lacks
+    assert "svm1_odt says 'row i is misclassified', 'row i ends at node t'" in lacks
     assert able_models(CONSTRAINTS.get("leaf_rows")).endswith("take it")
     assert "flowoct" in cut.hint(cut.CUTS.get("paper4"))

@@ -494,7 +494,7 @@ def test_held_out_rows_choose_the_prices_of_margins_and_the_tree_to_begin_with(b
     model = pipeline.build(blobs, "svm1_odt", 1, params={"penalties": "folds"})
     p = model.problem.params
     # What was chosen stands in the manifest as numbers, with which nothing is chosen again.
-    assert (p.prices, p.margin, p.epsilon) == ("given", "soft", 0.01) and p.alpha1 * p.epsilon >= 1 and p.alpha2 > 0
+    assert (p.penalties, p.margin, p.epsilon) == ("given", "soft", 0.01) and p.alpha1 * p.epsilon >= 1 and p.alpha2 > 0
     words = model.problem.module.advice(model.problem)
     assert len(words) == 1 and re.search(r"chosen by \d+ folds: .* 8\d\.\d % correct on held-out rows", words[0])
     heap, x = pipeline.start(model, "cart")
