@@ -193,6 +193,8 @@ def _own(path) -> str:
         solution = artifacts.in_own_sense(model, solve(model, "highs", Options(threads=1)))
     except OdtcError:
         return "refused"
+    if solution.termination == Termination.ERROR and "expected finite numbers" in solution.message:
+        return "refused"  # numbers that solvers take for infinite
     if not solution.has_solution:
         return str(solution.termination).replace("_", " ")
     return f"{solution.objective + 0.0:.6g}"
