@@ -114,7 +114,7 @@ def test_a_margin_that_solvers_take_for_nothing_is_refused():
 @given(data=st.data())
 @settings(max_examples=12, **SLOW)
 def test_theorem_1_labels_need_not_be_whole(data):
-    problem = data.draw(problems(("svm1_odt", {"labels": "ordinal"}), depths=(1, 2)))
+    problem = data.draw(problems(("svm1_odt", {"leaf_labels": "ordinal"}), depths=(1, 2)))
     model = problem.module.build(problem)
     u = next(block for block in model.columns if block.name == "u")
     assert not model.integrality[u.start : u.stop].any()
@@ -196,7 +196,7 @@ def test_theorem_3_separates_what_is_broken_and_proposition_1_raises_the_bound()
         {"margin": "soft", "alpha2": 0.05},
         {"categories": "sets", "alpha2": 0.1},
         {"literal": True, "alpha2": 0.1, "M": 4.0},
-        {"labels": "ordinal", "alpha2": 0.1},
+        {"leaf_labels": "ordinal", "alpha2": 0.1},
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ with `scale=false`); left is h·x <= g. `literal` writes (1a)-(1k) as printed. T
 * v_ib = g_b - h_b·x_i in [-1, 1] replaces p⁺ - p⁻, and one constraint covers all leaves on a side of a node: with Z
   the sum of z over the leaves left of b, (1g)-(1j) imply nothing more for v than v >= -(1 - Z) + ε Z, and mirrored;
 * labels are one-hot: c_i >= z_il - λ_{l,y_i} with whole c counts a row as misclassified unless its label is λ = 1, so
-  λ may be continuous; or labels are numbers as in the paper (`labels=ordinal`), with u continuous by Theorem 1;
+  λ may be continuous; or labels are numbers as in the paper (`leaf_labels=ordinal`), with u continuous by Theorem 1;
 * no m (`margin=hard`), which is the limit of large α1: with soft margins h = g = 0 routes every row for α1 ε a
   node, and near the optimum a row on a hyperplane may go to either side for α1 ε.
 
@@ -60,7 +60,7 @@ START = "oblique"
 CHANGES = (
     Change("M = 1 in the file (Theorem 2): α1 M, α2 M, 1 and ε / M", SAME, SAME),
     Change("v = g - h·x replaces p⁺ - p⁻, and one row covers all leaves on a side of a node", SAME, TIGHTER),
-    Change("labels=onehot: a 0/1 variable for each class of a leaf replaces u, w and ŷ", SAME, OTHER),
+    Change("leaf_labels=onehot: a 0/1 variable for each class of a leaf replaces u, w and ŷ", SAME, OTHER),
     Change("margin=hard: no variables m, which is the limit of a large α1", OTHER, OTHER),
     Change("rows of the cut family class_sizes are added", SAME, TIGHTER),
     MERGED,
@@ -72,7 +72,7 @@ VARIANTS = (
     # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs
     # by it.
     {},
-    {"labels": "ordinal"},
+    {"leaf_labels": "ordinal"},
     {"categories": "sets"},
     {"margin": "soft", "alpha1": 1e5},
     {"literal": True, "alpha1": 1e5, "categories": "sets"},
@@ -98,7 +98,9 @@ class Params:
         choices=(GIVEN, FOLDS),
     )
     margin: str = parameter("hard", "whether a row may miss its margin, at the penalty α1", choices=("hard", "soft"))
-    labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
+    leaf_labels: str = parameter(
+        "onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal")
+    )
     categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
     literal: bool = parameter(False, "(1a)-(1k) as printed: soft margins, whole labels, one row per leaf")
     scale: bool = parameter(True, "scale each number to [0, 1], as the paper does; false keeps the units of the data")
@@ -229,7 +231,7 @@ def build(problem: Problem) -> Model:
     n, K, B, L = encoded.n_rows, len(encoded.classes), tree.branch_nodes, tree.leaves
     row, node, leaf, klass = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L)), Axis("class", K)
     i = np.arange(n)[:, None]
-    onehot = problem.params.labels == "onehot"
+    onehot = problem.params.leaf_labels == "onehot"
 
     # min Σ_i price_i c_i + α1 Σ_ib w_i m_ib + α2 Σ_bj |h_bj|
     planes = form.planes(m, node)
