@@ -204,7 +204,10 @@ def test_a_range_without_numbers_is_refused(text):
         (("--jobs", "0"), "--jobs"),
         (("--min-leaf-rows", "0"), "at least 1 row"),
         (("--model", "cart,nosuch"), "unknown model 'nosuch'"),
-        (("--try-constraint", "leaf_row >= 2"), "unknown constraint 'leaf_row' (did you mean 'leaf_rows'?)"),
+        (
+            ("--try-constraint", "leaf_row >= 2"),
+            "unknown constraint 'leaf_row' (did you mean 'leaf_rows', or --min-leaf-rows?)",
+        ),
         (("--model", "svm1_odt", "-p", "epsilon=0.01,2"), "'epsilon': expected a number"),
     ],
 )

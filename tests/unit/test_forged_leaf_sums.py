@@ -31,7 +31,7 @@ RULES = {
 # Rules that say in words what a later one would stop at: nothing is taken without them, and why.
 WORDED = {
     "bound._stands_for: it tries a cut that separates": "a state without rows is refused, too",
-    "likelihood.__init__: its scale is not a whole number": "the weights would be no whole numbers above 0",
+    "likelihood.__init__: its scale is not a whole": "the weights would be no whole numbers above 0",
     "likelihood._cost: the hazard of a leaf with": "it is divided by",
     "whole_trees.of: its trees have": "no set has so few tests",
     "whole_trees.least: a column of it holds splits": "it is looked up of which column of the data it is",
@@ -215,7 +215,7 @@ FORGERIES = {
     "bound._cut: a cut that it tries has": lambda: tried([0, 0, 0, 0, 0]),
     "bound._stands_for: it tries a cut that separates": lambda: tried([0, 99, 0, 0]),
     "whole_trees.of: its trees have": lambda: forged(with_terms(true(), constraints=["splits <= -1"]), splits=-1),
-    "whole_trees.of: its trees split on fewer than two": lambda: forged(
+    "whole_trees.of: its trees split on fewer than": lambda: forged(
         with_terms(true(), constraints=["together[a]"]), together=[["a"]]
     ),
     "whole_trees.expect_kept: the tree of the certificate does": of_more_tests,
@@ -227,7 +227,7 @@ FORGERIES = {
     "squares.__init__: the numbers of the data are": lambda: shifted(0.25),
     "squares.__init__: the numbers of the data are (again)": far_apart,
     "squares.__init__: the rows of the data are": lambda: patched(squares, "LOW", 60, forged(true())),
-    "likelihood.__init__: its scale is not a whole number": lambda: forged(true("survival"), times(), weight_scale=0),
+    "likelihood.__init__: its scale is not a whole": lambda: forged(true("survival"), times(), weight_scale=0),
     "likelihood.__init__: the weights of the data are": heavier,
     "likelihood.__init__: the rows of the data cannot": doubled,
     "likelihood.__init__: the hazards of the data cannot": lambda: patched(likelihood, "ROUNDED", 0, coarse),

@@ -303,7 +303,7 @@ def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
         ({"points": [first | {"constraint": last["constraint"]}, *facts["points"][1:]]}, "frontier", "its points are"),
         ({"depth": 2}, "frontier", "its 'depth' differs from that of its data"),
         ({"data": "no"}, "frontier", "its 'data' differs from that of its data"),
-        ({"constraints": ["leaves <= 2"]}, "frontier", "it states another 'constraints' than that"),
+        ({"constraints": ["leaves <= 2"]}, "frontier", "its 'constraints' differs from that of its data"),
         ({"source": facts["source"] | {"n_rows": 7}}, "frontier", "of its data it states another 'n_rows' than the"),
         ({"source": facts["source"] | {"more": 7}}, "frontier", "of its data it states another 'more' than the"),
         ({"points": lower}, "trees", f"of {first['constraint']} it states the ended optimal, and it is open"),
