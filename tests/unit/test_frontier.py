@@ -207,7 +207,7 @@ def test_one_search_takes_numbers_of_branch_nodes_that_allow_less_depth(text):
 
 def test_the_command_prints_a_table_and_json():
     words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "--encoding", "onehot")
-    assert command(*words).out.splitlines()[0].split() == ["asked", "reached", "objective", "price", "ended"]
+    assert command(*words).out.splitlines()[0].split() == ["requested", "reached", "objective", "price", "ended"]
     facts = json.loads(command(*words, "--json").out)
     assert [point["asked"] for point in facts["points"]] == [0.4, 0.6, 0.8]
 

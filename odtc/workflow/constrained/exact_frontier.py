@@ -106,7 +106,7 @@ def file_of(path: Path) -> Path:
 def table(facts: list[dict]) -> str:
     """Return the points as lines: the required and the reached number, the objective, the price, and how the search
     ended."""
-    lines = [f"{'asked':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended"]
+    lines = [f"{'requested':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended"]
     for one in facts:
         figures = [one[key] for key in ("asked", "reached", "objective", "price")]
         shown = [f"{value:.6g}" if value is not None else "-" for value in figures]
