@@ -2,7 +2,8 @@
 
     OdtcError
     ├── DataError        a data file, or a value in it
-    │   └── NotClassesError      a target of numbers that are not classes
+    │   ├── NotClassesError      a target of numbers that are not classes
+    │   └── OneValueError        a target whose rows all have the same class or number
     ├── ChoiceError      a name or a parameter that does not exist or is out of range
     ├── ModelError       a model that cannot be built, written or read
     ├── SolutionError    a solution file, or a point that does not belong to this model
@@ -51,6 +52,14 @@ class NotClassesError(DataError):
     def __init__(self, message: str, rows: int, numbers: int):
         super().__init__(message)
         self.rows, self.numbers = rows, numbers
+
+
+class OneValueError(DataError):
+    """A target whose rows all have the same `value`, such as "class 'good'" or "number 5"."""
+
+    def __init__(self, message: str, value: str):
+        super().__init__(message)
+        self.value = value
 
 
 class ChoiceError(OdtcError, ValueError):

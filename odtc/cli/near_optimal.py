@@ -37,10 +37,12 @@ Leaves = Annotated[
 def show_pool(pool, number: int | None) -> str | None:
     """The list of a pool as text; with a number, None and the tree is to be shown."""
     from odtc.workflow.near_optimal import tested_features
+    from odtc.workflow.near_optimal_set import NearOptimalSet
 
     if number is not None:
         if not 1 <= number <= len(pool.trees):
-            raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the pool, got {number}")
+            listed = "sample" if isinstance(pool, NearOptimalSet) else "pool"
+            raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the {listed}, got {number}")
         return None
     alike = "of trees whose splits divide the training rows alike one is listed"
     lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]

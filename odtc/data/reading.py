@@ -49,7 +49,7 @@ from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
 from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, POLICIES, TASK_FIELDS, ReadingSpec, missing_texts
 from odtc.data.task import task_of
-from odtc.errors import ChoiceError, DataError
+from odtc.errors import ChoiceError, DataError, OneValueError
 
 BAD_LINE = "bad line"  # the kind of a remark on lines that were skipped
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
@@ -425,10 +425,12 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     asked = {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
     try:
         task.expect(asked, how, place)
-    except DataError as problem:
-        if all_kept or type(problem) is not DataError:
+    except OneValueError as problem:
+        if all_kept:
             raise
-        raise DataError(f"{problem}; {_left_out_text(taken, keep, how)}") from None
+        known = ~weightless & ~_incomplete(columns, [*targets, *([weights] if weights else [])])
+        separable = missing == "drop" and _differs(task, {n: columns[n].kept(known) for n in targets}, how, place)
+        raise DataError(_left_out_text(problem, taken, keep, separable, place)) from None
     coded, features = [], []
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
@@ -473,13 +475,33 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
 
 
-def _left_out_text(taken: Sequence[tuple[str, str]], keep: np.ndarray, how: ReadingSpec) -> str:
-    """Return how many rows were left out, and which texts of a file were taken for missing cells, as the end of a
-    message."""
-    why = f"{taken_text(taken)} was taken for missing" if taken else "they have missing cells"
-    keeps = f"; {option('missing', 'separate')} keeps rows without a feature" if how.missing == "drop" else ""
-    keeps += f"; {option('only_missing', '')} reads such texts as values" if taken else ""
-    return f"{int((~keep).sum())} of {len(keep)} rows were left out, because {why}{keeps}"
+def _differs(task, asked: dict[str, Column], how: ReadingSpec, place: str) -> bool:
+    """Return whether the cells of the target have more than one value."""
+    try:
+        task.expect(asked, how, place)
+    except OneValueError:
+        return False
+    except DataError:
+        pass
+    return True
+
+
+def _left_out_text(
+    problem: OneValueError, taken: Sequence[tuple[str, str]], keep: np.ndarray, separable: bool, place: str
+) -> str:
+    """Report that the rows that are not left out have one value of the target: why the others were left out, and how
+    to keep them. Rows with another value can be kept with --missing separate if `separable`."""
+    n, out = int(keep.sum()), int((~keep).sum())
+    were, lack, those = ("was", "it has", "that row") if out == 1 else ("were", "they have", "those rows")
+    why = f"{taken_text(taken)} was taken for missing" if taken else f"{lack} missing cells"
+    rest = f"the other {n} rows of {place} all have" if n > 1 else f"the one other row of {place} has"
+    advice = [f"keep {those} with {option('missing', 'separate')}"] if separable else []
+    advice += [f"read such texts as values with {option('only_missing', '')}"] if taken else []
+    advice += [f"leave out columns with many missing cells with {option('ignore')}"] if separable else []
+    return (
+        f"{out} of {len(keep)} rows {were} left out because {why}, and {rest} the {problem.value}; "
+        f"{', or '.join(advice) or 'name another target'}"
+    )
 
 
 def taken_text(taken: Sequence[tuple[str, str]]) -> str:

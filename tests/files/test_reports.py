@@ -68,7 +68,12 @@ def test_dates_of_arff_are_words_and_can_be_ignored():
 def test_a_target_of_one_class_names_the_rows_that_were_left_out(tmp_path):
     said = refused(fit("namibia.csv", folder=tmp_path))
     assert "15 of 30 rows were left out" in said and "'NA' in column 'country'" in said and "--missing separate" in said
+    assert "namibia.csv' all have the class 'q'; keep those rows with" in said and "--ignore" in said
     assert fit("namibia.csv", "--missing", "separate", folder=tmp_path).code == 0
+    (tmp_path / "one.csv").write_text("a,y\n1,q\n2,q\n3,\n")
+    said = refused(fit(tmp_path / "one.csv", folder=tmp_path))  # no row of another class can be kept
+    assert "1 of 3 rows was left out because it has missing cells" in said
+    assert said.strip().endswith("the class 'q'; name another target")
     said = refused(fit("two.csv", "--hold-out", 0.5, folder=tmp_path))
     assert "in its one row" in said and "1 of 2 rows are set aside by --hold-out 0.5" in said
 

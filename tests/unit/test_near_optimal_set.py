@@ -147,6 +147,9 @@ def test_the_file_is_browsed(folder):
     whole = command("show", "m.near-optimal.json", folder=folder)
     assert whole.code == 0 and f"{found.count:,} trees" in whole.out and "fewest columns" in whole.out
     assert command("show", "m.near-optimal.json", "--tree", 1, folder=folder).out.startswith("class: 0, 1")
+    assert (
+        "the trees of the sample, got 999" in command("show", "m.near-optimal.json", "--tree", 999, folder=folder).err
+    )
     with_a1 = command("show", "m.near-optimal.json", "--using", "a1", "--without", "a2", "--leaves", 6, folder=folder)
     trees = sum(t for *_, t in found.cells(["a1"], ["a2"], 6))
     assert with_a1.out.startswith(

@@ -7,7 +7,7 @@ import numpy as np
 from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.errors import DataError, NotClassesError
+from odtc.errors import NotClassesError, OneValueError
 
 NAME = "classification"
 SUMMARY = "a leaf predicts a class; the cost of a row is the cost of its misclassification"
@@ -22,13 +22,14 @@ def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
 
 
 def expect(cells, how, place: str) -> None:
-    """Raise DataError for one class, and NotClassesError for numbers of which most are different."""
+    """Raise OneValueError for one class, and NotClassesError for numbers of which most are different."""
     ((target, labels),) = cells.items()
     classes, n_rows = column_types.levels_of(labels.words), len(labels.missing)
     if len(classes) < 2:
-        raise DataError(
+        raise OneValueError(
             f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in "
-            f"{'its one row' if n_rows == 1 else f'all {n_rows} rows'}; name another target"
+            f"{'its one row' if n_rows == 1 else f'all {n_rows} rows'}; name another target",
+            f"class {classes[0]!r}",
         )
     if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
         raise NotClassesError(

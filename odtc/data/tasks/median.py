@@ -21,7 +21,7 @@ from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST as MOST_COST
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
-from odtc.errors import DataError
+from odtc.errors import DataError, OneValueError
 
 NAME = "median"
 SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
@@ -104,11 +104,14 @@ def moments(sums: np.ndarray) -> np.ndarray:
 
 
 def expect(cells, how, place: str) -> None:
-    """Raise DataError for one number in all rows."""
+    """Raise OneValueError for one number in all rows."""
     ((target, column),) = cells.items()
     y = column.numbers().cells()
     if (y == y[0]).all():
-        raise DataError(f"expected numbers that differ in column {target!r} of {place}, got {y[0]:.10g} in all rows")
+        raise OneValueError(
+            f"expected numbers that differ in column {target!r} of {place}, got {y[0]:.10g} in all rows",
+            f"number {y[0]:.10g}",
+        )
 
 
 def values_of(classes) -> np.ndarray:
