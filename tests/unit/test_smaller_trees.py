@@ -16,11 +16,12 @@ from odtc.workflow.provenance.without_model import _smaller
 A, B = np.repeat([0, 0, 1, 1], 4), np.tile([0, 1], 8)
 C = np.where(A == 1, B, np.tile([0, 0, 1, 1], 4))
 ROWS = np.column_stack([A, B, C]).astype(float)
+WEIGHT = np.ones(16)
 
 
-def problem(*constraints):
+def problem(*constraints, weight=WEIGHT):
     features = tuple(Feature(name, "categorical", ("0", "1")) for name in "abc")
-    dataset = Dataset("d", ROWS, (A ^ B).astype(np.int32), features, ("n", "y"), np.ones(16))
+    dataset = Dataset("d", ROWS, (A ^ B).astype(np.int32), features, ("n", "y"), weight)
     return pipeline.pose(dataset, "dpflow", 2, encoding="onehot", constraints=("features <= 3", *constraints))
 
 
@@ -47,34 +48,45 @@ def test_the_size_of_a_tree_is_its_leaves_and_its_columns():
         (("a", "b", "b"), ("b", "a", "a"), True, False),  # as large
         (("a", "b", "b"), ("a", "b", "-"), True, False),  # smaller, and costs more
         (("a", "b", "b"), ("-",), True, False),
-        (("a", "c", "c"), ("-",), False, True),  # whose tests save nothing beside what it costs
+        (("a", "c", "b"), ("c",), False, True),  # as dear, and with a split less
+        (("b", "b", "c"), ("c",), False, True),  # and cheaper
     ],
     ids=str,
 )
 def test_a_smaller_tree_that_costs_no_more_is_named(own, other, columns, smaller):
     posed = problem()
     heap, known = tree(posed, *own), tree(posed, *other)
-    paid = posed.module.objective(posed, known if smaller else heap)
-    said = _smaller(posed, heap, paid, [("another", tree(posed, *own)), ("that one", known)], columns)
+    said = _smaller(posed, heap, [("another", tree(posed, *own)), ("that one", known)], columns)
     assert (said is not None) == smaller
     if smaller:
+        paid = posed.module.objective(posed, known)
         leaves, asked = tree_size(posed, known)
         assert said.startswith(f"that one costs {paid:g}, leaves {leaves}, columns {asked}; this tree has ")
 
 
-def test_a_smaller_tree_that_costs_less_is_named_too():
-    posed = problem()
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_a_smaller_tree_that_costs_less_is_named_too(unit):
+    """Rows of a last leaf weigh `unit` each: a wrong label there is no matter of rounding, however little it costs."""
+    posed = problem(weight=np.where((A == 1) & (B == 1), unit, 1.0))
     heap, known = (tree(posed, *names) for names in (("a", "b", "c"), ("a", "b", "b")))
-    paid = posed.module.objective(posed, known)
-    for more, named in ((5.0, True), (1e-9, True), (-1e-9, True), (-1.0, False)):
-        assert (_smaller(posed, heap, paid + more, [("that one", known)], True) is not None) == named
+
+    def wrong(right):
+        """The same tree with another label in the leaf of these rows, which no other leaf shares."""
+        for leaf in range(4, 8):
+            other = HeapTree(right.test, np.where(np.arange(8) == leaf, 1 - right.label, right.label).astype(np.int32))
+            if posed.module.objective(posed, other) == pytest.approx(4 * unit, rel=1e-6):
+                return other
+        raise AssertionError("no leaf of these rows alone")
+
+    for own, other, named in ((wrong(heap), known, True), (heap, known, True), (heap, wrong(known), False)):
+        assert (_smaller(posed, own, [("that one", other)], True) is not None) == named
 
 
 def test_a_tree_that_breaks_a_constraint_is_no_smaller_one():
     heap, known = (tree(problem(), *names) for names in (("a", "b", "c"), ("a", "b", "b")))
-    assert _smaller(problem(), heap, 0.0, [("that one", known)], True)
+    assert _smaller(problem(), heap, [("that one", known)], True)
     posed = problem("never_together[a,b]")
-    assert broken(posed, known) and _smaller(posed, heap, 0.0, [("that one", known)], True) is None
+    assert broken(posed, known) and _smaller(posed, heap, [("that one", known)], True) is None
 
 
 def test_needless_tests_of_the_tree_itself_are_found():
@@ -82,7 +94,7 @@ def test_needless_tests_of_the_tree_itself_are_found():
     whole = tree(posed, "a", "b", "b")
     heap = HeapTree(whole.test, np.where(whole.label >= 0, 1, -1).astype(np.int32))  # the same answer everywhere
     paid = posed.module.objective(posed, heap)
-    said = _smaller(posed, heap, paid, [], False)
+    said = _smaller(posed, heap, [], False)
     assert said == f"this tree without needless splits costs {paid:g}, leaves 1, columns 0; this tree has 4 and 2"
 
 
