@@ -54,6 +54,19 @@ def test_a_regression_is_certified_later_too(folder):
     assert command("verify", "m", folder=folder).code == 0
 
 
+def test_certifying_the_data_does_not_replace_the_tree_of_a_run(folder):
+    words = ("certify", "d.csv", "--depth", 1, "-o")
+    assert command("fit", "d.csv", "--depth", 1, "--hold-out", 0.25, "-o", "m", folder=folder).code == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name in ("m", "m.certificate.json", "m.json"):
+        said = command(*words, name, folder=folder)
+        assert said.code == 1 and "another file with -o" in said.err and "`odtc certify m`" in said.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert command("verify", "m", folder=folder).code == 0
+    for _ in range(2):  # a tree of a certificate may be replaced
+        assert command(*words, "all-rows", folder=folder).code == 0
+
+
 def edited(path, **fields):
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 

@@ -1,5 +1,6 @@
 """`odtc certify`: the best tree with few numbers by which anyone can check it; `verify --certificate` does."""
 
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -78,12 +79,23 @@ def certify(
     path = path if path.suffix or not path.name else path.with_name(path.name + SUFFIX)
     require_beside(path)
     tree = certifying.tree_beside(path)
+    _expect_no_run(tree)
     for file in (path, tree):
         require_writable(file, data)
     with console.live("odtc", time_limit, began):
         found = certifying.certify(problem, limit_left(began, time_limit), data)
     with interrupts.held(last=True):  # the result is written and reported
         _hand_in(found, path, tree, as_json)
+
+
+def _expect_no_run(tree: Path) -> None:
+    """Raise ChoiceError if a run left the tree, so that it is not replaced by the tree of a certificate."""
+    stem = str(tree).removesuffix(".tree.json")
+    if tree.exists() and Path(f"{stem}.run.json").is_file():
+        raise ChoiceError(
+            f"{str(tree)!r} is the tree of a run ({stem}.run.json): name another file with -o, or certify the tree of "
+            f"the run with `odtc certify {shlex.quote(stem)}`"
+        )
 
 
 def _named(context: typer.Context) -> list[str]:
