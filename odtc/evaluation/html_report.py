@@ -223,7 +223,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "rules": board.rules(found, tree),
         "curves": leaf_curves(found, tree, training),
         "histograms": _embedded(board.histograms(found, training, tree.features)),
-        "nodes": _embedded([_node(place, found, task.CLASSES) for place in found]),
+        "nodes": _embedded([_node(place, task.CLASSES) for place in found]),
         "columns": _embedded(_columns(found)),
         "classes": _embedded(list(tree.classes)),
         "separate": tree.missing == "separate",
@@ -375,7 +375,7 @@ def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
     return [(f"robust accuracy, {name} rows", line) for name, line in lines]
 
 
-def _node(place: Place, found: list[Place], of_classes: bool) -> dict:
+def _node(place: Place, of_classes: bool) -> dict:
     """Return a node in the form with which the script of the page draws it and routes through it; its rows are counted
     by class."""
     label = place.node.label if place.is_leaf else int(np.argmax(place.node.counts)) if place.node.counts else None
@@ -389,7 +389,7 @@ def _node(place: Place, found: list[Place], of_classes: bool) -> dict:
         "label": label,
         "rows": list(place.node.rows) if of_classes else [],
         "weights": list(place.node.counts) if of_classes else [],
-        "rule": [found[number].words for number in place.way],
+        "rule": list(place.conditions),
         "question": _question(place.question) if place.question else None,
     }
 

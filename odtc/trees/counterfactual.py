@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Split, Subset, Threshold
-from odtc.trees.rendering import branch_words
+from odtc.trees.rendering import branch_words, joinable
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
@@ -145,7 +145,9 @@ class Counterfactuals:
                 split.threshold <= before.threshold if left else split.threshold >= before.threshold
             )
             kept[key] = (split if tighter else before, left)
-        return " and ".join(branch_words(split, self.tree)[0 if left else 1] for split, left in kept.values())
+        return " and ".join(
+            joinable([branch_words(split, self.tree)[0 if left else 1] for split, left in kept.values()])
+        )
 
 
 def _satisfied(given: list[tuple[Split, bool]], place: int, cells: np.ndarray) -> np.ndarray:

@@ -84,6 +84,9 @@ class Question:
         return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
 
 
+OR_MISSING = " or missing"  # at the end of the condition of the side where missing cells go
+
+
 @dataclass(frozen=True)
 class Place:
     """A node of a tree, with its position."""
@@ -98,7 +101,8 @@ class Place:
     way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
     x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
     leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
-    rule: str = ""  # the conditions on the way from the root, "every row" for the root
+    conditions: tuple[str, ...] = ()  # on the way from the root, to be joined by "and"
+    rule: str = ""  # the conditions in one text, "every row" for the root
     edge: str = ""  # whether the parent's condition is true: "yes" on the left, "no" or "no or missing" on the right
 
     @property
@@ -301,11 +305,17 @@ def branch_words(split: Split, tree: Tree) -> tuple[str, str]:
     left, right = split.words(tree.features)
     asked = split.measured if isinstance(split, Oblique) else split.features  # a level that is not there adds nothing
     lacks = tree.missing == "separate" and any(tree.features[place].has_missing for place in asked)
-    return left, f"{right} or missing" if lacks and not isinstance(split, Missing) else right
+    return left, right + OR_MISSING if lacks and not isinstance(split, Missing) else right
+
+
+def joinable(conditions: Sequence[str]) -> tuple[str, ...]:
+    """Return conditions that are to be joined by "and": of several, those with "or missing" are in brackets."""
+    several = len(conditions) > 1
+    return tuple(f"({words})" if several and words.endswith(OR_MISSING) else words for words in conditions)
 
 
 def _laid_out(found: list[Place]) -> list[Place]:
-    """Return the places with their `way`, `x`, `leaf` and `rule`."""
+    """Return the places with their `way`, `x`, `leaf`, `conditions` and `rule`."""
     x, way, children, leaves = [0.0] * len(found), [()] * len(found), [[] for _ in found], count()
     leaf, rule = [-1] * len(found), [()] * len(found)
     for place in found:
@@ -325,7 +335,8 @@ def _laid_out(found: list[Place]) -> list[Place]:
             way=way[place.number],
             x=x[place.number],
             leaf=leaf[place.number],
-            rule=" and ".join(rule[place.number]) or "every row",
+            conditions=(conditions := joinable(rule[place.number])),
+            rule=" and ".join(conditions) or "every row",
         )
         for place in found
     ]

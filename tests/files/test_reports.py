@@ -1,6 +1,7 @@
 """Files that were refused or misread once: each is read right, or refused in a sentence that leads to success."""
 
 import gzip
+import html
 import random
 import re
 import shlex
@@ -108,6 +109,32 @@ def test_rows_without_a_cell_are_named_where_they_go(to, tmp_path):
     assert "or missing" not in odtc.export(known, to)
     (tmp_path / "e.csv").write_text("duration,y\n" + "".join(f"{x},{y}\n" for x, y in ROWS[1:]))
     assert "or missing" not in odtc.export(odtc.fit(tmp_path / "e.csv", depth=1, missing="separate"), to)
+
+
+TWO = [
+    ("1", "", "p"),
+    ("9", "5", "q"),
+    ("", "", "q"),
+    ("9", "1", "p"),
+    ("1", "5", "p"),
+    ("", "7", "q"),
+    ("8", "2", "p"),
+]
+
+
+@pytest.mark.parametrize("to", ["markdown", "sql", "python"])
+def test_a_condition_with_or_is_in_brackets_beside_another(to, tmp_path):
+    (tmp_path / "d.csv").write_text("age,size,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in TWO))
+    text = html.unescape(odtc.export(odtc.fit(tmp_path / "d.csv", depth=2, missing="separate"), to))
+    assert "(age > 4.5 or missing) and size ≤ 3.5" in text and "or missing and" not in text
+
+
+def test_a_report_has_a_condition_with_or_in_brackets(tmp_path):
+    (tmp_path / "d.csv").write_text("age,size,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in TWO))
+    assert command("fit", "d.csv", "--depth", 2, "--missing", "separate", "-o", "m", folder=tmp_path).code == 0
+    assert command("report", "m", folder=tmp_path).code == 0
+    page = html.unescape((tmp_path / "m.html").read_text(encoding="utf-8"))
+    assert "If (age > 4.5 or missing) and size ≤ 3.5" in page and "or missing and" not in page
 
 
 def test_an_explanation_and_a_record_say_where_missing_cells_go(tmp_path):
