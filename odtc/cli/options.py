@@ -151,7 +151,15 @@ Labels = Annotated[
         help="Table with readable names (columns column, value and text), as for `odtc fit`.",
     ),
 ]
-TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
+
+
+def _tree_of_stem(given: Path) -> Path:
+    """Return STEM.tree.json for the STEM of a run, and any other path as it is."""
+    tree = Path(f"{given}.tree.json")
+    return tree if not given.is_file() and tree.is_file() else given
+
+
+TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json|STEM", callback=_tree_of_stem)]
 
 
 SECTIONS = {ReadingSpec: DATA, ModelSpec: MODEL_SECTION, SolvingSpec: SOLVER}  # of help, unless a field names one

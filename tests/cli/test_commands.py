@@ -530,6 +530,22 @@ def test_a_row_without_a_label_is_kept_by_no_policy(tmp_path):
     assert kept.err == "dropped 2 rows of 6: 2 without a label\n"
 
 
+def test_the_stem_of_a_run_names_its_tree(tmp_path):
+    data = tmp_path / "d.csv"
+    data.write_text(XOR)
+    assert odtc("fit", data, "--depth", 2, "-o", "m", folder=tmp_path).code == 0
+    (tmp_path / "m").mkdir()  # a folder of this name is no tree
+    for before, after in (
+        (("show",), ()),
+        (("explain",), (data,)),
+        (("predict",), (data, "-o", "-")),
+        (("export",), ("--to", "sql")),
+    ):
+        by_stem, by_file = (odtc(*before, name, *after, folder=tmp_path) for name in ("m", "m.tree.json"))
+        assert by_stem.code == 0 and by_stem.out == by_file.out != "", by_stem.err
+    assert "cannot read the tree 'n'" in odtc("show", "n", folder=tmp_path).err
+
+
 def test_predict_asks_only_for_the_columns_that_the_tree_uses(tmp_path):
     (tmp_path / "a.csv").write_text("n,x,y\n1,1,a\n1,2,a\n2,3,b\n1,4,b\n")
     odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
