@@ -265,11 +265,11 @@ class Fit:
 
     @property
     def smallest_words(self) -> str:
-        """The proof that no tree of this objective is smaller, in words; "" for none."""
+        """The proof that no tree with this objective is smaller, in words; "" for none."""
         if not (self.fewest_leaves and self.proved):
             return ""
-        said = ", and none of as few leaves splits on fewer columns" if self.fewest_columns else ""
-        return f"no tree of this objective has fewer leaves{said}"
+        said = "; among those with equally few leaves, none splits on fewer columns" if self.fewest_columns else ""
+        return f"no tree with this objective has fewer leaves{said}"
 
     @cached_property
     def size(self) -> ModelFacts:

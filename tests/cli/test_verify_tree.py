@@ -193,7 +193,7 @@ def test_what_a_run_says_of_its_search_is_called_its_word(without_model, tmp_pat
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     assert "The run says that its search gave a certificate of the bound" in page
     assert "It is proved that" not in page and "The search gave" not in page
-    assert ("has fewer leaves" in page) == ("The run says that no tree of this objective has fewer leaves" in page)
+    assert ("has fewer leaves" in page) == ("The run says that no tree with this objective has fewer leaves" in page)
 
 
 MODELS = [{"cost": "0:1=2"}, {"cost": [["a"]]}, {"class_weight": "0=5"}, {"encoding": None}, {"select": 1}]

@@ -164,7 +164,10 @@ def test_the_keys_are_told(tmp_path):
     said = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", "--json", folder=tmp_path)
     assert said.facts["fewest_leaves"] and said.facts["fewest_columns"]
     shown = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", folder=tmp_path).out
-    words = "no tree of this objective has fewer leaves, and none of as few leaves splits on fewer columns"
+    words = (
+        "no tree with this objective has fewer leaves; among those with equally few leaves, none splits on fewer "
+        "columns"
+    )
     assert f"smallest  {words}" in shown
     record = json.loads((tmp_path / "a.run.json").read_text())["fit"]
     assert (record["fewest_leaves"], record["fewest_columns"]) == (True, True)
