@@ -38,6 +38,8 @@ WANTED = {"for example, because, such as": r"\bfor example\b|\bbecause\b|\bsuch 
 
 
 def docs() -> str:
+    if not (ROOT / "README.md").is_file():
+        pytest.skip("odtc is installed: the pages are not next to these tests")
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return "\n".join(re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.S) for page in pages)
 
