@@ -181,7 +181,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)
     leaves, shown, found = tree.leaves(), tree.shown, places(tree)
     if shown is not tree:  # code compares the cells of the data; words use the names of the codebook
-        words = ({key: getattr(one, key) for key in ("words", "asks", "rule")} for one in places(shown))
+        words = ({key: getattr(one, key) for key in ("words", "asks", "conditions", "rule")} for one in places(shown))
         found = [replace(place, **said) for place, said in zip(found, words)]
     counted = all(leaf.rows for leaf in leaves) and not numbers
     weighted = counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves)

@@ -620,8 +620,6 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
         (["verify", "m.sol", "--certificate", "m.sol"], 1, ["not both"]),
         (["compare", "m", "m.tree.json", "--rows", "-1"], 1, ["--rows", "-1"]),
         (["predict", "m.tree.json", "other.csv", "--score"], 1, ["other.csv", "'YES'", "no, yes"]),
-        (["show", "m"], 1, ["'m'", "m.tree.json"]),
-        (["explain", "m", "a.csv"], 1, ["'m'", "m.tree.json"]),
         (["verify", "k"], 1, ["neither k.sol nor k.tree.json"]),
         (["solve", "m"], 1, ["'m'", "m.mps"]),
     ],
