@@ -40,11 +40,12 @@ class Joined:
 
     def part(self, begin: int, end: int) -> np.ndarray:
         """The numbers from `begin` to `end` - 1."""
+        parts = self.parts  # read first, as in `whole`
         if self._whole is not None:
             return self._whole[begin:end]
         found, at = [], int(np.searchsorted(self.stops, begin, "right"))
         while begin < end:
-            stop, part = int(self.stops[at]), self.parts[at]
+            stop, part = int(self.stops[at]), parts[at]
             last, start = min(end, stop), stop - self._size(at)
             found.append(
                 part[begin - start : last - start] if len(part) == stop - start else np.repeat(part, last - begin)
@@ -53,16 +54,23 @@ class Joined:
         return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, self.dtype), *found])
 
     def whole(self) -> np.ndarray:
-        """All of them, read-only; the same array whenever it is asked for."""
+        """Return all of them, read-only, and the same array each time.
+
+        Solvers that run in parallel lay out one model in several threads. `parts` is emptied only after `_whole` is set,
+        so parts that are read before `_whole` are complete if `_whole` is None.
+        """
+        parts = self.parts
         if self._whole is None:
-            # Zeros that nobody writes take no memory of the system.
+            # Zeros that are never written take no memory of the system.
             joined, at = np.zeros(len(self), self.dtype), 0
-            for part, stop in zip(self.parts, self.stops.tolist()):
+            for part, stop in zip(parts, self.stops.tolist(), strict=True):
                 if len(part) > 1 or part[0] != 0 or np.signbit(part[0]):
                     joined[at:stop] = part
                 at = stop
             joined.setflags(write=False)
-            self._whole, self.parts = joined, []
+            if self._whole is None:
+                self._whole = joined
+                self.parts = []
         return self._whole
 
     def _size(self, at: int) -> int:
@@ -109,8 +117,9 @@ def part(model: Any, name: str, begin: int = 0, end: int | None = None) -> np.nd
 def parts(model: Any, name: str) -> list[np.ndarray]:
     """The arrays that a vector of a model is joined of."""
     of = held(model, name)
+    arrays = of.parts if isinstance(of, Joined) else []  # read first, as in `Joined.whole`
     if isinstance(of, Joined) and not of.is_laid_out:
-        return [np.broadcast_to(array, of._size(at)) for at, array in enumerate(of.parts)]
+        return [np.broadcast_to(array, of._size(at)) for at, array in enumerate(arrays)]
     return [of.whole() if isinstance(of, Joined) else of]
 
 

@@ -108,3 +108,27 @@ def test_many_labels_are_kept_by_as_few_bytes_as_their_axis_needs():
     cells = block[rows, tests + 1]
     assert [place.dtype for place in cells.places] == [np.uint16, np.uint8]
     assert cells.flat().tolist() == (7 + np.arange(300 * 200).repeat(2)).tolist()
+
+
+class _Interleaved(Joined):
+    """Parts whose first reading lets another thread lay out the whole array."""
+
+    ready = False
+
+    @property
+    def parts(self):
+        if self.ready:
+            self.ready = False
+            self.whole()
+        return self._parts
+
+    @parts.setter
+    def parts(self, parts):
+        self._parts = parts
+
+
+@pytest.mark.parametrize("read", [Joined.whole, lambda joined: joined.part(0, 4)])
+def test_an_array_that_another_thread_lays_out_meanwhile_is_the_same(read):
+    joined = _Interleaved([np.ones(3), np.array([2.0])])
+    joined.ready = True
+    assert read(joined).tolist() == [1, 1, 1, 2] and joined.whole().tolist() == [1, 1, 1, 2]
