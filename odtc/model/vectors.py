@@ -56,8 +56,8 @@ class Joined:
     def whole(self) -> np.ndarray:
         """Return all of them, read-only, and the same array each time.
 
-        Solvers that run in parallel lay out one model in several threads. `parts` is emptied only after `_whole` is set,
-        so parts that are read before `_whole` are complete if `_whole` is None.
+        Solvers that run in parallel lay out one model in several threads. `parts` is emptied only after `_whole` is
+        set, so parts that are read before `_whole` are complete if `_whole` is None.
         """
         parts = self.parts
         if self._whole is None:
