@@ -370,8 +370,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
     parts = [(clock, "", 0)]
     if progress.incumbent is not None:
         parts.append((f"best {progress.incumbent:.6g}", "green", 0))
-    # Before its first relaxation is solved a solver's bound is trivial.
-    if (gap := progress.gap) is not None and gap < 10:
+    if (gap := progress.shown_gap) is not None:
         shown = f"{100 * gap:.0f}" if gap >= 0.1 or gap == 0 else f"{100 * gap:.2g}"
         parts += [(f"bound {progress.bound:.6g}", "cyan", 1), (f"gap {shown} %", "yellow", 1)]
     done, *doing = progress.phase.split(", ", 1) if progress.phase else [""]

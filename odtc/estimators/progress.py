@@ -20,7 +20,6 @@ EVERY_SECONDS = (
     0.2  # between two changes of the line: a terminal shows few more, and a notebook sends each to a browser
 )
 CLEARED = "\r\x1b[K"  # the line of a terminal, empty again
-KNOWN_GAP = 10.0  # a greater gap comes from a solver's bound before its first relaxation
 
 
 class ShownProgress(Reporter):
@@ -85,8 +84,8 @@ class ShownProgress(Reporter):
         if said is None:
             return " · ".join(filter(None, [*words, self._phase]))
         words += [f"best {show_figure(said.incumbent)}"] if said.incumbent is not None else []
-        if said.gap is not None and said.bound is not None and said.gap < KNOWN_GAP:
-            words += [f"bound {show_figure(said.bound)}", f"gap {100 * said.gap:.0f} %"]
+        if said.shown_gap is not None and said.bound is not None:
+            words += [f"bound {show_figure(said.bound)}", f"gap {100 * said.shown_gap:.0f} %"]
         return " · ".join(filter(None, [*words, said.phase]))
 
     def _hear(self, said: Progress) -> None:

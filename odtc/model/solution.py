@@ -71,6 +71,9 @@ class Round:
         )
 
 
+TRIVIAL_GAP = 10.0  # a gap of so much comes from a bound that is not one of a relaxation
+
+
 @dataclass(frozen=True)
 class Progress:
     """What a running solver last said; None if it said nothing. Seconds are wall time. `round` is
@@ -87,6 +90,11 @@ class Progress:
     @property
     def gap(self) -> float | None:
         return gap(self.incumbent, self.bound)
+
+    @property
+    def shown_gap(self) -> float | None:
+        """The gap, or None before a solver's first relaxation is solved, because its bound is trivial until then."""
+        return None if self.gap is None or self.gap >= TRIVIAL_GAP else self.gap
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from odtc.errors import DataError, TreeError
 from odtc.evaluation.html_report import commands, open_run, progress_plot, render_page, training_score
 from odtc.trees.explanation import explain
 from odtc.trees.tree import Branch, Leaf, Tree
-from tests.browser import CHROMIUM, Browser
 from tests.command_line import MONKS, odtc
 
 HOSTILE = Tree(
@@ -60,14 +59,6 @@ def run(tmp_path_factory):
     said = odtc("report", "m", "--test", MONKS / "monks-1_test.csv", folder=folder)
     assert (said.code, said.err) == (0, "")
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    with Browser() as browser:
-        yield browser
 
 
 def test_the_page_tests_the_tree_on_the_rows_that_the_run_set_aside(tmp_path):

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from tests.browser import CHROMIUM, Browser
 from tests.command_line import odtc
 
 SCREENS = [(400, "", False), (800, "", True), (1400, "", False), (400, "", True), (800, "print", True)]
@@ -65,14 +64,6 @@ def pages(tmp_path_factory):
     found = {path.stem: path for path in folder.glob("*.html")}
     assert {"loans", "numbers", "lives"} < set(found) and len(found) == 5, found
     return found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    with Browser() as browser:
-        yield browser
 
 
 @pytest.mark.slow

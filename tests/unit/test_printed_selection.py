@@ -13,9 +13,9 @@ from odtc.solvers.solve import solve
 from odtc.workflow.row_selection import printed, programs
 from odtc.workflow.row_selection.programs import NINE, SEVEN, SIX, program
 from odtc.workflow.row_selection.selection import Cluster, select_rows
+from tests.by_hand import BY_HAND
 from tests.command_line import odtc, refused
 
-BY_HAND = Path(__file__).parents[1] / "files" / "by_hand"
 IRIS = Path(__file__).parents[2] / "examples" / "iris" / "iris.csv"
 THREE = np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 0.5]])
 

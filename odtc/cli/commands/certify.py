@@ -90,10 +90,12 @@ def certify(
 
 def _expect_no_run(tree: Path) -> None:
     """Raise ChoiceError if a run left the tree, so that it is not replaced by the tree of a certificate."""
-    stem = str(tree).removesuffix(".tree.json")
-    if tree.exists() and Path(f"{stem}.run.json").is_file():
+    from odtc.workflow.run_parameter import RECORD, TREE
+
+    stem = str(tree).removesuffix(TREE)
+    if tree.exists() and Path(stem + RECORD).is_file():
         raise ChoiceError(
-            f"{str(tree)!r} is the tree of a run ({stem}.run.json): name another file with -o, or certify the tree of "
+            f"{str(tree)!r} is the tree of a run ({stem}{RECORD}): name another file with -o, or certify the tree of "
             f"the run with `odtc certify {shlex.quote(stem)}`"
         )
 
@@ -125,10 +127,7 @@ def _certify_run(
         return
     print(f"proved optimal, certified: objective {found.objective:.10g}, bound {found.bound:.10g}")
     print(found)
-    print(
-        f"{run.path}  {run.path.stat().st_size:,} bytes, {_steps(found.proof)}; check it with "
-        f"`odtc verify --certificate {run.path}`"
-    )
+    _print_file(run.path, found.proof)
 
 
 def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
@@ -142,10 +141,7 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
             console.print_json(told | {"certificate": str(path), "files": [str(path)]})
             return
         print(found)
-        print(
-            f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{unchecked}; check it with "
-            f"`odtc verify --certificate {path}`"
-        )
+        _print_file(path, proof, unchecked)
         return
     console.refuse_failed(done.decoded.checks)
     files, refused = {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}, None
@@ -163,8 +159,13 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
         raise refused
     right = f": {done.training.train_correct} of {done.size.n_rows} rows correct" if done.judged is None else ""
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
+    _print_file(path, proof, unchecked)
+
+
+def _print_file(path: Path, proof, remark: str = "") -> None:
+    """Print the line on the file of a certificate."""
     print(
-        f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{unchecked}; check it with "
+        f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}{remark}; check it with "
         f"`odtc verify --certificate {path}`"
     )
 

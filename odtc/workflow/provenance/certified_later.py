@@ -24,9 +24,9 @@ from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance import certifying
 from odtc.workflow.provenance.settings import settings_of
 from odtc.workflow.provenance.without_model import SAME, data_of_tree
+from odtc.workflow.run_parameter import RECORD, TREE
 from odtc.workflow.run_record import add_to_run
 
-RECORD, TREE = ".run.json", ".tree.json"
 SOON = 60.0  # seconds of a search that starts without a time limit
 LAMBDA = "lambda"  # the parameter that other formulations share with the one whose search certifies
 
