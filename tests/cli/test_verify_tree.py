@@ -387,7 +387,7 @@ def test_what_is_not_derived_again_is_called_the_word_of_the_run(tmp_path):
     assert not {*said.facts["word_of_run"]} & {*WORDS} and {"solver", "seconds"} < {*said.facts["word_of_run"]}
     said = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
     assert said.code == 0 and {*said.facts["word_of_run"]} >= {*WORDS} and said.facts["own_bound"] == 0
-    assert odtc("certify", "m", folder=tmp_path).code == 0
+    assert odtc("certify", "d.csv", "--depth", 2, "-o", "m.certificate.json", folder=tmp_path).code == 0
     said = odtc("verify", "m", "--json", "--time-limit", 0, folder=tmp_path)
     assert said.code == 0 and {*said.facts["word_of_run"]} & {*WORDS} == {"fewest_leaves", "fewest_columns"}
 

@@ -79,7 +79,7 @@ def certify(
     path = path if path.suffix or not path.name else path.with_name(path.name + SUFFIX)
     require_beside(path)
     tree = certifying.tree_beside(path)
-    _expect_no_run(tree)
+    _expect_no_other_run(tree, spec, data)
     for file in (path, tree):
         require_writable(file, data)
     with console.live("odtc", time_limit, began):
@@ -88,15 +88,16 @@ def certify(
         _hand_in(found, path, tree, as_json)
 
 
-def _expect_no_run(tree: Path) -> None:
-    """Raise ChoiceError if a run left the tree, so that it is not replaced by the tree of a certificate."""
+def _expect_no_other_run(tree: Path, spec, data: Path) -> None:
+    """Raise ChoiceError if a run of another problem left the tree, which the tree of the certificate would replace."""
+    from odtc.workflow.provenance.certified_later import is_of_run
     from odtc.workflow.run_parameter import RECORD, TREE
 
     stem = str(tree).removesuffix(TREE)
-    if tree.exists() and Path(stem + RECORD).is_file():
+    if tree.exists() and Path(stem + RECORD).is_file() and not is_of_run(tree, spec, data):
         raise ChoiceError(
-            f"{str(tree)!r} is the tree of a run ({stem}{RECORD}): name another file with -o, or certify the tree of "
-            f"the run with `odtc certify {shlex.quote(stem)}`"
+            f"{str(tree)!r} is the tree of another run ({stem}{RECORD}): name another file with -o, or certify the "
+            f"tree of that run with `odtc certify {shlex.quote(stem)}`"
         )
 
 

@@ -26,6 +26,7 @@ from odtc.workflow.provenance.settings import settings_of
 from odtc.workflow.provenance.without_model import SAME, data_of_tree
 from odtc.workflow.run_parameter import RECORD, TREE
 from odtc.workflow.run_record import add_to_run
+from odtc.workflow.specification import RunSpec
 
 SOON = 60.0  # seconds of a search that starts without a time limit
 LAMBDA = "lambda"  # the parameter that other formulations share with the one whose search certifies
@@ -56,6 +57,17 @@ def stem_of_run(given: str | Path) -> str | None:
         if text.endswith(ending):
             return text.removesuffix(ending)
     return text if not Path(text).exists() and Path(text + RECORD).is_file() else None
+
+
+def is_of_run(tree: Path, spec: RunSpec, data: Path) -> bool:
+    """Return whether a certificate by a specification is for the problem of the run that left a tree: the same data
+    file, read alike, with the same depth, splits, costs and constraints."""
+    run, file = settings_of(tree), data_of_tree(tree)
+    if run is None or file is None or not file.samefile(data):
+        return False
+    mine = {name: getattr(spec.model, name) for name in ("model", "params", "cuts", "start")}
+    penalties = [float(one.model.params.get(LAMBDA, 0.0)) for one in (run, spec)]
+    return run.reading == spec.reading and replace(run.model, **mine) == spec.model and penalties[0] == penalties[1]
 
 
 def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
