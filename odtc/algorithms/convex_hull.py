@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base import deadline
+
 TOLERANCE = 1e-9  # of a coordinate, in units of its range over the points
 BATCH = 512  # points that are tried at once
 CELLS = 20_000_000  # of a table of products stored at once
@@ -30,13 +32,15 @@ class Hull:
     `extreme` is bool (points,). Each other point, in the order of its index, is row r of the mixtures: Σ_s weight[r,
     s] points[of[r, s]], float64 and int64 (others, slots), with weight 0 in unused slots and at most dimension + 1
     others; it is off by at most `error` (float64, in units of the range of a coordinate). Of equal points only the
-    first may be extreme; the others are mixtures of that point only.
+    first may be extreme; the others are mixtures of that point only. `n_open` distinct points were not decided before
+    the deadline and count as extreme.
     """
 
     extreme: np.ndarray
     of: np.ndarray
     weight: np.ndarray
     error: float
+    n_open: int = 0
 
     @property
     def inner(self) -> np.ndarray:
@@ -54,11 +58,13 @@ def hull(points: np.ndarray, tolerance: float = TOLERANCE, seed: int = 0) -> Hul
     n, d = scaled.shape
     kept, of, weight = np.ones(n, bool), np.zeros((n, 2 * d + 2), np.int64), np.zeros((n, 2 * d + 2))
     of[:, 0], weight[:, 0] = np.arange(n), 1.0
+    n_open = 0
     for group, columns in _faces(scaled):
         found = _Search(scaled[np.ix_(group, columns)], tolerance, seed)
         found.run()
         width = found.of.shape[1]
-        kept[group], of[group, :width], weight[group, :width] = found.extreme, group[found.of], found.weight
+        kept[group], n_open = found.extreme | found.open, n_open + int(found.open.sum())
+        of[group, :width], weight[group, :width] = group[found.of], found.weight
     extreme = np.zeros(len(points), bool)
     extreme[first[kept]] = True
     inner = np.flatnonzero(~extreme)
@@ -66,7 +72,7 @@ def hull(points: np.ndarray, tolerance: float = TOLERANCE, seed: int = 0) -> Hul
     of, weight = first[of[kind[inner]]], weight[kind[inner]]
     for array in (extreme, of, weight):
         array.setflags(write=False)
-    return Hull(extreme, of, weight, error)
+    return Hull(extreme, of, weight, error, n_open)
 
 
 def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -116,11 +122,15 @@ class _Search:
         self.of[:, 0], self.weight[:, 0] = np.arange(n), 1.0
 
     def run(self) -> None:
+        if deadline.is_over():
+            return
         self._seed()
         far = np.abs(self.points - self.points.mean(axis=0)).sum(axis=1)
         queue = np.argsort(-far, kind="stable")
         while len(queue := queue[self.open[queue]]):
             for begin in range(0, len(queue), BATCH):
+                if deadline.is_over():
+                    return
                 part = queue[begin : begin + BATCH]
                 self._try(part[self.open[part]])
 
@@ -169,12 +179,14 @@ class _Search:
         slots[:, : near.shape[1]], weight[:, : near.shape[1]] = near, lam
         inside = state == INSIDE
         for r in np.flatnonzero(state == OPEN).tolist():
+            if deadline.is_over():
+                break
             inside[r], slots[r], weight[r], w[r] = _by_program(
                 self.points[known], self.points[part[r]], self.tolerance, slots.shape[1]
             )
         done = part[inside]
         self.of[done], self.weight[done], self.open[done] = known[slots[inside]], weight[inside], False
-        if not inside.all():
+        if not inside.all() and not deadline.is_over():
             # At least one of the points that are not known becomes an extreme point, so this ends: the farthest of all
             # in direction w. If several are equally far, a little noise decides, less than the gap between p and the
             # hull.
@@ -189,7 +201,8 @@ def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
     """Compare the hull of E (points, d) with each of P (targets, d), and return (state, slots, weight, w).
 
     state (targets,): INSIDE, with Σ weight E[slots] as far from the target as the tolerance allows, OUTSIDE, with w
-    (targets, d) that separates it from the hull by more than that, or OPEN, if rounding allowed neither to be shown.
+    (targets, d) that separates it from the hull by more than that, or OPEN, if rounding or the deadline allowed
+    neither to be shown.
     """
     n, d = P.shape
     k = d + 2
@@ -202,6 +215,8 @@ def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
         S, lam, used = np.zeros((len(at), k), np.int64), np.zeros((len(at), k)), np.zeros((len(at), k), bool)
         S[:, 0], lam[:, 0], used[:, 0] = (squares - 2 * P[at] @ E.T).argmin(axis=1), 1.0, True
         for _ in range(STEPS * d):
+            if deadline.is_over():
+                return state, slots, weight, w
             V = E[S] - P[at][:, None, :]
             x = (lam[:, :, None] * V).sum(axis=1)  # from the target to the mixture
             score = x @ E.T

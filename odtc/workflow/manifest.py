@@ -95,7 +95,7 @@ SHAPE = {
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
         "task?": TEXT,
-        "selection?": (None, {"rows": TEXT, "weight": TEXT}),
+        "selection?": (None, {"rows": TEXT, "weight": TEXT, "scheme": TEXT, "n_undecided?": WHOLE}),
     },
     "features": [feature_shape],
     "labels?": codebook_shape,

@@ -17,7 +17,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Leaf, Node
 from odtc.workflow.results import Fit
-from odtc.workflow.row_selection.selection import first_tree
+from odtc.workflow.row_selection.selection import first_tree, undecided_text
 from odtc.workflow.run_facts import AllRowsFacts
 from odtc.workflow.specification import RunSpec
 
@@ -152,6 +152,7 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     notes = [dropped_text(whole), held_out_text(dataset)]
     if whole is not dataset:
         notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
+        notes.append("" if spec.fitting else undecided_text(dataset.selected.facts))  # a fit states it with its result
     # A tree under costs or constraints has another goal than to be correct on most rows.
     asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]

@@ -23,7 +23,7 @@ from odtc.problem.parameters import able_models, keeps_rows, params_to_json, par
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
-from odtc.workflow.row_selection.selection import select_rows
+from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
 from odtc.workflow.specification import LEAF_ONLY, ModelSpec, RunSpec
 
 
@@ -148,9 +148,9 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
     """Encode rows with the candidate splits of a specification; the parameters and errors are those of `pose_run`."""
     began, wanted = time.monotonic(), spec.model
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
-    if wanted.select is not None:
-        dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
+        if wanted.select is not None:
+            dataset = select_rows(dataset, wanted.select, wanted.depth, share=TIME_SHARE)
         # Columns that separate the rows in the same way no longer do so if an adversary moves one of them.
         radius = _radius(dataset, wanted.params.get("robust"))
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)

@@ -3,7 +3,9 @@
 import csv
 import dataclasses
 import json
+import math
 import os
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,13 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.base import deadline
 from odtc.base.system import STDOUT
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.trees.simplifying import simplify_tree
 from odtc.workflow.near_optimal import read_pool
-from odtc.workflow.row_selection import balanced
-from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, select_in_rounds, select_rows
+from odtc.workflow.row_selection import balanced, iterative
+from odtc.workflow.row_selection.selection import (
+    SELECTIONS,
+    clusters_of,
+    coordinates,
+    first_tree,
+    select_in_rounds,
+    select_rows,
+)
 from tests.command_line import MONKS
 from tests.command_line import odtc as run
 
@@ -547,3 +557,74 @@ def test_a_constraint_that_only_the_selected_rows_keep_is_told(tmp_path):
     recall = (tree.predict(whole.X) == yes)[whole.y == yes].mean()
     assert recall < 0.3 and f"{recall:.10g} on all 290 rows, where it is broken" in said.err
     assert f"on the selected rows, {recall:.10g} on all 290 rows" in run("verify", "m.sol", folder=tmp_path).out
+
+
+@pytest.mark.parametrize("scheme", ["convex_hull", "printed", "printed:eps=0.05", "balanced:part=20", "iterative"])
+def test_a_selection_that_the_limit_ends_keeps_what_it_has(scheme, monkeypatch):
+    """The clock is past the time of the selection from one of its looks on, as a real one would be at any of them."""
+    rng = np.random.default_rng(11)
+    X = rng.random((400, 3))
+    dataset = data(X, (X.sum(axis=1) + rng.normal(size=400) * 0.2 > 1.5).astype(int))
+    clock, tree, module = time.monotonic, first_tree(dataset, 1), SELECTIONS.parse(scheme)[0]
+    looks = iter(range(10**9))
+
+    def selected(end: float):
+        nonlocal looks
+        looks = iter(range(10**9))
+        monkeypatch.setattr(time, "monotonic", lambda: clock() + (1e6 if next(looks) >= end else 0.0))
+        try:
+            with deadline.within(1e5):
+                return select_rows(dataset, scheme, 1, tree, jobs=1)
+        finally:
+            monkeypatch.setattr(time, "monotonic", clock)
+
+    whole, cut, undecided = selected(math.inf), 0, []
+    many = next(looks)
+    assert "n_undecided" not in whole.selected.facts
+    for end in (3, many // 3, 2 * many // 3):
+        part = selected(end)
+        undecided.append(part.selected.facts.get("n_undecided", 0))
+        cut += undecided[-1] > 0
+        assert set(part.y) == {0, 1} and part.n_rows == len(np.unique(part.selected.rows)) <= dataset.n_rows
+        if module.NAME == "iterative":  # what was not decided is kept
+            assert set(whole.selected.rows) <= set(part.selected.rows)
+    assert cut and undecided == sorted(undecided, reverse=True)
+
+
+def test_a_selection_without_an_answer_of_its_own_keeps_the_rows_nearest_to_a_split(monkeypatch):
+    def never(cluster, **options):
+        raise TimeLimitReached("too late")
+
+    rng = np.random.default_rng(2)
+    X = rng.random((200, 2))
+    dataset = data(X, (X[:, 0] > 0.5).astype(int))
+    monkeypatch.setattr(balanced, "select", never)
+    part = select_rows(dataset, "balanced", 1, jobs=1)
+    threshold = first_tree(dataset, 1).root.split.threshold
+    cluster = 2 * (X[:, 0] > threshold) + dataset.y
+    assert part.selected.facts["n_undecided"] == 200
+    for number in np.unique(cluster):
+        rows = np.flatnonzero(cluster == number)
+        nearest = rows[np.argsort(np.abs(X[rows, 0] - threshold))[: max(1, len(rows) // 10)]]
+        assert set(part.selected.rows[cluster[part.selected.rows] == number]) == set(nearest)
+
+
+def test_a_fit_gives_its_selection_half_of_the_limit_and_states_what_was_left(cloud, tmp_path, monkeypatch):
+    given = []
+
+    def late(cluster, **options):
+        given.append(deadline.seconds_left())
+        raise TimeLimitReached("too late")
+
+    monkeypatch.setattr(balanced, "select", late)
+    dataset = odtc.read(cloud)
+    done = odtc.fit(dataset, "cart", 1, select="balanced", time_limit=1000)
+    assert all(0 < seconds <= 500 for seconds in given) and len(given) == done.selection["n_clusters"]
+    assert done.selection["n_undecided"] == 300 and done.verified
+    assert "the time limit ended the selection, which left 300 points undecided" in str(done)
+    built = odtc.build(dataset, "dpflow", 1, encoding="auto:bins=4", select="balanced", time_limit=1000)
+    assert built.problem.encoded.dataset.selected.facts["n_undecided"] == 300
+    given.clear()
+    monkeypatch.setattr(iterative, "select", late)
+    rounds = odtc.fit(dataset, "cart", 1, select="iterative:rounds=4", time_limit=1000)
+    assert given[0] <= 125 and rounds.selection["n_undecided"] > 0

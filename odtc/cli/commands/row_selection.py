@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from odtc.base.text import percent_text
+from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import DataFile, Json, Part, completing, takes
 from odtc.data.reading_spec import TASK_FIELDS
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
 
 SELECTIONS = "Rule that selects the rows; see `odtc list selections`."
@@ -96,6 +97,11 @@ def select(
     else:
         with deadline.within(spec.solving.time_limit), console.counting("clusters") as tell:
             part = select_rows(dataset, spec.model.select, spec.model.depth, tell=tell)
+        if undecided := part.selected.facts.get("n_undecided"):
+            raise TimeLimitReached(
+                f"the time limit came before {undecided:,} points of the selection were decided; allow more time "
+                f"({option('time_limit')})"
+            )
     text, weight = as_csv(part)
     write_text(path, text)
     facts = part.selected.facts | {

@@ -4,6 +4,7 @@ every class."""
 import numpy as np
 from hypothesis import strategies as st
 
+from odtc.base import deadline
 from odtc.data.encoding import encode
 from odtc.errors import DataError
 from odtc.testing.law import Law, Trial
@@ -43,9 +44,29 @@ def selects(member, under, trial: Trial) -> None:
     trial.expect(set(part.y) == set(data.y), "expected a row of every class that occurs")
 
 
+def ends(member, under, trial: Trial) -> None:
+    data = trial.draw(datasets())
+    note_data(trial, data)
+    try:
+        encode(data)
+    except DataError:
+        trial.skip_unless(False)
+    with deadline.within(0.0):
+        part = select_rows(data, member.name, 2, jobs=1)
+    rows = part.selected.rows
+    trial.expect(len(rows) == len(set(rows.tolist())), f"expected each row once, got {rows}")
+    trial.expect(set(part.y) == set(data.y), "expected a row of every class that occurs")
+
+
 LAWS = (
     Law("keeps", "It keeps rows of its cluster, each once, and the same each time.", keeps, examples=30),
     Law("selects", "A data set of selected rows has rows of every class, unchanged.", selects, examples=15),
+    Law(
+        "ends",
+        "If the deadline has passed, a data set of selected rows still has rows of every class.",
+        ends,
+        examples=10,
+    ),
 )
 
 

@@ -21,7 +21,7 @@ from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.model_file import confirm, file_checks, model_file, same_model
 from odtc.workflow.provenance.searched_again import SECONDS
 from odtc.workflow.results import Fit, tree_cost
-from odtc.workflow.row_selection.selection import rounds_of, select_rows
+from odtc.workflow.row_selection.selection import rounds_of, select_rows, undecided_text
 from odtc.workflow.run_record import record_of
 
 ADDED = 5e-13  # relative: rounding of c·x, and of c, whose sums a manifest contains as doubles
@@ -110,8 +110,12 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
     try:
         if rounds_of(scheme) > 1:
             return f"{word}: {scheme} selects in rounds, which are not made again"
+        if undecided_text(chosen.facts):
+            return f"{word}: {undecided_text(chosen.facts)}, so that it cannot be repeated"
         with deadline.within(SECONDS if seconds is None else seconds):
             again = select_rows(chosen.whole, scheme, problem.topology.depth)
+        if undecided_text(again.selected.facts):
+            raise TimeLimitReached(undecided_text(again.selected.facts))
     except (ChoiceError, TimeLimitReached):
         return f"{word}, not derived again ({option('time_limit')} allows longer)"
     same = np.array_equal(again.selected.rows, chosen.rows) and np.array_equal(again.weight, dataset.weight)

@@ -39,11 +39,13 @@ def expect(dimensions: int, part: int = PART, share: float = SHARE, seconds: flo
 
 def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> KeptRows:
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
-    kept, expressed = [], 0
+    kept, expressed, undecided = [], 0, 0
     for places in halved(points, part):
-        deadline.check()
-        with STDOUT.away():  # HiGHS prints lines of its own there, whatever its options
-            a, b = balance(points[places], deadline.time_share(seconds))
+        if deadline.is_over():
+            b, undecided = np.zeros(len(places), bool), undecided + len(places)
+        else:
+            with STDOUT.away():  # HiGHS prints lines of its own there, whatever its options
+                a, b = balance(points[places], deadline.time_share(seconds))
         if not b.any():
             nearest = np.argsort(cluster.near[first[places]], kind="stable")[: max(1, int(share * len(places)))]
             a = np.isin(np.arange(len(places)), nearest)
@@ -54,6 +56,7 @@ def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: fl
         places,
         np.zeros(len(places), bool),
         {"n_expressed": expressed, "n_left_out": len(points) - expressed - len(places)},
+        undecided=undecided,
     )
 
 

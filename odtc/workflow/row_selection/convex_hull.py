@@ -92,7 +92,7 @@ def select(
     most = most if cluster.allowed is None else cluster.allowed
     J = heavy_points(found, cluster.Z.shape[1])
     kept = held_to(by_algorithm(found.extreme, J, cluster.near, beta1, beta2), found, cluster.near, most)
-    return KeptRows(kept, np.zeros(len(kept), bool), facts)
+    return KeptRows(kept, np.zeros(len(kept), bool), facts, undecided=found.n_open)
 
 
 def held_to(kept: np.ndarray, found: Hull, near: np.ndarray, most: int) -> np.ndarray:

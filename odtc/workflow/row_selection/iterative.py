@@ -48,4 +48,5 @@ def select(cluster: Cluster, rounds: int = ROUNDS, eps: float = TOLERANCE) -> Ke
     found = hull(cluster.Z, tolerance=eps)
     kept = np.flatnonzero(found.extreme)
     J = np.unique(found.of[found.weight > 0])
-    return KeptRows(kept, np.isin(kept, J), {"n_inside": len(found.inner), "n_expressing": len(J)})
+    facts = {"n_inside": len(found.inner), "n_expressing": len(J)}
+    return KeptRows(kept, np.isin(kept, J), facts, undecided=found.n_open)

@@ -57,37 +57,42 @@ def select(cluster: Cluster, beta1: float = BETA, beta2: float = BETA, eps: floa
     extreme = np.zeros(len(cluster.Z), bool)
     if eps or solver:
         b, mix = solved(points, eps, solver)
-        inside = b >= 1 - SURE
+        inside, undecided = b >= 1 - SURE, int(np.isnan(b).sum())
         extreme[first[~inside]] = True
         J = first[heavy(mix[inside] if eps else transformed(mix, inside), points.shape[1])]
     else:
         found = hull(cluster.Z)
-        extreme, J = found.extreme, heavy_points(found, points.shape[1])
+        extreme, undecided, J = found.extreme, found.n_open, heavy_points(found, points.shape[1])
     kept = by_algorithm(extreme, J, cluster.near, beta1, beta2)
     facts = {"n_inside": int((~extreme).sum()), "n_extreme": int(extreme.sum()), "n_heavy_in_mixtures": len(J)}
-    return KeptRows(kept, np.zeros(len(kept), bool), facts)
+    return KeptRows(kept, np.zeros(len(kept), bool), facts, undecided=undecided)
 
 
 def solved(points: np.ndarray, eps: float, solver: str) -> tuple[np.ndarray, sp.csr_array]:
     """Return (b, λ), float64 (points,) and sparse (points, points), of an optimal solution of (7) for distinct points:
-    blocks of targets, each a model, by a solver, or by the embedded HiGHS if it is "". Raises NoSolutionError
-    without an optimal solution, and the errors of a solver."""
+    blocks of targets, each a model, by a solver, or by the embedded HiGHS if it is "". b is NaN for targets that were
+    not solved before the deadline. Raises NoSolutionError without an optimal solution, and the errors of a solver."""
     n = len(points)
     if n == 1:
         return np.zeros(1), sp.csr_array((1, 1))
-    step, b, parts = max(1, (BLOCK_COLUMNS if solver else BLOCK_COLUMNS_EMBEDDED) // n), [], []
-    for first in range(0, n, step):
-        deadline.check()
-        model = program(points, SEVEN, eps, targets=(first, min(n, first + step)))
-        x = _optimum(model, solver)
+    step, b, parts, done = max(1, (BLOCK_COLUMNS if solver else BLOCK_COLUMNS_EMBEDDED) // n), [], [], 0
+    while done < n and not deadline.is_over():
+        model = program(points, SEVEN, eps, targets=(done, min(n, done + step)))
+        try:
+            x = _optimum(model, solver)
+        except NoSolutionError:
+            if deadline.is_over():
+                break
+            raise
+        done = min(n, done + step)
         x = np.where(np.abs(x) > SURE, x, 0.0)
         of_b, of_mix = model.columns
         b.append(x[of_b.start : of_b.stop])
         j, i = np.divmod(of_mix.grid_places(), n)
         parts.append(sp.csr_array((x[of_mix.start : of_mix.stop], (j, i)), shape=(of_b.size, n)))
-    mix = sp.csr_array(sp.vstack(parts))
+    mix = sp.csr_array(sp.vstack([*parts, sp.csr_array((n - done, n))]))
     mix.eliminate_zeros()
-    return np.concatenate(b), mix
+    return np.concatenate([*b, np.full(n - done, np.nan)]), mix
 
 
 def _optimum(model: Model, solver: str) -> np.ndarray:
@@ -96,7 +101,7 @@ def _optimum(model: Model, solver: str) -> np.ndarray:
         from scipy.optimize import milp
 
         with STDOUT.away():  # HiGHS prints lines of its own
-            found = milp(**scipy_keywords(model))
+            found = milp(**scipy_keywords(model), options={"time_limit": deadline.time_share(np.inf)})
         if found.status == 0:
             return found.x
         raise NoSolutionError(f"HiGHS found no optimum of LP (7): {found.message}")

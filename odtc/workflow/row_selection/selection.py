@@ -81,6 +81,9 @@ SELECTIONS = Registry(
 LEVEL_ROWS = 3  # of a category, on average, so that its levels are coordinates
 FEW_LEVELS = 20  # that are coordinates in any case
 FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
+TIME_SHARE = 0.5  # of the time of a fit that its selection may use
+FIRST_SECONDS = 1.0  # of the first tree in any case, because there are no clusters without it
+UNDECIDED_SHARE = 0.1  # of a cluster that is kept if its selection has nothing when its time is over
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,14 @@ class Cluster:
 @dataclass(frozen=True)
 class KeptRows:
     """The kept rows of a cluster, as positions in it; `heavy`, bool, those of them that must stay correct at any cost;
-    `facts` are counts for the reader; `stands_for`, the number of rows that each represents, 1 or more, None for 1."""
+    `facts` are counts for the reader; `stands_for`, the number of rows that each represents, 1 or more, None for 1;
+    `undecided`, the number of points of the cluster that the deadline left undecided."""
 
     places: np.ndarray
     heavy: np.ndarray
     facts: dict = field(default_factory=dict)
     stands_for: np.ndarray | None = None
+    undecided: int = 0
 
 
 def select_rows(
@@ -122,13 +127,16 @@ def select_rows(
     jobs: int | None = None,
     number: int | None = None,
     tell: Callable[[int, int], None] = lambda done, clusters: None,
+    share: float = 1.0,
 ) -> Dataset:
     """Return the data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
     `tree` is the tree whose leaves partition the rows into clusters, by default CART's of this depth; `jobs` the
     processes (None: as many as cores); `number` the number of the round, from 1 (None: the last); `tell` is called
-    with the number of finished clusters and of all. Raises ChoiceError for an unknown selection or option,
-    TimeLimitReached at the deadline. The same data gives the same rows.
+    with the number of finished clusters and of all. The clusters have this `share` of the time until the deadline;
+    then the selections keep the rows that they have found until then, and the fact `n_undecided` counts the others.
+    Raises ChoiceError for an unknown selection or option, TimeLimitReached if the deadline comes before there are
+    clusters. Without a deadline the same data gives the same rows.
     """
     from joblib import Parallel, delayed
 
@@ -139,7 +147,7 @@ def select_rows(
     if module.GROWS:
         clusters = [all_rows(dataset, tree, Z, number)]
     else:
-        tree = tree or first_tree(dataset, depth)
+        tree = tree or _first_tree_in_time(dataset, depth)
         right = tree.predict(dataset.X) == dataset.y if module.SPLITS_RIGHT else right
         placed = right & ~_unplaced(dataset)
         clusters = clusters_of(dataset, tree, Z, placed)
@@ -151,7 +159,7 @@ def select_rows(
     several = len(clusters) > 1 and placed.sum() > 2000
     jobs = min(jobs or -1, len(clusters)) if several else 1
     left = deadline.seconds_left()
-    ends = None if left is None else time.monotonic() + left
+    ends = None if left is None else time.monotonic() + share * left
     kept = []
     work = (delayed(_selected)(module.select, cluster, options, ends) for cluster in clusters)
     for part in Parallel(jobs, batch_size=1, return_as="generator")(work):
@@ -168,17 +176,26 @@ def select_rows(
     rows, heavy, copies = rows[order], heavy[order], copies[order]
     # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
     weight = dataset.weight[rows] * copies + np.where(heavy, dataset.weight[~right].sum(), 0.0)
-    total = {key: sum(part.facts.get(key, 0) for part in kept) for part in kept[:1] for key in part.facts}
-    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | (
-        {"n_heavy": int(heavy.sum())} if heavy.any() else {}
-    )
-    return take_rows(dataset, rows, weight, facts)
+    keys = dict.fromkeys(key for part in kept for key in part.facts)
+    total = {key: sum(part.facts.get(key, 0) for part in kept) for key in keys}
+    counted = {"n_heavy": int(heavy.sum()), "n_undecided": sum(part.undecided for part in kept)}
+    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total}
+    return take_rows(dataset, rows, weight, facts | {key: number for key, number in counted.items() if number})
 
 
 def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | None) -> KeptRows:
-    """Return the kept rows of a cluster, in any process, by the time `ends` of the monotonic clock of this machine."""
+    """Return the kept rows of a cluster, in any process, by the time `ends` of the monotonic clock of this machine. A
+    selection of a class that raises TimeLimitReached keeps the rows nearest to a hyperplane."""
     with deadline.within(None if ends is None else ends - time.monotonic()):
-        return select(cluster, **options)
+        try:
+            return select(cluster, **options)
+        except TimeLimitReached:
+            if cluster.label is not None:
+                raise
+    n = len(cluster.rows)
+    most = max(1, int(UNDECIDED_SHARE * n)) if cluster.allowed is None else cluster.allowed
+    kept = np.sort(np.argsort(cluster.near, kind="stable")[:most])
+    return KeptRows(kept, np.zeros(len(kept), bool), undecided=n)
 
 
 def rounds_of(scheme: str | None) -> int:
@@ -212,39 +229,29 @@ def select_in_rounds(
     selection's rounds are complete, at the time limit, or if `interrupted()` is true because Ctrl-C or SIGTERM ended a
     round. Each round has an equal part of the time that is left, so later rounds use the time that it does not need.
     """
-    best, least, began, most, made = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme), 0
+    best, least, began, most, made = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme), 1
     module, options = SELECTIONS.parse(scheme)
     part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
     for number in range(most):
-        before = part.selected.rows if part is not None and module.GROWS else None
-        part = select_rows(dataset, scheme, depth, best.tree if best else None, None, number + 1)
-        if before is not None and np.array_equal(before, part.selected.rows):
-            continue  # a later round may have others
-        made += 1
-        left = deadline.limit_left(began, time_limit)
-        if best is not None and left == deadline.MOMENT:
-            tell(f"the time limit came before round {made}: the tree of round {made - 1} is kept")
-            break
+        before, left, share = part, deadline.limit_left(began, time_limit), 1 / (most - number)
+        ends = None if left is None else time.monotonic() + share * left
         try:
-            done = once(part, None if left is None else max(deadline.MOMENT, left / (most - number)))
+            with deadline.within(left):
+                tree = best.tree if best else None
+                part = select_rows(dataset, scheme, depth, tree, None, number + 1, share=TIME_SHARE * share)
+            if module.GROWS and before is not None and np.array_equal(before.selected.rows, part.selected.rows):
+                continue  # a later round may have others
+            if best is not None and deadline.limit_left(began, time_limit) == deadline.MOMENT:
+                tell(f"the time limit came before round {made}: the tree of round {made - 1} is kept")
+                break
+            done = once(part, None if ends is None else max(deadline.MOMENT, ends - time.monotonic()))
         except (TimeLimitReached, NoSolutionError) as problem:
             if best is None:
                 raise
             tell(f"round {made}: {problem}; the tree of round {made - 1} is kept")
             break
-        broken, lost = found = len(done.all_rows.breaks), done.all_rows.loss
-        tell(
-            f"round {made}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "
-            f"{'misclassified' if done.size.cost is None else 'lost'}"
-            + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
-            + (
-                ""
-                if found < least
-                else f", before {least[1]:.10g}"
-                + (f" and {least[0]} broken" if least[0] else "")
-                + ": that tree is kept"
-            )
-        )
+        found = len(done.all_rows.breaks), done.all_rows.loss
+        tell(f"round {made}: {_round_text(done, part, dataset, found, least)}")
         if found < least:
             best, least = done, found
         elif not module.GROWS:
@@ -252,6 +259,7 @@ def select_in_rounds(
         if interrupted():
             tell(f"round {made} was interrupted: no further round")
             break
+        made += 1
         if not module.GROWS:
             continue
         bound = max(bound, done.all_rows.bound or 0.0)
@@ -260,6 +268,27 @@ def select_in_rounds(
                 tell(f"no tree loses less than {bound:.10g} of all rows: the other rows can change only little")
             break
     return best
+
+
+def _round_text(done, part: Dataset, dataset: Dataset, found: tuple, least: tuple) -> str:
+    """Report the rows of a round and the broken constraints and loss of its tree, compared with the best before."""
+    broken, lost = found
+    texts = [f"{part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "]
+    texts.append("misclassified" if done.size.cost is None else "lost")
+    texts.append(f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
+    if found >= least:
+        texts.append(f", before {least[1]:.10g}" + (f" and {least[0]} broken" if least[0] else ""))
+        texts.append(": that tree is kept")
+    if open_text := undecided_text(part.selected.facts):
+        texts.append(f"; {open_text}")
+    return "".join(texts)
+
+
+def undecided_text(facts: dict) -> str:
+    """Report that the time limit ended a selection, from its facts; "" if it did not."""
+    undecided = facts.get("n_undecided", 0)
+    points = f"{undecided:,} point{'' if undecided == 1 else 's'}"
+    return f"the time limit ended the selection, which left {points} undecided" if undecided else ""
 
 
 def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
@@ -319,6 +348,12 @@ def first_tree(dataset: Dataset, depth: int) -> Tree:
     """Return CART's tree of this depth, on quantiles of the numbers."""
     encoded = encode(dataset, FIRST_ENCODING)
     return grow("cart", encoded, CompleteTree(depth)).to_tree(encoded)
+
+
+def _first_tree_in_time(dataset: Dataset, depth: int) -> Tree:
+    left = deadline.seconds_left()
+    with deadline.put_off(), deadline.within(None if left is None else max(left, FIRST_SECONDS)):
+        return first_tree(dataset, depth)
 
 
 def coordinates(dataset: Dataset) -> np.ndarray:

@@ -8,6 +8,7 @@ from odtc.workflow.constrained.assurance import assumption, assured_text, speaks
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_line
 from odtc.workflow.messages import cart_of_all_text, level_set_text, unmeasured_text
 from odtc.workflow.results import Fit
+from odtc.workflow.row_selection.selection import undecided_text
 from odtc.workflow.run_facts import TestFacts, majority_of
 
 ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # the trees and rows of the figures of a task
@@ -173,6 +174,8 @@ def _all_rows(done: Fit) -> Iterator[Line]:
             "rows, not of the selected",
             False,
         )
+    if words := undecided_text(done.selection):
+        yield f"note: {words}", True
     if heavy := done.selection.get("n_heavy"):
         yield (
             f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
