@@ -282,7 +282,7 @@ def nearest_faults(reference: Reference, text: str) -> list[str]:
     """Whether the numbers that "can be kept" are the nearest, to the digits that are printed."""
     found = []
     for name, sense, bound in re.findall(r"; ([a-z_0-9]+(?:\[[^;]*?\])?) (<=|>=) (\S+?) can be kept", text):
-        others = [one for one in reference.constraints if one[0] != name] if "as asked" in text else []
+        others = [one for one in reference.constraints if one[0] != name] if "as requested" in text else []
         trees = [tree for tree in reference.trees(reference.all, reference.case.depth) if reference.keeps(tree, others)]
         values = [value for tree in trees if (value := reference.reached(name, tree)) is not None]
         best, told = (min if sense == "<=" else max)(values), Fraction(bound)

@@ -98,6 +98,18 @@ class ExactObjective:
         return settle(test, encoded, label)
 
     @cached_property
+    def whole_loss(self) -> np.ndarray:
+        """Objects (rows, labels) of int: what predicting a label on a row adds to the objective, in units."""
+        losses = self._losses
+        cost = losses.cost.astype(object)[self.problem.encoded.y]
+        return self._of_loss * cost * losses.weight.astype(object)[:, None]
+
+    @property
+    def whole_node(self) -> int:
+        """The penalty of a branch node, in units."""
+        return self._of_node
+
+    @cached_property
     def costs(self) -> WholeCosts:
         """The costs of the rows and of branch nodes for a search."""
         losses, y, of_loss = self._losses, self.problem.encoded.y, self._of_loss
@@ -106,7 +118,7 @@ class ExactObjective:
             cost = losses.cost.astype(float)[y]
             cost *= (losses.weight.astype(float) * of_loss)[:, None]
             return WholeCosts(cost, self._of_node, self.unit, True, True)
-        exact = of_loss * losses.cost.astype(object)[y] * losses.weight.astype(object)[:, None]
+        exact = self.whole_loss
         worse = exact.sum(axis=0).min() + 1  # a tree that pays so much for a row or a node is worse than one leaf
         exact, node = np.minimum(exact, worse), min(self._of_node, worse)
         total = exact.max(axis=1).sum() + node * len(self.problem.topology.branch_nodes)

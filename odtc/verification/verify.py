@@ -368,7 +368,8 @@ def supported(model: Model, solution: Solution) -> Solution:
     -------
     Solution
         The same if its claim is supported, or claims nothing; otherwise with an open end, the bound minus the
-        tolerance, and a sentence with the reason.
+        tolerance (without it if the solver may cut off trees that satisfy a constraint), and a sentence with the
+        reason.
     """
     problem, claims = model.problem, (Termination.OPTIMAL, Termination.INFEASIBLE)
     if solution.scope or solution.scope_objective is not None or model.edited is not None:
@@ -379,13 +380,16 @@ def supported(model: Model, solution: Solution) -> Solution:
     if UNSUPPORTED in solution.message or solution.proved_by:  # by the compiler's own search
         return solution
     slack = TOLERANCE * max(1.0, _largest_cost(model), abs(solution.bound or 0.0))
-    if not (why := _too_near(problem, slack, solution.termination == Termination.INFEASIBLE)):
+    near = "" if solution.termination == Termination.INFEASIBLE else _too_near(problem, slack)
+    wide = _too_wide(problem)
+    if not (why := near or wide):
         return solution
+    lowered = None if solution.bound is None else -np.inf if wide else solution.bound - slack
     ended = Termination.UNKNOWN if solution.termination in claims else solution.termination
     return replace(
         solution,
         termination=ended,
-        bound=None if solution.bound is None else max(objective_floor(problem), solution.bound - slack),
+        bound=None if lowered is None else max(objective_floor(problem), lowered),
         message="; ".join(filter(None, [solution.message, f"{UNSUPPORTED}: {why}"])),
     )
 
@@ -400,17 +404,21 @@ def _largest_cost(model: Model) -> float:
     return max(float(c.max(initial=0.0)), wide * float(c[costs].max(initial=0.0)))
 
 
-def _too_near(problem: Problem, slack: float, infeasible: bool) -> str:
-    """Return why a solver that may be off by `slack` cannot distinguish two trees, or two sums of a constraint; "" if
-    it can."""
-    least = None if infeasible else least_difference(problem)
-    if least is not None and least <= SEVERAL * slack:
-        by = f"{float(least):.3g}" if least else "any small number"
-        return f"two trees may differ by {by}, and a solver may be off by {slack:.3g}"
+def _too_near(problem: Problem, slack: float) -> str:
+    """Return why a solver that may be off by `slack` cannot distinguish two trees; "" if it can."""
+    least = least_difference(problem)
+    if least is None or least > SEVERAL * slack:
+        return ""
+    by = f"{float(least):.3g}" if least else "any small number"
+    return f"two trees may differ by {by}, and a solver may be off by {slack:.3g}"
+
+
+def _too_wide(problem: Problem) -> str:
+    """Return why a solver cannot distinguish two sums of a constraint; "" if it can."""
     widest = max((_widest(problem.encoded, given) for given in problem.constraints), default=0)
-    if SEVERAL * TOLERANCE * widest >= 1:
-        return f"the numbers of a constraint have {len(str(widest))} digits, too many for a solver's tolerance"
-    return ""
+    if SEVERAL * TOLERANCE * widest < 1:
+        return ""
+    return f"the numbers of a constraint have {len(str(widest))} digits, too many for a solver's tolerance"
 
 
 def _widest(encoded: Encoded, given: Constraint) -> int:

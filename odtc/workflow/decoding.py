@@ -38,6 +38,7 @@ from odtc.workflow.compiling import Prepared, greedy, quick_floor, quickly_searc
 from odtc.workflow.messages import (
     COMPILER,
     INTERRUPTED_FIRST,
+    LOWERED,
     NO_SOLVER_RAN,
     OWN_TREE,
     SEARCH_AGREES,
@@ -249,7 +250,8 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     Returns
     -------
     Solution
-        With the cost of the best tree known, and proved if that search proves it; else with the bound of that search.
+        With the cost of the best tree known, and proved if that search proves it; else with the bound of that search,
+        or what remains of the solver's bound (odtc.verification.verify.supported) if that is greater.
     HeapTree or None
         The best tree known that satisfies the constraints: `own`, or one of that search or of CART. The model may have
         no point for it, because its numbers are rounded.
@@ -268,6 +270,9 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
     is_least = again.least is not None and comparable_cost(problem, best) <= again.least
     bound = paid if is_least else settled_bound(problem, again.bound, paid)
     said = [solution.message]
+    if solution.bound is not None and bound < min(solution.bound, paid):
+        bound = min(solution.bound, float(np.nextafter(paid, -np.inf)))
+        said.append(LOWERED.format(solution.solver))
     if best is not own:
         said.append(OWN_TREE)
         solution = replace(solution, found_by=COMPILER)

@@ -32,6 +32,7 @@ SEARCH_PROVED = (
     "the compiler's own search proved the tree before there was a model, which may be too large, so no solver ran"
 )
 OWN_TREE = "the tree is not the solver's, but a better one of the compiler's own search or of CART"
+LOWERED = "the bound is from {}, lowered by what a solver may be off"
 SEARCH_PROVES = "the compiler's own search over all trees of these splits proves the tree"
 SEARCH_AGREES = f"what came with the point does not say of which model it speaks, so it proves nothing; {SEARCH_PROVES}"
 SEARCH_INSTEAD = "the time limit or Ctrl-C came before there was a model: tree and bound are from the compiler's search"

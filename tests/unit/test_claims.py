@@ -15,6 +15,7 @@ from odtc.cli import console
 from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline, solving
+from odtc.workflow.provenance.searched_again import SearchedAgain
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 
@@ -102,6 +103,24 @@ def test_a_gap_is_not_proved(near, monkeypatch, capsys):
         assert not done.proved and not said.is_optimal_ and "proved" not in capsys.readouterr().out
         assert 0 < said.gap_ == pytest.approx(gap, rel=1e-4, abs=1e-5)
         assert bound - 1e-5 * paid <= said.bound_ <= bound < said.objective_ <= paid
+
+
+@pytest.mark.parametrize("own", [0.0, 0.7, 0.9])
+def test_the_larger_of_two_bounds_remains_and_names_who_gave_it(near, monkeypatch, own):
+    """The compiler's own search ends early, and the solver's proof does not count, because the weights have no unit."""
+    dataset, _, _, _ = near
+    dataset = replace(dataset, weight=np.sqrt(np.arange(2.0, 2 + dataset.n_rows)))
+    model = pipeline.build(dataset, "flowoct", 2, encoding="onehot")
+    _, point = pipeline.start(model)
+    paid = model.objective(point)
+    monkeypatch.setattr(
+        "odtc.workflow.decoding.search_again", lambda problem, *_, **__: SearchedAgain(problem, own * paid)
+    )
+    ended = Solution(point, Termination.OPTIMAL, paid, 0.8 * paid, 1.0, "X 1.0", model=model.identity)
+    done = pipeline.finish(model, ended)
+    assert not done.proved and done.proof.bound <= max(own, 0.8) * paid
+    assert done.proof.bound == pytest.approx(max(own, 0.8) * paid, rel=1e-5)
+    assert ("the bound is from X 1.0, lowered by" in done.solution.message) == (own < 0.8)
 
 
 def test_a_tree_under_a_share_of_the_weight_is_claimed_for_what_it_is():

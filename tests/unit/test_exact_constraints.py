@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import odtc
@@ -223,6 +224,11 @@ def expect_no_false_claim(data, depth, trees, given, **words) -> str:
     return str(done.solution.termination)
 
 
+def expect_proof(data, depth, trees, given, **words):
+    ended = expect_no_false_claim(data, depth, trees, given, **words)
+    assert ended in ("optimal", "none") or "so that there is nothing to compare" in ended
+
+
 @pytest.mark.parametrize("bound", ["2/3", "0.6666666666666666", "66.66666666666666%", "0.6666666666666667"])
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1e-3, 1e13])
 def test_two_thirds_are_two_thirds(bound, unit):
@@ -243,7 +249,44 @@ def test_two_thirds_are_two_thirds(bound, unit):
 @pytest.mark.parametrize("seed", range(DRAWS))
 def test_the_search_finds_what_every_tree_says(seed):
     data, depth, trees, rng = drawn(seed)
-    expect_no_false_claim(data, depth, trees, constraints_of(rng, data, trees), model="dpflow")
+    given = constraints_of(rng, data, trees)
+    expect_proof(data, depth, trees, given, model="dpflow")
+
+
+@pytest.mark.parametrize("seed", range(DRAWS))
+def test_weights_of_many_digits_are_proved_under_constraints(seed):
+    """The costs have more digits than a search adds: the trees that rounding leaves are compared exactly."""
+    data, depth, trees, rng = drawn(seed)
+    weight = rng.random(len(data.y)) * 10.0 ** rng.integers(-3, 4, len(data.y))
+    data = dataset(data.X, data.y, weight, data.auxiliary_X[:, 0], data.classes)
+    given = constraints_of(rng, data, trees)
+    expect_proof(data, depth, trees, given)
+
+
+@pytest.mark.parametrize("text", ["together[a,b]", "never_together[a,b]", "shallowest[a] >= 1"])
+def test_medians_of_many_digits_are_proved_under_constraints_on_whole_trees(text):
+    """Against every tree whose leaves predict a median of their rows, in fractions."""
+    rng = np.random.default_rng(5)
+    a, b, y = rng.integers(0, 4, 12), rng.integers(0, 3, 12), rng.normal(size=12) * 10.0 ** rng.integers(0, 9, 12)
+    done = odtc.fit(pd.DataFrame({"a": a, "b": b, "y": y}), target="y", task="median", depth=2, constraints=(text,))
+    exact_y = [Fraction(repr(number)) for number in y.tolist()]
+
+    def best(rows, depth, used):
+        middle = sorted(exact_y[i] for i in rows)[len(rows) // 2]
+        yield sum(abs(exact_y[i] - middle) for i in rows), used
+        for name, column in (("a", a), ("b", b)) if depth else ():
+            if text.startswith("shallowest") and depth == 2 and name == "a":
+                continue
+            for cut in sorted({int(column[i]) for i in rows})[:-1]:
+                sides = [i for i in rows if column[i] <= cut], [i for i in rows if column[i] > cut]
+                for (one, left), (two, right) in product(
+                    *(list(best(side, depth - 1, used | {name})) for side in sides)
+                ):
+                    yield one + two, left | right
+
+    allowed = {"together": ({"a", "b"}, set()), "never_together": ({"a"}, {"b"}, set())}.get(text.partition("[")[0])
+    least = min(cost for cost, used in best(list(range(12)), 2, frozenset()) if allowed is None or used in allowed)
+    assert done.proved and done.proof.objective == float(least), done.claim
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "glpk"])

@@ -177,7 +177,17 @@ def searches(problem: Problem) -> bool:
         return moments.searches(problem)
     if moments.of_medians(problem):
         return True
-    return _under_constraints(problem) or threshold_search.searches(problem)
+    return _under_constraints(problem) or _all_compared(problem) or threshold_search.searches(problem)
+
+
+def _all_compared(problem: Problem) -> bool:
+    """Return whether the numbers are too large for the search under constraints, and so few trees that all of them are
+    compared exactly."""
+    if not problem.constraints:
+        return False
+    from odtc.formulations.dpflow import constrained
+
+    return constrained.compares_all(problem)
 
 
 def refusal(problem: Problem) -> str:
@@ -209,6 +219,10 @@ def _search(problem: Problem, start: HeapTree | None, progress, floor: float) ->
         return moments.search(problem, start, progress)
     if _under_constraints(problem) and not threshold_search.by_ranks(problem):
         return _search_constrained(problem, start, progress, floor)
+    if _all_compared(problem) and not threshold_search.by_ranks(problem):
+        from odtc.formulations.dpflow import constrained
+
+        return constrained.compare_all(problem, start)
     try:
         found = threshold_search.search(problem, start, progress)
     except (TimeLimitReached, KeyboardInterrupt) as end:  # while its arrays were made
@@ -234,7 +248,7 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
     if constrained.may_end_first(problem):
         found = constrained.search_first(problem, start, progress, floor)
         if found.proved or found.infeasible or found.interrupted:
-            return found
+            return constrained.settled(problem, found)
         start, floor = found.heap, max(floor, found.bound)
     multipliers = None
     with deadline.cut_short():
@@ -251,7 +265,7 @@ def _search_constrained(problem: Problem, start: HeapTree | None, progress, floo
     found = constrained.search(problem, start, progress, floor)
     with deadline.cut_short():
         found = constrained.raised(problem, found, tell)
-    return found
+    return constrained.settled(problem, found)
 
 
 def frontier(problem: Problem, varied) -> list[Searched] | None:

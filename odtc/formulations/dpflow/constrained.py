@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from math import ceil
 
@@ -32,6 +33,8 @@ from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.constraints.constraint import Constraint, least_rows, mended
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
 from odtc.problem.constraints.search_units import TOO_FINE
+from odtc.problem.exact_objective import exact_objective
+from odtc.problem.exact_trees import ExactTrees, TooMany, are_few
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -107,6 +110,14 @@ def searches(problem: Problem) -> bool:
     another program."""
     asked = _program(problem) or not can_search(problem.encoded, problem.topology.depth)
     return bool(problem.constraints) and not asked and problem.derived(Posed).search is not None
+
+
+def compares_all(problem: Problem) -> bool:
+    """Return whether the numbers are too large for the search, and so few trees that all of them are compared
+    exactly."""
+    if not problem.constraints or _program(problem) or not can_search(problem.encoded, problem.topology.depth):
+        return False
+    return problem.derived(Posed).search is None and are_few(problem)
 
 
 def _program(problem: Problem) -> str:
@@ -414,6 +425,28 @@ def search(
         uncertified=why,
         off=posed.off,
     )
+
+
+def compare_all(problem: Problem, start: HeapTree | None) -> Searched:
+    """Return the best tree of a problem that has few, by comparing all of them; `start` if none is better."""
+    return settled(problem, Searched(start, 0.0, False, 1, 1, off=1.0))
+
+
+def settled(problem: Problem, found: Searched) -> Searched:
+    """Return the result of a search that rounds costs, after exact costs have decided between the trees that rounding
+    leaves; the same if these are too many, or the time is over."""
+    exact = exact_objective(problem)
+    if exact is None or not found.off or found.infeasible or found.interrupted or (found.proved and found.heap is None):
+        return found
+    below = None if found.heap is None else exact.cost(found.heap)
+    least = below - 2 * Fraction(found.off) if found.proved else Fraction(found.bound) * Fraction(1 - 1e-9)
+    try:
+        better = ExactTrees(exact).best(least, below)
+    except (TooMany, TimeLimitReached):
+        return found
+    heap = found.heap if better is None else better
+    done = replace(found, heap=heap, infeasible=heap is None, open_cases=0, proved=True, off=0.0, phases="")
+    return replace(done, bound=0.0 if heap is None else paid_by(problem, heap), uncertified=TOO_FINE)
 
 
 def _bound(found: Found, unit: float, off: float) -> float:
