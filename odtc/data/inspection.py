@@ -1,6 +1,7 @@
 """Inspection of a data file: the type of each column, the splits of an encoding on it, and unusual values."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import in_notebook, show_figure, show_number, some
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
-from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.data.file_text.codebook import codebook_of
 from odtc.data.frames import table_of_arrays
 from odtc.data.notes import Note, notes_on
 from odtc.data.reading import read_as
@@ -21,21 +23,22 @@ from odtc.data.task import TASKS
 from odtc.data.tasks import regression
 from odtc.errors import ChoiceError, NotClassesError, OdtcError
 
-WIDTH = 44  # letters of a column's values
+WIDTH = 44  # letters of a column's values; twice as many with texts of a codebook
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column as it was read: `distinct` values or levels, `missing` cells, the `tests`: the splits of the encoding
-    on only this column (None if the data cannot be encoded), and its `values` in words."""
+    """One column as it was read: `distinct` values or levels, `missing` cells, the `splits` of the encoding on only
+    this column (None if the data cannot be encoded), its `values` in words, and its `text` in the codebook."""
 
     name: str
     role: str  # feature, target, auxiliary
     kind: str
     distinct: int
     missing: int
-    tests: int | None
+    splits: int | None
     values: str
+    text: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,14 +80,14 @@ class Inspection:
 
     def to_text(self) -> str:
         """Return the table of columns, then the remarks, one a line."""
-        head = ("column", "type", "distinct", "missing", "tests", "values")
+        head = ("column", "type", "distinct", "missing", "splits", "values")
         lines = [head] + [
             (
-                column.name,
+                column.name if column.text is None else f"{column.name} ({column.text})",
                 column.kind if column.role == "feature" else f"{column.role}, {column.kind}",
                 f"{column.distinct:,}",
                 f"{column.missing:,}",
-                "-" if column.tests is None else f"{column.tests:,}",
+                "-" if column.splits is None else f"{column.splits:,}",
                 column.values,
             )
             for column in self.columns
@@ -277,38 +280,35 @@ def _column(feature: Feature, table, at: int, role: str, tests: int | None) -> C
         )
         values = f"{show_number(known[0])} to {show_number(known[-1])}, median {low + (high - low) / 2:.6g}"
     else:
-        order = counts.argsort(kind="stable")[::-1]
-        values = _listed([(feature.levels[int(known[at])], int(counts[at])) for at in order])
-    return Column(feature.name, role, feature.kind, len(known), missing, tests, values)
+        values = _listed(feature.name, [feature.levels[int(at)] for at in known], counts.tolist(), feature.codebook)
+    text = None if feature.codebook is None else feature.codebook.columns.get(feature.name)
+    return Column(feature.name, role, feature.kind, len(known), missing, tests, values, text)
 
 
 def _target(dataset: Dataset) -> Column:
-    task = TASKS.get(dataset.task)
+    task, codebook = TASKS.get(dataset.task), codebook_of(dataset.features) or Codebook()
+    text = codebook.columns.get(dataset.target)
     if (numbers := task.numbers(dataset.sums)) is not None:
         told = replace(_column(Feature(dataset.target, NUMERIC), numbers[:, None], 0, "target", None), kind="numbers")
-        return replace(told, missing=dataset.n_unlabelled)
+        return replace(told, missing=dataset.n_unlabelled, text=text)
     if task.MOMENTS:
-        n, words = dataset.n_rows, task.ANSWER
-        return Column(dataset.target, "target", dataset.task, n, dataset.n_unlabelled, None, words)
-    counts = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
-    values = _listed(sorted(zip(dataset.classes, counts), key=lambda pair: -pair[1]))
-    return Column(
-        dataset.target,
-        "target",
-        "classes" if task.CLASSES else "best action",
-        len(dataset.classes),
-        dataset.n_unlabelled,
-        None,
-        values,
-    )
+        kind, distinct, values = dataset.task, dataset.n_rows, task.ANSWER
+    else:
+        counts = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
+        values = _listed(dataset.target, dataset.classes, counts, codebook)
+        kind, distinct = "classes" if task.CLASSES else "best action", len(dataset.classes)
+    return Column(dataset.target, "target", kind, distinct, dataset.n_unlabelled, None, values, text)
 
 
-def _listed(counts: list[tuple[str, int]]) -> str:
-    """Return the most frequent levels with their rows, as many as fit on a line."""
-    shown = ""
-    for at, (level, rows) in enumerate(counts):
-        word = f"{level if len(level) <= 20 else level[:19] + '…'} ({rows:,})"
-        if at and len(shown) + len(word) + 2 > WIDTH:
+def _listed(column: str, values: Sequence[str], counts: Sequence[int], codebook: Codebook | None) -> str:
+    """Return the most frequent values with their rows, as many as fit on a line; options name a value, and its text in
+    the codebook follows."""
+    texts = {} if codebook is None else codebook.values.get(column, {})
+    shown, width = "", WIDTH * (2 if texts else 1)
+    for at in np.argsort(np.negative(counts), kind="stable"):
+        word = f"{values[at]} = {texts[values[at]]}" if values[at] in texts else values[at]
+        word = f"{word if len(word) <= width // 2 else word[: width // 2 - 1] + '…'} ({counts[at]:,})"
+        if shown and len(shown) + len(word) + 2 > width:
             return f"{shown}, …"
-        shown += (", " if at else "") + word
+        shown += (", " if shown else "") + word
     return shown

@@ -4,6 +4,7 @@ The protocol `Reader` defines the parts of a reader module; all decisions about 
 file formats. Row numbers in messages count the rows of data from 1, without the header.
 """
 
+import codecs
 import hashlib
 import warnings
 import zlib
@@ -31,6 +32,7 @@ from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, d
 from odtc.data.file_text.codebook import read_codebook, with_labels
 from odtc.data.file_text.data_files import (
     BATCH,
+    book_and_sheet,
     data_name,
     fitting_layout,
     frames_of,
@@ -41,7 +43,7 @@ from odtc.data.file_text.data_files import (
 )
 from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
-from odtc.data.file_text.text_pieces import is_packed, not_text, open_encoding
+from odtc.data.file_text.text_pieces import first_in_utf8, is_packed, not_text, open_encoding
 from odtc.data.file_text.text_records import skipped_text
 from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, with_weights
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
@@ -51,7 +53,7 @@ from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, POLICIES, TASK_FIELDS
 from odtc.data.task import task_of
 from odtc.errors import ChoiceError, DataError, OneValueError
 
-BAD_LINE = "bad line"  # the kind of a remark on lines that were skipped
+BAD_LINE, SHEET = "bad line", "sheet"  # kinds of remarks: on lines that were skipped, and on the sheets of a workbook
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
@@ -168,16 +170,29 @@ def _read_as(path, how: ReadingSpec, name: str | None) -> Dataset:
         path = Path(path)
     except TypeError:
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
+    book, sheet = book_and_sheet(path)
+    if sheet is not None:
+        raise ChoiceError(
+            f"expected the sheet of {str(book)!r} in {option('sheet', sheet)}, got {str(path)!r}; FILE#SHEET is for "
+            f"further files, such as {option('test')}"
+        )
     opened_by(path, how.layout, strict=True)
     n_skipped, on_lines = notes_on_lines(path, how.layout)
+    try:
+        found = _read_file(path, how, name)
+    except (DataError, ChoiceError) as problem:
+        problem.args = ("; ".join([str(problem), *(text for _, kind, text in on_lines if kind == SHEET)]),)
+        raise
+    return replace(found, left_out=(*on_lines, *found.left_out), n_skipped=n_skipped)
+
+
+def _read_file(path: Path, how: ReadingSpec, name: str | None) -> Dataset:
+    name = name or data_name(path)
     if how.hold_out:  # the rows that are set aside are kept as they are in the file
         frame = load(path, True, how.layout)
-        held = from_frame(frame, name or data_name(path), how, {"path": str(path), "sha256": fingerprint(path)})
-        return replace(held, left_out=(*on_lines, *held.left_out), n_skipped=n_skipped)
+        return from_frame(frame, name, how, {"path": str(path), "sha256": fingerprint(path)})
     columns, how, remarks = _columns_of(path, repr(str(path)), how)
-    source = {"path": str(path), "sha256": fingerprint(path)}
-    found = _dataset_of(columns, name or data_name(path), how, source, [*on_lines, *remarks])
-    return replace(found, n_skipped=n_skipped)
+    return _dataset_of(columns, name, how, {"path": str(path), "sha256": fingerprint(path)}, remarks)
 
 
 def _with_lists(how: ReadingSpec) -> ReadingSpec:
@@ -193,6 +208,17 @@ def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tup
     a name nor a cell."""
     reader, options = opened_by(path, layout)
     found = []
+    has_sheets = "sheet" in reader.OPTIONS and "sheet" not in options and book_and_sheet(path)[1] is None
+    names = [guess["sheet"] for guess in reader.guesses(path) if "sheet" in guess] if has_sheets else []
+    if len(names) > 1:
+        others = ", ".join(map(repr, names[1:]))
+        words = f"the first of {len(names)} sheets is read, {names[0]!r}; {option('sheet')} names another one: {others}"
+        found.append(("", SHEET, words))
+    name = options.get("text_encoding")
+    if name and codecs.lookup(name).name != "utf-8" and (word := first_in_utf8(path)) is not None:
+        other = word.encode().decode(name, errors="replace")
+        words = f"the file is in UTF-8, as which it has {word[:40]!r} where {option('text_encoding', name)} reads"
+        found.append(("", "encoding", f"{words} {other[:40]!r}; leave the option out"))
     if bad := reader.skipped(path, **options) if options else []:
         which = f"line {bad[0]}" if len(bad) == 1 else f"the first is line {bad[0]}"
         found.append(("", BAD_LINE, f"{skipped_text(len(bad))} ({which}), because of {option('on_bad_line', 'skip')}"))
@@ -202,6 +228,13 @@ def notes_on_lines(path: Path, layout: Mapping[str, Any]) -> tuple[int, list[tup
         have, are = ("have", "are") if many else ("has", "is")
         found.append(("", "empty", f"column{many} {told} {have} no name and no cells, and {are} left out"))
     return len(bad), found
+
+
+def is_same_table(path, layout: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Return True if a file that is read with a layout is the table that `source` (Dataset.source) names."""
+    book, sheet = book_and_sheet(path)
+    same_sheet = (layout.get("sheet") if sheet is None else sheet) == source.get("sheet")
+    return same_sheet and source.get("sha256") == fingerprint(book)
 
 
 def _of_marks(how: ReadingSpec, names: Sequence[str], met: dict[str, set[str]]) -> list[tuple[str, str, str]]:

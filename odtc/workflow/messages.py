@@ -1,6 +1,8 @@
 """Sentences about a run: the rows left out of the data, and the reasons for a missing start or tree."""
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from odtc.data.dataset import CATEGORICAL, Dataset
 from odtc.data.file_text.text_records import skipped_text
 from odtc.data.level_orders import order_text
 from odtc.data.notes import notes_on
-from odtc.data.reading import taken_text
+from odtc.data.reading import is_same_table, taken_text
 from odtc.data.task import TASKS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
@@ -62,6 +64,17 @@ def read_notes(dataset: Dataset) -> list[str]:
     """
     dropped = dropped_text(dataset)
     return [*([dropped] if dropped else []), *data_notes(dataset)]
+
+
+def test_is_training_text(dataset: Dataset | None, test: Any) -> str:
+    """Report that the rows to test on are the training rows; "" if they are others."""
+    source = {} if dataset is None else dataset.source
+    if not isinstance(test, str | Path) or not source.get("sha256") or not is_same_table(test, source, source):
+        return ""
+    return (
+        f"the rows of {option('test', str(test))} are the training rows, so the figures on them say nothing about new "
+        f"rows; name other rows (a sheet as FILE.xlsx#SHEET), or set some aside with {option('hold_out', 0.2)}"
+    )
 
 
 def held_out_text(dataset: Dataset) -> str:

@@ -25,7 +25,7 @@ from odtc.trees.tree import Tree
 from odtc.verification.verify import FAILED, UNSUPPORTED
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
-from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
+from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes, test_is_training_text
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
 from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
@@ -210,8 +210,9 @@ def _run_once(
         problem = pose_run(spec, data)
     with deadline.within(deadline.limit_left(began, limit)):
         notes = posed_notes(problem, spec, read_here=not isinstance(data, (Dataset, Encoded)))
-    for note in notes:
-        reporter.say(note)
+    for note in [*notes, test_is_training_text(problem.encoded.dataset, test)]:
+        if note:
+            reporter.say(note)
     labelled = test_rows(problem, test) if test is not None else held_out_rows(problem)
     sink.posed(problem, spec)
     if learns(problem):

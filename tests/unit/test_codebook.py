@@ -173,3 +173,11 @@ def test_equal_texts_are_told_apart_and_hostile_ones_are_text(folder):
 def test_a_codebook_reads_numbers_as_the_levels_are_written(tmp_path):
     (tmp_path / "codes.csv").write_text("column,value,text\nacc,1,one\nacc,NA,none known\n")
     assert read_codebook(tmp_path / "codes.csv").values == {"acc": {"1": "one", "NA": "none known"}}
+
+
+def test_inspect_shows_names_next_to_those_that_options_take(folder):
+    said = command("inspect", "loans.csv", "--labels", "codes.csv", folder=folder)
+    assert "acc (current account)" in said.out and "A11 = overdrawn (" in said.out
+    assert "bad (standing)" in said.out and "2 = bad customers" in said.out
+    facts = command("inspect", "loans.csv", "--labels", "codes.csv", "--json", folder=folder).facts
+    assert [one["text"] for one in facts["columns"]] == ["duration of the loan", "current account", "standing"]

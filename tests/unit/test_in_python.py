@@ -126,7 +126,7 @@ def test_a_table_is_inspected_in_python():
     assert "60 rows, 3 of them with missing cells" in str(found) and "leave it out with `ignore`" in str(found)
     assert repr(found) == "<Inspection of data: 60 rows, 2 notes>" and "<pre" in found._repr_html_()
     array = odtc.inspect(odd_table()[["age"]].to_numpy(), odd_table()["y"], encoding="auto:bins=2")
-    assert [(column.name, column.tests) for column in array.columns] == [("x0", 1), ("y", None)]
+    assert [(column.name, column.splits) for column in array.columns] == [("x0", 1), ("y", None)]
     assert not odtc.inspect(odd_table(), ignore=["id"], missing_mark=["-999"]).notes
     with pytest.raises(ChoiceError, match=r"unknown option 'ignored' \(did you mean 'ignore'\?\)"):
         odtc.inspect(odd_table(), ignored=["id"])

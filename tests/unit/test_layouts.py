@@ -344,3 +344,131 @@ def test_words_between_tabs_are_one_cell(tmp_path):
     assert [one.name for one in read(tmp_path / "t.txt").features] == ["a b"]
     (tmp_path / "u.txt").write_text('1   2\t"p q"\n3   4\t"r s"\n')
     assert read(tmp_path / "u.txt", header=False).classes == ("p q", "r s")
+
+
+ROWS = [(at, "Köln" if at % 3 else "Genf", at % 7, "pq"[at > 9]) for at in range(20)]
+LINES = "".join(f"{a};{c};{b};{y}\n" for a, c, b, y in ROWS)
+OTHERS = {  # files with the same rows as the training file
+    "as it is": ("o.csv", f"# mine\n\na;ort;b;y\n{LINES}".encode("cp1252")),
+    "utf-8": ("o.csv", f"a;ort;b;y\n{LINES}".encode()),
+    "utf-16": ("o.csv", f"a;ort;b;y\n{LINES}".encode("utf-16")),
+    "commas": ("o.csv", f"a;ort;b;y\n{LINES}".replace(";", ",").encode("cp1252")),
+    "a title": ("o.csv", f"Loans of March\nby me\n\na;ort;b;y\n{LINES}".encode()),
+    "other comments": ("o.dat", f"% mine\na;ort;b;y\n{LINES}".encode()),
+    "tabs": ("o.tsv", f"a;ort;b;y\n{LINES}".replace(";", "\t").encode()),
+    "json": ("o.jsonl", "".join(json.dumps(dict(zip(("a", "ort", "b", "y"), row))) + "\n" for row in ROWS).encode()),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_another_file_of_the_command_may_have_another_form(case, tmp_path):
+    name, data = OTHERS[case]
+    (tmp_path / "t.csv").write_bytes(f"# mine\na;ort;b;y\n{LINES}".encode("cp1252"))
+    (tmp_path / name).write_bytes(data)
+    form = ("--comment", "#", "--text-encoding", "cp1252", "--separator", ";")
+    said = command("fit", "t.csv", *form, "--test", name, "--depth", 2, "--ignore", "a", "-o", "t", folder=tmp_path)
+    assert said.code == 0, said.err
+    training = re.search(r"training  (\d+) of 20", said.out)[1]
+    assert f"test      {5 * int(training):.2f} % of 20 rows correct" in said.out
+    said = command("refit", "t", name, "--old-data", name, "-o", "r", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert command("predict", "t", name, "--score", folder=tmp_path).code == 0
+    assert command("verify", "t", folder=tmp_path).code == command("verify", "r", folder=tmp_path).code == 0
+
+
+def workbook(path, **sheets):
+    """Write a workbook with the rows of each sheet, as Office Open XML requires it at least."""
+    import zipfile
+    from xml.sax.saxutils import escape, quoteattr
+
+    def cell(value):
+        return f"<c><v>{value}</v></c>" if isinstance(value, int) else f'<c t="str"><v>{escape(value)}</v></c>'
+
+    of = "http://schemas.openxmlformats.org"
+    main, relations = f"{of}/spreadsheetml/2006/main", f"{of}/officeDocument/2006/relationships"
+    kinds = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = [f'<sheet name={quoteattr(name)} sheetId="{at}" r:id="r{at}"/>' for at, name in enumerate(sheets, 1)]
+    links = "".join(
+        f'<Relationship Id="r{at}" Type="{relations}/worksheet" Target="worksheets/s{at}.xml"/>'
+        for at in range(1, len(sheets) + 1)
+    )
+    files = {
+        "[Content_Types].xml": f'<Types xmlns="{of}/package/2006/content-types"><Default Extension="rels" ContentType='
+        f'"application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType='
+        f'"{kinds}.worksheet+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kinds}.sheet.main+xml"/>'
+        "</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{of}/package/2006/relationships"><Relationship Id="r" Type="{relations}/'
+        'officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{relations}"><sheets>{"".join(parts)}</sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{of}/package/2006/relationships">{links}</Relationships>',
+    }
+    for at, rows in enumerate(sheets.values(), 1):
+        lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+        files[f"xl/worksheets/s{at}.xml"] = f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>'
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+
+
+@pytest.fixture
+def book(tmp_path):
+    pytest.importorskip("fastexcel")
+    head, code = ("a", "ort", "b", "y"), [("column", "value", "text"), ("ort", "", "home town"), ("y", "p", "paid")]
+    sheets = {"Read me": [("written", "by"), ("to-day", "me")], "Train": [head, *ROWS], "Test": [head, *ROWS[::2]]}
+    workbook(tmp_path / "book.xlsx", **sheets, Codebook=code)
+    return tmp_path
+
+
+def test_further_files_name_their_sheets_behind_a_sign(book):
+    words = ("--sheet", "Train", "--labels", "book.xlsx#Codebook", "--depth", 1, "--ignore", "a", "-o", "t")
+    said = command("fit", "book.xlsx", *words, "--test", "book.xlsx#Test", folder=book)
+    assert said.code == 0 and "of 10 rows correct" in said.out and "paid" in said.out, said
+    assert "training rows, so" not in said.err
+    assert command("verify", "t", folder=book).code == 0
+    for words in (("book.xlsx#Test",), ("book.xlsx", "--sheet", "Test")):
+        said = command("predict", "t", *words, "--score", folder=book)
+        assert "of 10 rows correct" in said.out and "trained on" not in said.err
+    said = command(
+        "refit", "t", "book.xlsx", "--sheet", "Test", "--old-data", "book.xlsx#Train", "-o", "r", folder=book
+    )
+    assert said.code == 0, said.err
+    for command_line in (("fit", "book.xlsx", "--sheet", "Train", "--test"), ("predict", "t")):
+        said = command(*command_line, "book.xlsx#Tst", folder=book)
+        assert said.code == 1 and "it has Read me, Train, Test, Codebook" in said.err
+    said = command("fit", "book.xlsx#Train", folder=book)
+    assert said.code == 1 and "--sheet Train" in said.err
+
+
+@pytest.mark.parametrize("test", ["book.xlsx", "book.xlsx#Train"])
+def test_training_rows_as_test_rows_are_reported(test, book):
+    words = ("--sheet", "Train", "--depth", 1, "-o", "t", "--test", test)
+    said = command("fit", "book.xlsx", *words, folder=book)
+    assert said.code == 0 and "are the training rows" in said.err and "FILE.xlsx#SHEET" in said.err
+    assert "trained on" in command("predict", "t", test, "--score", folder=book).err
+
+
+def test_the_other_sheets_of_a_workbook_are_named(book):
+    others = "--sheet names another one: 'Train', 'Test', 'Codebook'"
+    said = command("inspect", "book.xlsx", folder=book)
+    assert said.code == 1 and f"the first of 4 sheets is read, 'Read me'; {others}" in said.err
+    assert "names another one" not in command("inspect", "book.xlsx", "--sheet", "Train", folder=book).out
+    workbook(book / "other.xlsx", First=[("a", "y"), *((a, y) for a, _, _, y in ROWS)], Second=[("a",), (1,)])
+    assert "--sheet names another one: 'Second'" in command("inspect", "other.xlsx", folder=book).out
+
+
+def test_the_sheet_of_another_workbook_is_found_by_its_columns(book):
+    assert command("fit", "book.xlsx", "--sheet", "Train", "--depth", 1, "-o", "t", folder=book).code == 0
+    workbook(book / "april.xlsx", Notes=[("x",), (1,)], April=[("a", "ort", "b", "y"), *ROWS[:5]])
+    said = command("predict", "t", "april.xlsx", "--score", folder=book)
+    assert said.code == 0 and "of 5 rows correct" in said.out
+
+
+def test_an_encoding_that_misreads_utf8_is_reported(tmp_path):
+    (tmp_path / "t.csv").write_text("ort,y\nKöln,p\nGenf,q\n", encoding="utf-8")
+    said = command("inspect", "t.csv", "--text-encoding", "cp1252", folder=tmp_path)
+    assert (
+        said.code == 0 and "it has 'Köln' where --text-encoding cp1252 reads 'KÃ¶ln'; leave the option out" in said.out
+    )
+    (tmp_path / "t.csv").write_text("ort,y\nKöln,p\nGenf,q\n", encoding="cp1252")
+    assert "leave the option out" not in command("inspect", "t.csv", "--text-encoding", "cp1252", folder=tmp_path).out

@@ -127,7 +127,7 @@ def test_inspect_says_why_a_column_has_no_test():
     columns = table(twin=table()["size"], one=[1] * N, name=names)
     found = inspect_data(pl.DataFrame(columns))
     why = {note.kind: note for note in found.notes}
-    unasked = {column.name for column in found.columns if column.tests == 0}
+    unasked = {column.name for column in found.columns if column.splits == 0}
     assert {"one", "twin"} <= unasked
     assert why["constant"].column == "one" and why["equal"].column == "twin"
     pairs = pl.DataFrame({"a": [0, 1] * 20, "b": ["u", "v"] * 20, "size": table()["size"], "y": table()["y"]})
@@ -206,7 +206,7 @@ def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
     columns = {column["name"]: column for column in said.facts["columns"]}
     assert (said.facts["n_rows"], said.facts["n_rows_incomplete"]) == (30, 1)
     assert (columns["age"]["kind"], columns["age"]["distinct"], columns["age"]["missing"]) == ("numeric", 6, 1)
-    assert (columns["age"]["tests"], columns["colour"]["tests"]) == (5, 3)  # between six numbers; one a colour
+    assert (columns["age"]["splits"], columns["colour"]["splits"]) == (5, 3)  # between six numbers; one a colour
     assert columns["group"]["role"] == "auxiliary" and columns["y"]["values"] == "yes (24), no (6)"
     shown = odtc("inspect", "few.csv", folder=tmp_path).out
     assert all(name in shown for name in columns) and "--encoding auto: 8 different splits" not in shown.replace(

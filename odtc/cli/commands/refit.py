@@ -98,8 +98,11 @@ def refit(
     """
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.base.commit import together
+    from odtc.data.dataset import layout_of
     from odtc.data.file_text.codebook import codebook_of, with_labels
+    from odtc.data.file_text.data_files import book_and_sheet
     from odtc.data.reading import read_as
+    from odtc.data.reading_spec import LAYOUT
     from odtc.evaluation.drift import drift_facts, render_drift
     from odtc.evaluation.refitting import expect_nearness, reading_of, with_start
     from odtc.evaluation.refitting import refit as refitted
@@ -118,12 +121,15 @@ def refit(
     spec = with_start(spec.with_model(depth=depth), tree)
     if spec.confidence is not None and test is None and not spec.reading.hold_out:
         spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
+    if not _named(context) & set(LAYOUT):
+        spec = replace(spec, reading=_fitting(data, spec.reading, spec.reading.layout, old))
     dataset = read_as(data, spec.reading)
     if spec.reading.labels is None:
         dataset = with_labels(dataset, codebook_of(old.features))
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
-    before = _read_old(old_data, spec.reading, old) if old_data is not None else None
+    book = None if old_data is None else book_and_sheet(old_data)[0]
+    before = None if book is None else read_as(book, _fitting(old_data, spec.reading, layout_of(old.features), old))
     stem = stem_named(o, f"{dataset.name}_refit")
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     for path in (target, page):
@@ -149,17 +155,16 @@ def refit(
         console.print_assured(done.chosen)
 
 
-def _read_old(path: Path, reading, old):
-    """The old rows, read as the new ones are, or, if they lack the columns of the old tree so, without the options of
-    the new file."""
-    from odtc.data.file_text.data_files import OF_ONE_FILE, fitting_layout
-    from odtc.data.reading import read_as
-    from odtc.data.reading_spec import ReadingSpec
+def _fitting(path: Path, reading, layout, old):
+    """Return how a file of rows for the old tree is read: as another one, except for the form of the file, which is
+    this one if that fits."""
+    from odtc.data.file_text.data_files import book_and_sheet, fitting_layout
+    from odtc.data.reading_spec import LAYOUT, ReadingSpec
 
-    layout = fitting_layout(path, reading.layout, [old.features[at].name for at in sorted(old.used)])
-    plain = ReadingSpec()
-    changes = {name: getattr(plain, name) for name in OF_ONE_FILE if name in reading.layout and name not in layout}
-    return read_as(path, replace(reading, **changes))
+    layout = fitting_layout(path, layout, [old.features[at].name for at in sorted(old.used)])
+    sheet = book_and_sheet(path)[1]
+    found = ReadingSpec(**layout | ({} if sheet is None else {"sheet": sheet}))
+    return replace(reading, **{name: getattr(found, name) for name in LAYOUT})
 
 
 def _named(context: typer.Context) -> set[str]:

@@ -177,7 +177,8 @@ def predict(
 
     from odtc.base.atomic_write import new_file, require_writable
     from odtc.data.dataset import layout_of
-    from odtc.data.reading import fingerprint, notes_on_lines
+    from odtc.data.file_text.data_files import fitting_layout
+    from odtc.data.reading import is_same_table, notes_on_lines
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import judge_file, predict_file
     from odtc.trees.tree import read_tree
@@ -186,7 +187,9 @@ def predict(
     o = _file(o)
     if o is not None:
         require_writable(o, tree, data)
-    loaded = described(read_tree(tree), data, spec.reading)
+    given = read_tree(tree)
+    loaded = described(given, data, spec.reading)
+    layout = fitting_layout(data, layout_of(loaded.features), [loaded.features[at].name for at in sorted(loaded.used)])
     keep = as_json and not score
     judged = judge_file(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
     score, moves, boxes = score and judged is None, run_parameter(tree, "robust"), None
@@ -206,11 +209,12 @@ def predict(
             if not (score or as_json or judged):
                 stream.seek(0)
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), console.data_stream())
-    for words in [done.skipped_text(), *(text for *_, text in notes_on_lines(data, layout_of(loaded.features))[1])]:
+    for words in [done.skipped_text(), *(text for *_, text in notes_on_lines(data, layout)[1])]:
         if words:
             console.say(f"note: {words}")
     trained_on = training_file(tree) if score or judged is not None else None
-    if trained_on is not None and trained_on == fingerprint(data):
+    source = {"sha256": trained_on, "sheet": layout_of(given.features).get("sheet")}
+    if trained_on is not None and is_same_table(data, layout, source):
         console.say(
             "note: this is the file that the tree was trained on, so its score is not an estimate for new rows; score "
             "other rows, or fit with --hold-out"

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,14 +20,16 @@ from odtc.base.contract import Contract
 from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.wording import option
-from odtc.data.file_text.text_pieces import UTF_16, encoding_of, head_of, likely_encoding
+from odtc.data.file_text.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, likely_encoding
 from odtc.data.reading_spec import ONLY_MISSING, ReadingSpec
-from odtc.errors import ChoiceError, DataError, TimeLimitReached
+from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
 BATCH = 1 << 23  # bytes of text that are read at once: 8 MB are processed while they are in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
-OF_ONE_FILE = ("header", "separator", "skip_lines")  # options that are often other in another file of the same rows
+# Options that often differ in another file with the same columns.
+OF_ONE_FILE = ("header", "separator", "skip_lines", "comment", "sheet", "text_encoding")
+FIRST_BYTES = 1 << 12  # of a file, from which the names of its columns are read
 STORED: list[Path] = []  # the files with the bytes of the standard input, which messages call by its name
 STANDARD_INPUT = "standard input"  # the name of a file with its bytes, and what files state of it
 URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
@@ -74,6 +77,10 @@ class Reader(Protocol):
         """Return the numbers, from 1, of the lines that `read` skips because of on_bad_line="skip"."""
         return []
 
+    def guesses(self, path) -> Iterator[dict[str, Any]]:
+        """Yield options with which a file may have other columns than without options, the likeliest first."""
+        yield from ()
+
     def sample(self, table: pl.DataFrame) -> bytes | None:
         """Return a file that contains a table of numbers (Float64), words (String) and missing cells, for the property
         tests; None: they try only damaged files."""
@@ -109,8 +116,8 @@ def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator
 def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> Layout:
     """Return the layout with which a file has these columns.
 
-    It is the recorded one, or otherwise one whose header, separator and lines to skip are found as in a file without
-    options.
+    It is the recorded one if that fits, except that a text in UTF-8 is read as such. Otherwise, options of the training
+    file are left out, or lines above the names and other sheets are tried; if nothing fits, it is the recorded one.
 
     Parameters
     ----------
@@ -120,20 +127,28 @@ def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> La
     names : iterable of str
         Columns that the file must have.
     """
-    if not set(OF_ONE_FILE) & set(layout):
-        return layout
-    own = [key for key in OF_ONE_FILE if key in layout]
-    left_out = [set(), {"header"}, set(own) - {"header"}, set(own)]
-    if layout.get("header") is False:
-        # Without a header every file has the columns c1, c2, …, so their names are looked for in its first line.
-        left_out.sort(key=lambda keys: "header" not in keys)
-    wanted = set(names)
-    for keys in left_out:
-        candidate = {key: value for key, value in layout.items() if key not in keys}
-        with contextlib.suppress(DataError), contextlib.closing(frames_of(path, 1, candidate)) as frames:
+    reader, wanted = reader_of(Path(path)), set(names)
+    layout = {key: value for key, value in layout.items() if key in (*reader.OPTIONS, ONLY_MISSING)}
+    if "text_encoding" in layout and first_in_utf8(Path(path)) is not None:
+        del layout["text_encoding"]
+    for candidate in _layouts(path, reader, layout):
+        with contextlib.suppress(OdtcError), contextlib.closing(frames_of(path, FIRST_BYTES, candidate)) as frames:
             if wanted <= set(next(frames).columns):
                 return candidate
     return layout
+
+
+def _layouts(path: str | Path, reader, layout: Layout) -> Iterator[Layout]:
+    """Yield the layouts that a file may have which contains rows for a tree, the likeliest first."""
+    own = [key for key in OF_ONE_FILE if key in layout]
+    left_out = [set(keys) for count in range(len(own) + 1) for keys in combinations(own, count)]
+    if layout.get("header") is False:
+        # Without a header every file has the columns c1, c2, …, so their names are looked for in its first line.
+        left_out.sort(key=lambda keys: "header" not in keys)
+    for keys in left_out:
+        yield {key: value for key, value in layout.items() if key not in keys}
+    plain = {key: value for key, value in layout.items() if key not in own}
+    yield from (plain | guess for guess in reader.guesses(path))
 
 
 def in_time_of(frames: Iterator[pl.DataFrame], place: str) -> Iterator[pl.DataFrame]:
@@ -171,8 +186,16 @@ def _header_only(path: Path) -> DataError:
     return DataError(f"expected rows of data in {str(path)!r}, got a header only; add rows below it")
 
 
+def book_and_sheet(path: str | Path) -> tuple[Path, str | None]:
+    """Return (path of a workbook, the sheet that FILE.xlsx#SHEET names); (path, None) for any other path."""
+    book, sign, sheet = str(path).rpartition("#")
+    is_sheet = sign and sheet and book.lower().endswith(READERS.get("excel").SUFFIXES) and not Path(path).exists()
+    return (Path(book), sheet) if is_sheet else (Path(path), None)
+
+
 def reader_of(path: Path):
     """Return the reader of a file that exists, can be read and is not empty."""
+    path, _ = book_and_sheet(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         raise DataError(
             f"expected a data file, got {str(path)!r}, which is a pipe or a device, and data are read more than once; "
@@ -283,6 +306,7 @@ def stated_path(path: str | Path, folder: Path) -> str:
 
 def data_name(path: Path) -> str:
     """Return the name of the data of a file: monks-1 of monks-1.csv.gz."""
+    path, _ = book_and_sheet(path)
     suffix = _match(path)[1]
     if path.name == STANDARD_INPUT:
         return STANDARD_INPUT.replace(" ", "_")

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import re
 import shlex
 import zlib
 from collections.abc import Iterator
@@ -170,6 +171,23 @@ def likely_encoding(path: Path) -> str | None:
     first, second = head[::2].count(0), head[1::2].count(0)
     likely = ["utf-16-be" if first > second else "utf-16-le"] if first or second else [WINDOWS, "cp850"]
     return next((name for name in likely if _decodes(path, packed, name)), None)
+
+
+def first_in_utf8(path: Path) -> str | None:
+    """Return the first word of a file in UTF-8, plain or packed, with a sign that is not in ASCII; None if it has no
+    such word or is another file."""
+    packed, first = is_packed(path), None
+    try:
+        with _opened(path, packed) as stream:
+            for line in stream:
+                text = line.decode().removeprefix("\ufeff")
+                if "\0" in text:
+                    return None
+                if first is None and not text.isascii():
+                    first = next(word for word in re.split(r"[\s,;|:]", text) if not word.isascii())
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
+        return None
+    return first
 
 
 def _decodes(path: Path, packed: bool, encoding: str) -> bool:

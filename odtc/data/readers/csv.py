@@ -20,7 +20,7 @@ from odtc.base.system import STDERR
 from odtc.base.wording import option
 from odtc.data.column_types import MISSING_CELLS
 from odtc.data.file_text.data_files import BATCH
-from odtc.data.file_text.text_pieces import UTF_16, encoding_of, is_packed, save_as_utf8, text_pieces
+from odtc.data.file_text.text_pieces import UTF_16, encoding_of, head_of, is_packed, save_as_utf8, text_pieces
 from odtc.data.file_text.text_records import (
     MAX_CELL_CHARACTERS,
     SEPARATOR_LINE,
@@ -37,6 +37,7 @@ from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
+MAX_LINES_ABOVE = 20  # lines of a title above the names of the columns that are tried
 SEPARATOR_BYTES = re.compile(SEPARATOR_LINE.pattern.encode(), re.IGNORECASE)
 NAMELESS = "\0"  # before the number of a column without a name; no name has it
 NAME = "csv"
@@ -152,6 +153,14 @@ def skipped(path, **options) -> list[int]:
     for _ in _described(path, BATCH, form)[1]:
         pass
     return form.bad
+
+
+def guesses(path) -> Iterator[dict]:
+    """Yield options that leave out comments, or lines above the names of the columns."""
+    lines = head_of(path, HEADER).decode(errors="replace").splitlines()
+    if (sign := comment_sign(lines)) is not None:
+        yield {"comment": sign}
+    yield from ({"skip_lines": count} for count in range(1, min(MAX_LINES_ABOVE + 1, len(lines))))
 
 
 def _form(path, options: dict) -> TextForm | None:

@@ -1,9 +1,13 @@
 """Reads a sheet of an Excel workbook by polars and fastexcel, every column in its own type."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import polars as pl
 
 from odtc.base.system import STDERR
 from odtc.base.wording import option
+from odtc.data.file_text.data_files import book_and_sheet
 from odtc.data.reading import check_names
 from odtc.errors import ChoiceError, DataError
 
@@ -14,23 +18,13 @@ SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install 'odtc[excel]'
 
 
 def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = None) -> pl.DataFrame:
-    """Return the columns in their types; a column of several types is text.
+    """Return the columns in their types; a column of several types is text. FILE.xlsx#SHEET names a sheet, too.
 
     Raises DataError without fastexcel, for a file that is not a workbook, and for a sheet that it does not have.
     """
-    try:
-        import fastexcel
-    except ImportError:
-        raise DataError(
-            f"expected the package fastexcel, which reads {str(path)!r}; install it by `pip install 'odtc[excel]'`, or "
-            "save the sheet as CSV"
-        ) from None
-    try:
-        with STDERR.away():
-            book = fastexcel.read_excel(str(path))
-            names = book.sheet_names
-    except Exception as problem:  # fastexcel has a class of errors for each kind of damage
-        raise _broken(path, problem) from None
+    path, named = book_and_sheet(path)
+    book, sheet = _workbook(path), named if named is not None else sheet
+    names = book.sheet_names
     if sheet is not None and sheet not in names:
         raise ChoiceError(
             f"expected {option('sheet')} to name a sheet of {str(path)!r}, got {sheet!r}; it has {', '.join(names)}"
@@ -50,6 +44,26 @@ def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = Non
         return frame.rename({name: f"c{at}" for at, name in enumerate(frame.columns, 1)})
     check_names(frame.columns, repr(str(path)))
     return frame
+
+
+def guesses(path) -> Iterator[dict]:
+    """Yield each sheet."""
+    yield from ({"sheet": name} for name in _workbook(book_and_sheet(path)[0]).sheet_names)
+
+
+def _workbook(path: Path):
+    try:
+        import fastexcel
+    except ImportError:
+        raise DataError(
+            f"expected the package fastexcel, which reads {str(path)!r}; install it by `pip install 'odtc[excel]'`, or "
+            "save the sheet as CSV"
+        ) from None
+    try:
+        with STDERR.away():
+            return fastexcel.read_excel(str(path))
+    except Exception as problem:  # fastexcel has a class of errors for each kind of damage
+        raise _broken(path, problem) from None
 
 
 def _broken(path, problem: Exception) -> DataError:
