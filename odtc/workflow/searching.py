@@ -12,7 +12,7 @@ from odtc.base import deadline
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
-from odtc.errors import TimeLimitReached, TreeError
+from odtc.errors import NoSolutionError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
@@ -66,88 +66,151 @@ def searched(
         If no tree satisfies the constraints, or none was found in time.
     """
     began = time.monotonic()
-
-    history = _History()
-
-    def tell(bound: float, objective: float | None, phase: str = "") -> None:
-        seconds = time.monotonic() - began
-        history.add(seconds, objective, bound)
-        if progress is not None:
-            progress(Progress(seconds, objective, bound, None, phase=phase))
-
+    history = _History(began, progress)
+    known = _known(problem, start, deadline.limit_left(began, time_limit), say)
     with deadline.within(deadline.limit_left(began, time_limit)):
-        try:
-            begun = start_of(problem, start.name, say)
-        except TimeLimitReached:  # a heuristic that takes long gives way to the one that takes a moment
-            begun = start_of(problem, "cart")
-    known = best_met(problem, start.met, begun)
-    certified, rounded = Certified(None), ""
-    with deadline.within(deadline.limit_left(began, time_limit)):
-        found = problem.module.search(problem, known, tell)
-        heap = found.heap if found.heap is not None else known
+        found = problem.module.search(problem, known, history.tell)
         late = time_limit is not None and time.monotonic() >= began + time_limit
         with deadline.put_off():
+            heap = found.heap if found.heap is not None else known
             # By then CART may have been cut, but the report compares the tree with the whole one.
             if not found.proved and (problem.constraints or late):
                 heap = no_worse_than_cart(problem, heap)
             paid = None if heap is None else problem.module.objective(problem, heap)
         seconds = time.monotonic() - began
-        limit_came = time_limit is not None and seconds >= time_limit
-        ended, bound = _ended(problem, found, paid, limit_came)
-        if ended in (Termination.OPTIMAL, Termination.INFEASIBLE) or found.undecided:
-            least = np.inf if ended == Termination.INFEASIBLE else paid
-            patience = PATIENCE if problem.constraints else 1
-            certified = certify_run(problem, found.certificate, least, patience * seconds)
-            certified = replace(certified, why=certified.why or found.uncertified)
-            if found.exact and certified.accepted is False and certified.bound is not None:
-                certified = Certified(None, why=WEAK.format(certified.bound))
-            seconds = time.monotonic() - began
+        claim = _claimed(problem, found, heap, paid, seconds, time_limit is not None and seconds >= time_limit)
+        seconds = time.monotonic() - began
         interrupted = found.interrupted or deadline.is_interrupted()
-    if found.undecided and certified.accepted and certified.exact:
-        ended, bound = Termination.OPTIMAL, paid
-    elif found.undecided:
-        rounded = UNDECIDED
-    elif certified.accepted is False:
-        ended, bound = certified.ended, certified.bound
-    elif ended == Termination.OPTIMAL and certified.accepted is None:
-        if not tells_apart(problem, found.off, heap, paid) and not proves(problem, paid):
-            ended, bound = Termination.UNKNOWN, paid - 2 * found.off
-            rounded = f"{ROUNDED.format(found.off)}{certified.why and '; '}{certified.why}"
-    history.add(seconds, paid, bound, last=True)
-    told = tuple(history.changes)
-    solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why, history=told)
-    if ended == Termination.INFEASIBLE:
-        solution = explained(problem, solution, time_limit)
-    if heap is None and not found.infeasible:
-        how = "Ctrl-C" if interrupted else "the time limit" if ended == Termination.TIME_LIMIT else "the search ended"
-        solution = replace(solution, message=unmet_text(problem, how) if problem.constraints else solution.message)
+    history.add(seconds, paid, claim.bound, last=True)
+    told, why = tuple(history.changes), claim.certified.why
+    solution = Solution(None, claim.ended, paid, claim.bound, seconds, COMPILER, message=why, history=told)
     if found.infeasible or heap is None:
-        why = certified.why if found.infeasible and certified.accepted is None else ""
-        raise no_solution(Unsolved(problem, None, solution, certified.accepted, why))
-    told_open = open_text(paid, raise_bound_to_floor(problem, solution).bound) if problem.constraints else ""
-    is_open = ended != Termination.OPTIMAL and not proves(problem, paid)
-    if (found.phases or told_open) and certified.accepted is None and is_open:
-        more = _easier(problem, ended != Termination.UNKNOWN)  # otherwise it has ended before the limit
-        solution = replace(solution, message="; ".join(filter(None, [told_open, found.phases, more])))
-    solution = replace(solution, message=rounded or solution.message)
+        raise _no_tree(problem, found, solution, claim.certified, interrupted, time_limit)
+    best_bound = raise_bound_to_floor(problem, replace(solution, message=_message(problem, found, solution, claim)))
     written = found.written if found.written is not None and heap is found.heap else heap
-    done = without_model(problem, written, raise_bound_to_floor(problem, solution), labelled, simplify)
-    best, smallest = ended == Termination.OPTIMAL, found.fewest
-    fewest = {"fewest_leaves": best and smallest.leaves, "fewest_columns": best and smallest.columns}
-    if written is not heap and done.decoded.heap is not written:  # with fewer tests it is over the encoding's own
-        fewest["fewest_columns"] = False
-    unproved = found.certificate if ended not in (Termination.OPTIMAL, Termination.UNKNOWN) else None
-    proof = {"certified": certified.accepted, "certificate": certified.facts, "unproved": unproved}
-    return replace(done, **proof, interrupted=interrupted, **fewest)
+    done = without_model(problem, written, best_bound, labelled, simplify)
+    best, smallest = claim.ended == Termination.OPTIMAL, found.fewest
+    # With fewer splits the tree is over the encoding's own.
+    over_own = written is not heap and done.decoded.heap is not written
+    unproved = found.certificate if claim.ended not in (Termination.OPTIMAL, Termination.UNKNOWN) else None
+    return replace(
+        done,
+        certified=claim.certified.accepted,
+        certificate=claim.certified.facts,
+        unproved=unproved,
+        interrupted=interrupted,
+        fewest_leaves=best and smallest.leaves,
+        fewest_columns=best and smallest.columns and not over_own,
+    )
+
+
+def _known(problem: Problem, start: Start, limit: float | None, say) -> HeapTree | None:
+    """Return the best tree that is known before the search, within this many seconds."""
+    with deadline.within(limit):
+        try:
+            begun = start_of(problem, start.name, say)
+        except TimeLimitReached:  # a heuristic that takes long gives way to the one that takes a moment
+            begun = start_of(problem, "cart")
+    return best_met(problem, start.met, begun)
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A claim about the tree of a search, once exact costs and its certificate have been consulted.
+
+    Attributes
+    ----------
+    ended : Termination
+        OPTIMAL only if whole numbers, rationals or an accepted certificate support it.
+    bound : float or None
+        No tree has a smaller objective; None if the problem is infeasible.
+    certified : Certified
+        The certificate and its check.
+    rounded : str
+        Why rounding leaves a tree unproved that the search itself takes for the best; empty if it does not.
+    """
+
+    ended: Termination
+    bound: float | None
+    certified: Certified
+    rounded: str = ""
+
+
+def _claimed(problem: Problem, found, heap: HeapTree | None, paid: float | None, seconds: float, late: bool) -> _Claim:
+    """Return the claim that a search of so many seconds supports; it was `late` if its limit ended it."""
+    ended, bound = _ended(problem, found, paid, late)
+    certified = _certified(problem, found, ended, paid, seconds)
+    if found.undecided and certified.accepted and certified.exact:
+        return _Claim(Termination.OPTIMAL, paid, certified)
+    if found.undecided:
+        return _Claim(ended, bound, certified, UNDECIDED)
+    if certified.accepted is False:
+        return _Claim(certified.ended, certified.bound, certified)
+    if ended != Termination.OPTIMAL or certified.accepted:
+        return _Claim(ended, bound, certified)
+    if tells_apart(problem, found.off, heap, paid) or proves(problem, paid):
+        return _Claim(ended, bound, certified)
+    rounded = "; ".join(filter(None, [ROUNDED.format(found.off), certified.why]))
+    return _Claim(Termination.UNKNOWN, paid - 2 * found.off, certified, rounded)
+
+
+def _certified(problem: Problem, found, ended: Termination, paid: float | None, seconds: float) -> Certified:
+    """Make and check the certificate of a search that ended like this, if it has one."""
+    if ended not in (Termination.OPTIMAL, Termination.INFEASIBLE) and not found.undecided:
+        return Certified(None)
+    least = np.inf if ended == Termination.INFEASIBLE else paid
+    patience = PATIENCE if problem.constraints else 1
+    certified = certify_run(problem, found.certificate, least, patience * seconds)
+    certified = replace(certified, why=certified.why or found.uncertified)
+    if found.exact and certified.accepted is False and certified.bound is not None:
+        return Certified(None, why=WEAK.format(certified.bound))
+    return certified
+
+
+def _no_tree(
+    problem: Problem, found, solution: Solution, certified: Certified, interrupted: bool, time_limit: float | None
+) -> NoSolutionError:
+    """Return the error of a search that proved that there is no tree, or found none; with the reason."""
+    if solution.termination == Termination.INFEASIBLE:
+        solution = explained(problem, solution, time_limit)
+    if not found.infeasible and problem.constraints:
+        late = solution.termination == Termination.TIME_LIMIT
+        how = "Ctrl-C" if interrupted else "the time limit" if late else "the search ended"
+        solution = replace(solution, message=unmet_text(problem, how))
+    why = certified.why if found.infeasible and certified.accepted is None else ""
+    return no_solution(Unsolved(problem, None, solution, certified.accepted, why))
+
+
+def _message(problem: Problem, found, solution: Solution, claim: _Claim) -> str:
+    """Return why the tree of a search is not proved or not certified, with advice; empty if it is."""
+    if claim.rounded:
+        return claim.rounded
+    paid, ended = solution.objective, claim.ended
+    still_open = open_text(paid, raise_bound_to_floor(problem, solution).bound) if problem.constraints else ""
+    is_open = ended != Termination.OPTIMAL and not proves(problem, paid)
+    if not (found.phases or still_open) or claim.certified.accepted is not None or not is_open:
+        return solution.message
+    advice = _easier(problem, ended != Termination.UNKNOWN)  # otherwise it has ended before the limit
+    return "; ".join(filter(None, [still_open, found.phases, advice]))
 
 
 class _History:
-    """The incumbents and bounds of a search over time: each better tree, and the bounds now and then."""
+    """The incumbents and bounds of a search over time: each better tree, and the bounds now and then.
+
+    `began` is the time of time.monotonic() at which the search began; `progress` takes each change, too.
+    """
 
     OFTEN = 0.05  # seconds between two bounds with one tree
 
-    def __init__(self):
+    def __init__(self, began: float, progress=None):
         self.changes: list[tuple[float, float | None, float | None]] = []
+        self._began, self._progress = began, progress
+
+    def tell(self, bound: float, objective: float | None, phase: str = "") -> None:
+        seconds = time.monotonic() - self._began
+        self.add(seconds, objective, bound)
+        if self._progress is not None:
+            self._progress(Progress(seconds, objective, bound, None, phase=phase))
 
     def add(self, seconds: float, objective: float | None, bound: float | None, last: bool = False) -> None:
         before, known, proved = self.changes[-1] if self.changes else (-np.inf, None, None)
