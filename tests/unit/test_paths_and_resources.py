@@ -12,6 +12,7 @@ from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError
 from odtc.formulations.auto import choose
 from odtc.formulations.dpflow import forms
+from odtc.formulations.dpflow.forms import resources
 from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -42,7 +43,7 @@ def both(draw, params):
         found = posed(problem, [draw(texts(form, problem, kind)) for kind in kinds])
     except ChoiceError:  # what this data has no rows for
         assume(False)
-    assume(forms.form(found) is forms.paths_and_resources)
+    assume(forms.form(found) is resources and found.derived(resources.Resources).remembers)
     return found
 
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.dp.state_graph import Graph, segment_minimum
+from odtc.algorithms.dp.lattice import segment_minimum
+from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 
 ROUNDS = 8
@@ -106,6 +107,7 @@ def reduced_graph(graph: Graph) -> Graph:
         levels.append(
             replace(
                 level,
+                n_states=int(kept[j].sum()),
                 cover=level.cover[kept[j]],
                 path=level.path[kept[j]],
                 label=level.label[kept[j]],

@@ -118,7 +118,8 @@ class Derivations:
             level = self.graph.levels[j]
             begin, end = level.first[place : place + 2].tolist()
             arc, stop, members = np.arange(begin, end), float(level.stop[place]), None
-            worth, test = self._worth(j, begin, end), level.test[begin:end]
+            below = self.graph.values[j + 1] if j + 1 < len(self.graph.levels) else None
+            worth, test = level.worth(level.cost, below, slice(begin, end)), level.test[begin:end]
         else:
             arc = None
             members = np.flatnonzero(np.unpackbits(np.frombuffer(place, np.uint8), count=len(self.rows.X)))
@@ -130,14 +131,6 @@ class Derivations:
         return _Open(
             stop, worth[pays], test[pays], arc[pays] if arc is not None else None, members, [], [(stop, -1, 0, 0)]
         )
-
-    def _worth(self, j: int, begin: int, end: int) -> np.ndarray:
-        """Return the cost of the best tree that begins with each of these arcs."""
-        level = self.graph.levels[j]
-        if j + 1 >= len(self.graph.levels):
-            return level.cost[begin:end]
-        padded = np.append(self.graph.values[j + 1], 0.0)  # -1 is a side whose cost is the arc's
-        return level.cost[begin:end] + padded[level.below[begin:end]].sum(axis=1)
 
     def _counted(self, members: np.ndarray, height: int) -> tuple[float, np.ndarray]:
         """Return the cost of one label on these rows, and of the best tree of one or two levels that begins with each

@@ -11,11 +11,13 @@ the bounds is integral. They are found by cutting planes (Kelley 1960), one for 
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.dp import lattice
+from odtc.algorithms.dp.lattice import Layer, reached, runs, segment_minimum
 from odtc.algorithms.dp.pareto import Budgets, Points, join_codes
-from odtc.algorithms.dp.state_graph import segment_minimum
 from odtc.base import deadline
 
 ROUNDS = 80  # of cutting planes
@@ -24,20 +26,17 @@ MOST = 1e4  # the largest multiplier, if cost and uses are in parts of their sca
 NEAR = 1e-9  # of the scale of cost and uses: what rounding may make of a sum
 
 
-@dataclass(frozen=True)
-class FlowLevel:
-    """The states of one level with their points, and the arcs to the next one."""
+@dataclass(frozen=True, kw_only=True)
+class FlowLevel(Layer):
+    """The states of one level with their points, and the arcs to the next one; no side of them ends."""
 
-    n_states: int
     points: Points
-    state: np.ndarray  # int32 (arcs,), ascending
-    test: np.ndarray  # int32 (arcs,)
-    below: np.ndarray  # int32 (arcs, 2), states of the next level
 
-    @property
-    def first(self) -> np.ndarray:
-        """int64 (states + 1,): where the arcs of each state begin."""
-        return np.searchsorted(self.state, np.arange(self.n_states + 1))
+    def picked(self, states: np.ndarray, arcs: np.ndarray, **links: Any) -> "FlowLevel":
+        own = self.points.first(self.n_states)
+        state, place = runs(np.diff(own)[states], own[states])
+        points = replace(self.points.picked(place), state=state.astype(np.int32))
+        return super().picked(states, arcs, points=points, **links)
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,8 @@ def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
 
 def inside_costs(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
     """Per level, float64 (states,): the least weighted vector of a subtree."""
-    values, price = [], float(flow.branch @ weight)
-    for step in reversed(flow.steps):
-        value = segment_minimum(step.points.vector @ weight, step.points.first(step.n_states))
-        if len(step.state):
-            value = np.minimum(value, segment_minimum(price + values[-1][step.below].sum(axis=1), step.first))
-        values.append(value)
-    return values[::-1]
+    ends = [segment_minimum(step.points.vector @ weight, step.points.first(step.n_states)) for step in flow.steps]
+    return lattice.inside_costs(flow.steps, ends, _prices(flow, weight))
 
 
 def outside_costs(
@@ -133,17 +127,16 @@ def outside_costs(
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Per level (outside (states,), points, arcs): the least weighted vector of the rest of a tree, and of a tree
     that has this column."""
-    price, outside, found = float(flow.branch @ weight), np.zeros(1), []
-    for step, below in zip(flow.steps, [*values[1:], None]):
-        point, arc = outside[step.points.state] + step.points.vector @ weight, np.zeros(0)
-        sides = below[step.below] if len(step.state) else np.zeros((0, 2))
-        arc = outside[step.state] + price + sides.sum(axis=1)
-        found.append((outside, point, arc))
-        if below is not None:
-            outside = np.full(len(below), np.inf)
-            for side in (0, 1):
-                np.minimum.at(outside, step.below[:, side], arc - sides[:, side])
-    return found
+    found = lattice.outside_costs(flow.steps, _prices(flow, weight), values)
+    return [
+        (outside, outside[step.points.state] + step.points.vector @ weight, arc)
+        for step, (outside, arc) in zip(flow.steps, found)
+    ]
+
+
+def _prices(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
+    """Per level, float64 (arcs,): the weighted vector of a branch node."""
+    return [np.full(len(step.state), float(flow.branch @ weight)) for step in flow.steps]
 
 
 def cheapest_tree(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumbent:
@@ -179,29 +172,9 @@ def drop_dominated_columns(flow: Flow, multipliers: np.ndarray, most: float) -> 
     values = inside_costs(flow, weight)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
     kept = [(point <= limit, arc <= limit) for _, point, arc in outside_costs(flow, weight, values)]
-    reached = [np.ones(1, bool)]
-    for step, (_, arcs), below in zip(flow.steps, kept, flow.steps[1:]):
-        arcs &= reached[-1][step.state]
-        there = np.zeros(below.n_states, bool)
-        there[step.below[arcs]] = True
-        reached.append(there)
     if not kept[0][0].any() and not kept[0][1].any():  # no tree keeps the bounds; the labels of the root say so, too
         kept[0] = flow.steps[0].points.code[:, 0] < 0, kept[0][1]
-    steps = []
-    for j, (step, (points, arcs)) in enumerate(zip(flow.steps, kept)):
-        here = reached[j]
-        if not here.any():
-            break
-        number, points = np.cumsum(here) - 1, step.points.picked(points & here[step.points.state])
-        below = (np.cumsum(reached[j + 1]) - 1)[step.below[arcs]] if j + 1 < len(flow.steps) else np.zeros((0, 2))
-        steps.append(
-            FlowLevel(
-                int(here.sum()),
-                replace(points, state=number[points.state].astype(np.int32)),
-                number[step.state[arcs]].astype(np.int32),
-                step.test[arcs],
-                below.astype(np.int32),
-            )
-        )
+    left = [replace(step, points=step.points.picked(points)) for step, (points, _) in zip(flow.steps, kept)]
+    steps = reached(left, [arcs for _, arcs in kept])
     # A level that nothing enters is gone, and the points of the last one left have the height of labels above it.
-    return replace(flow, steps=tuple(steps), height=flow.height if len(steps) == len(flow.steps) else 0)
+    return replace(flow, steps=steps, height=flow.height if len(steps) == len(flow.steps) else 0)

@@ -50,13 +50,14 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
     levels = []
     for j in range(n_levels):
         arcs, below = _arcs(rows, states, price, fold, last=j == n_levels - 1 and not ends)
-        levels.append(Level(**states, **arcs))
+        levels.append(Level(n_states=len(states["stop"]), **states, **arcs))
         if below is None or not len(below["stop"]):
             break
         states = below
     if ends and len(levels) == n_levels and len(below["stop"]):
         none = np.zeros(0, np.int32)
-        levels.append(Level(**below, state=none, test=none, below=np.zeros((0, 2), np.int32), cost=np.zeros(0)))
+        nowhere = dict(state=none, test=none, below=np.zeros((0, 2), np.int32), cost=np.zeros(0))
+        levels.append(Level(n_states=len(below["stop"]), **below, **nowhere))
     return Graph(rows, tuple(levels), price)
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from odtc.algorithms.dp.itemset_sums import Signed
+from odtc.algorithms.dp.lattice import Layer, inside_costs
 from odtc.algorithms.moments import laws
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
@@ -129,57 +130,27 @@ def moment_rows(law: int) -> type[MomentRows]:
     return {one.LAW: one for one in (SquareRows, LikelihoodRows)}[law]
 
 
-@dataclass(frozen=True)
-class Level:
+@dataclass(frozen=True, kw_only=True)
+class Level(Layer):
     """The states of one level and their arcs, state by state and test by test.
 
     `cover` packs the rows of each state; `path` holds its tests as literals (test f: 2f if the
-    rows have a 0, 2f + 1 if they have a 1). `below` holds, per arc and side, the state of the
-    next level, -1 if that side stops at once (its cost is in `cost` then).
+    rows have a 0, 2f + 1 if they have a 1). A side of an arc that stops at once has its cost in `cost`.
     """
+
+    OF_STATES = ("cover", "path", "stop", "label", "floor")
+    OF_ARCS = ("test", "cost")
 
     cover: np.ndarray  # uint8 (states, bytes)
     path: np.ndarray  # int32 (states, level)
     stop: np.ndarray  # float64 (states,): cost of the best label
     label: np.ndarray  # int32 (states,)
     floor: np.ndarray  # float64 (states,): no tree costs less
-    state: np.ndarray  # int32 (arcs,)
-    test: np.ndarray  # int32 (arcs,)
-    below: np.ndarray  # int32 (arcs, 2)
     cost: np.ndarray  # float64 (arcs,)
-
-    @property
-    def n_states(self) -> int:
-        return len(self.stop)
-
-    @cached_property
-    def first(self) -> np.ndarray:
-        """int64 (states + 1,): where the arcs of each state begin."""
-        return np.searchsorted(self.state, np.arange(self.n_states + 1))
 
     def members(self, state: int, n_rows: int) -> np.ndarray:
         """The rows of a state, as indices."""
         return np.flatnonzero(np.unpackbits(self.cover[state], count=n_rows))
-
-    def values(self, below: np.ndarray | None) -> np.ndarray:
-        """float64 (states,): the least cost of a tree at each state, by those of the next level."""
-        return np.minimum(self.stop, segment_minimum(self.worth(below), self.first))
-
-    def worth(self, below: np.ndarray | None) -> np.ndarray:
-        """float64 (arcs,): the least cost of a tree that begins with each arc."""
-        if below is None or not len(below):
-            return self.cost
-        padded = np.append(below, 0.0)  # -1 is a side whose cost is the arc's
-        return self.cost + padded[self.below[:, 0]] + padded[self.below[:, 1]]
-
-
-def segment_minimum(values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """The least of each run values[first[s]:first[s+1]]; infinity if the run is empty."""
-    out = np.full(len(first) - 1, np.inf)
-    filled = first[1:] > first[:-1]
-    if filled.any():
-        out[filled] = np.minimum.reduceat(values, first[:-1][filled])
-    return out
 
 
 @dataclass(frozen=True)
@@ -197,10 +168,8 @@ class Graph:
     @cached_property
     def values(self) -> tuple[np.ndarray, ...]:
         """Per level, the least cost of a tree at each state."""
-        found = [None]
-        for level in reversed(self.levels):
-            found.append(level.values(found[-1]))
-        return tuple(reversed(found[1:]))
+        stops = [level.stop for level in self.levels]
+        return tuple(inside_costs(self.levels, stops, [level.cost for level in self.levels]))
 
     def best(self, j: int, state: int, arcs: slice) -> int | None:
         """The first of the arcs of a state that begins a best tree, None if the best is to stop."""
@@ -208,13 +177,13 @@ class Graph:
         if level.stop[state] <= self.values[j][state]:
             return None
         below = self.values[j + 1] if j + 1 < len(self.levels) else None
-        return int(level.worth(below)[arcs].argmin())
+        return int(level.worth(level.cost, below, arcs).argmin())
 
     def folded(self, n_levels: int) -> "Graph":
         """Return the same program with `n_levels` levels: the levels below become the costs of their best trees."""
         if n_levels >= len(self.levels):
             return self
         last = self.levels[n_levels - 1]
-        worth = last.worth(self.values[n_levels])
+        worth = last.worth(last.cost, self.values[n_levels])
         ends = np.full_like(last.below, -1)
         return replace(self, levels=(*self.levels[: n_levels - 1], replace(last, cost=worth, below=ends)))

@@ -134,9 +134,7 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     n_candidate_splits, depth, names = sizes.n_candidate_splits, sizes.depth, set(sizes.constraints)
     most = size_estimate.MOST_COLUMNS
     if remembers and names & set(resources.answering()):
-        from odtc.formulations.dpflow import paths_and_resources
-
-        return paths_and_resources.most_columns(n_candidate_splits, depth), "a flow of labels and splits", most
+        return size_estimate.most_labels(n_candidate_splits, depth), "a flow of labels and splits", most
     if remembers:
         from odtc.formulations.dpflow import path_constraints
 

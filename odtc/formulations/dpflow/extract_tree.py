@@ -36,3 +36,15 @@ def lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, no
     """Put the best subtree of this height for these rows at a node of `test`, in place."""
     gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
     graft_subtree(test, node, ShallowTreeSearch(rows.X, gain, price).best(members, height)[1])
+
+
+def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> None:
+    """Put a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `test` and `label`, in place."""
+    stack = [(0, node)]
+    while stack:
+        at, t = stack.pop()
+        if code[at] < 0:
+            label[t] = -1 - code[at]
+        else:
+            test[t] = code[at]
+            stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]

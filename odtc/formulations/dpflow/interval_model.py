@@ -24,6 +24,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import MOST, Scales
 from odtc.errors import ChoiceError, TreeError
+from odtc.formulations.dpflow.network import Columns, write_flow
 from odtc.formulations.dpflow.program import share
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -93,45 +94,23 @@ def tail(problem: Problem) -> int:
     return min(depth - 1, int(asked) if asked != "auto" else 1 if depth <= 3 else 2)
 
 
-def build(problem: Problem, name: str) -> Model:
-    program, scales = problem.derived(Intervals).program, problem.derived(Intervals).scales
-    F = problem.encoded.n_candidate_splits
-    m = ModelBuilder(f"{name}_d{problem.topology.depth}")
-    m.constant(float(share(problem, problem.derived(Intervals).ranked.floor)))
-    flows = []
-    for j, layer in enumerate(program):
-        state, test = Axis("state", len(layer.stop)), Axis("test", F)
-        columns = [(m.columns(f"t{j}", state, role=Role.STOP, cost=share(problem, layer.stop)), None)]
+def build(problem: Problem) -> Model:
+    """Return the model of the program that the search has solved."""
+    made = problem.derived(Intervals)
+    F, levels = problem.encoded.n_candidate_splits, []
+    m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
+    m.constant(float(share(problem, made.ranked.floor)))
+    for layer in made.program:
+        columns = [Columns("t", Role.STOP, np.arange(len(layer.stop)), share(problem, layer.stop))]
         for stem, role, arcs in (("u", Role.ARC, layer.tests), ("v", Role.BOUND, layer.intervals)):
-            if len(arcs.state):
-                members = arcs.state * F + scales.test(*arcs.first.T)
-                order = np.argsort(members)
-                block = m.columns(
-                    f"{stem}{j}",
-                    state,
-                    test,
-                    role=role,
-                    cost=share(problem, arcs.cost[order]),
-                    members=members[order],
-                )
-                columns.append((block, (arcs.state[order], arcs.below[order])))
-        flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), columns))
-    for j, (flow, columns) in enumerate(flows):
-        for block, arcs in columns:
-            if arcs is None:
-                every = np.arange(block.size)
-                m.add(flow[every], block[every])
-                continue
-            state, below = arcs
-            every = np.arange(len(state))
-            m.add(flow[state], block[every])
-            same = (below[:, 0] == below[:, 1]) & (below[:, 0] >= 0)
-            for side in (0, 1):
-                on = np.flatnonzero((below[:, side] >= 0) & ~same)
-                if len(on):
-                    m.add(flows[j + 1][0][below[on, side]], block[on], -1)
-            if same.any():  # the bounds of both sides come from one state
-                m.add(flows[j + 1][0][below[same, 0]], block[every[same]], -2)
+            test = made.scales.test(*arcs.first.T)
+            order = np.argsort(arcs.state * F + test)
+            cost = share(problem, arcs.cost[order])
+            columns.append(
+                Columns(stem, role, arcs.state[order], cost, Axis("test", F), test[order], arcs.below[order])
+            )
+        levels.append((len(layer.stop), columns))
+    write_flow(m, levels)
     return m.finish()
 
 

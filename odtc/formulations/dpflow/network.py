@@ -19,10 +19,13 @@ Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic
 for the integrality; there is no paper on this for trees.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from odtc.algorithms.dp.lattice import Layer
 from odtc.algorithms.dp.state_graph import Graph, Rows
 from odtc.base.wording import param
 from odtc.data.task import TASKS
@@ -40,46 +43,105 @@ from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 ROUNDED = 1e-12  # of an objective: sums of doubles in another order
 
 
-def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
-    """Return the model of the flows through these states.
+@dataclass(frozen=True)
+class Columns:
+    """Variables of one level, each of which leaves a state.
+
+    Attributes
+    ----------
+    stem : str, the name of their block without the level
+    role : Role
+    state : int (variables,), ascending
+    cost : float or float64 (variables,), in units of the objective
+    axis : Axis or None, of the second index of the block; None if every state has one variable
+    index : int (variables,) or None, the values of this index, ascending for each state
+    below : int (variables, 2) or None, the states of the next level into which the flow goes on; -1 for none
+    """
+
+    stem: str
+    role: Role
+    state: np.ndarray
+    cost: ArrayLike
+    axis: Axis | None = None
+    index: np.ndarray | None = None
+    below: np.ndarray | None = None
+
+
+def write_flow(
+    m: ModelBuilder, levels: list[tuple[int, list[Columns]]], integer: bool = False
+) -> list[dict[str, Block]]:
+    """Write the flow of one unit through the states of some levels.
 
     Parameters
     ----------
-    problem : Problem
-    graph : Graph
-        States and arcs with their costs, in the units of the program.
+    m : ModelBuilder
+    levels : list of (states, variables that leave them)
+    integer : bool, whether the variables are integer
 
     Returns
     -------
-    ModelBuilder
-        With all variables t, u and all constraints; a variant may add its own.
-    list of Block or None
-        The variables u of each level, None for a level without arcs.
+    list of dict
+        The blocks of each level by their stems; a block without variables is not there.
     """
-    F = problem.encoded.n_candidate_splits
+    rows: list[Block] = []
+    blocks: list[dict[str, Block]] = []
+    for j, (n_states, columns) in enumerate(levels):
+        state, found = Axis("state", n_states), {}
+        for one in columns:
+            axes, members = (state,), None
+            if one.axis is not None and one.index is not None:
+                axes, members = (state, one.axis), one.state.astype(np.int64) * one.axis.size + one.index
+            if len(one.state):
+                terms = {"role": one.role, "integer": integer, "cost": one.cost, "members": members}
+                found[one.stem] = m.columns(f"{one.stem}{j}", *axes, **terms)
+        blocks.append(found)
+        rows.append(m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)))
+    for j, (_, columns) in enumerate(levels):
+        for one in columns:
+            if one.stem in blocks[j]:
+                block = blocks[j][one.stem]
+                m.add(rows[j][one.state], block[np.arange(len(one.state))])
+                if one.below is not None and j + 1 < len(rows):
+                    _lead_on(m, rows[j + 1], block, one.below)
+    return blocks
+
+
+def _lead_on(m: ModelBuilder, row: Block, block: Block, below: np.ndarray) -> None:
+    """Add the flow of variables to the states below; twice if both sides are one state."""
+    same = (below[:, 0] == below[:, 1]) & (below[:, 0] >= 0)
+    for side, on, times in ((0, ~same, 1), (1, ~same, 1), (0, same, 2)):
+        held = np.flatnonzero(on & (below[:, side] >= 0))
+        if len(held):
+            m.add(row[below[held, side]], block[held], -times)
+
+
+def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
+    """Return the model of the flows through these states, and the variables u of each level, None for a level without
+    arcs; a variant may add its own.
+
+    The costs of the graph are in the units of the program.
+    """
     m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
-    flows = []
-    for j, level in enumerate(graph.levels):
-        state, test = Axis("state", level.n_states), Axis("test", F)
-        t = m.columns(f"t{j}", state, role=Role.STOP, cost=share(problem, level.stop))
-        members = level.state.astype(np.int64) * F + level.test
-        u = (
-            m.columns(f"u{j}", state, test, role=Role.ARC, cost=share(problem, level.cost), members=members)
-            if len(members)
-            else None
-        )
-        flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
-    for j, (level, (flow, t, u)) in enumerate(zip(graph.levels, flows)):
-        every, arc = np.arange(level.n_states), np.arange(len(level.state))
-        m.add(flow[every], t[every])
-        if u is None:
-            continue
-        m.add(flow[level.state], u[arc])
-        for side in (0, 1):
-            on = np.flatnonzero(level.below[:, side] >= 0)
-            if len(on):
-                m.add(flows[j + 1][0][level.below[on, side]], u[on], -1)
-    return m, [u for _, _, u in flows]
+    test, levels = Axis("test", problem.encoded.n_candidate_splits), []
+    for level in graph.levels:
+        ends = Columns("t", Role.STOP, np.arange(level.n_states), share(problem, level.stop))
+        arcs = Columns("u", Role.ARC, level.state, share(problem, level.cost), test, level.test, level.below)
+        levels.append((level.n_states, [ends, arcs]))
+    return m, [blocks.get("u") for blocks in write_flow(m, levels)]
+
+
+def write_splits(
+    problem: Problem, layers: Sequence[Layer], m: ModelBuilder, arcs: list[Block | None], integer: bool
+) -> None:
+    """Add the variables b, the split of each node, and the constraints that define them, to the flow through states
+    that know their nodes."""
+    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
+    b = m.columns("b", node, test, role=Role.BRANCH, integer=integer)
+    asks = m.rows("asks", node, test, lower=0, upper=0)
+    m.add(asks.all(), b.all(), -1)
+    for layer, u in zip(layers, arcs):
+        if u is not None and layer.memory is not None:
+            m.add(asks[layer.memory[layer.state], layer.test], u[np.arange(len(layer.state))])
 
 
 def point_of(

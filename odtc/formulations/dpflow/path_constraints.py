@@ -25,35 +25,25 @@ under fewer constraints: at each state by its values, and if all choices of few 
 values over each of them; an arc stays if some choice leaves it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from math import comb
 
 import numpy as np
 
-from odtc.algorithms.dp.state_graph import Graph, Level
+from odtc.algorithms.dp import lattice
+from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 from odtc.formulations.dpflow.extract_tree import tree_along
-from odtc.model.blocks import Axis, Block
-from odtc.model.builder import ModelBuilder
-from odtc.problem.constraints.constraint import broken, mended, rowed
+from odtc.problem.constraints.constraint import broken, mended
 from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsTests
 from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 WORK = 30_000_000  # arcs that the search for an incumbent may look at, and the same number for choices of splits
 AT_ONCE = 4_000_000  # of them together
-
-
-@dataclass(frozen=True)
-class Placed(Level):
-    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the corresponding arcs of the
-    original level."""
-
-    memory: np.ndarray
-    arc: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -94,60 +84,25 @@ def most_columns(n_candidate_splits: int, depth: int) -> int:
     return sum(comb(2 * j, j) * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(depth))
 
 
-def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
-    """Return the program over pairs (memory, rows) that are reached from the root with each of `memory` (int64).
-
-    It has the arcs for which allowed(memory, test); then(memory, test, side) is the memory on that side. Its first
-    level has a state for each memory.
-    """
-    levels, states = [], np.zeros(len(memory), np.int64)
-    for j, level in enumerate(graph.levels):
-        count = level.first[states + 1] - level.first[states]
-        state = np.repeat(np.arange(len(states)), count)
-        arc = np.arange(len(state)) - np.repeat(np.cumsum(count) - count - level.first[states], count)
-        kept = allowed(memory[state], level.test[arc])
-        state, arc = state[kept], arc[kept]
-        test, sides = level.test[arc], level.below[arc]
-        below, on = np.full(sides.shape, -1, np.int32), sides >= 0
-        past = np.stack([then(memory[state], test, side) for side in (0, 1)], axis=1)
-        n = graph.levels[j + 1].n_states if j + 1 < len(graph.levels) else 1
-        pairs, below[on] = np.unique(past[on] * n + sides[on], return_inverse=True)
-        levels.append(
-            Placed(
-                level.cover[states],
-                level.path[states],
-                level.stop[states],
-                level.label[states],
-                level.floor[states],
-                state.astype(np.int32),
-                test,
-                below,
-                level.cost[arc],
-                memory,
-                arc,
-            )
-        )
-        if not len(pairs):
-            break
-        memory, states = pairs // n, pairs % n
-    return replace(graph, levels=tuple(levels))
-
-
 def placed(graph: Graph) -> Graph:
     """Return the program over (node, rows)."""
-    return remembering(
-        graph,
-        np.ones(1, np.int64),
-        lambda node, test: np.ones(len(node), bool),
-        lambda node, test, side: 2 * node + side,
-    )
+    return replace(graph, levels=lattice.placed(graph.levels))
 
 
 def among(graph: Graph, held: np.ndarray) -> Graph:
     """Return the program for each of some sets of splits, bool (sets, splits), next to each other: state s of its
     first level is all rows, with the splits of set s."""
-    return remembering(
+    return _remembering(
         graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which
+    )
+
+
+def _remembering(graph: Graph, memory: np.ndarray, allowed: Callable, then: Callable) -> Graph:
+    """Return the program of odtc.algorithms.dp.lattice.remembering, with the arcs for which allowed(memory, test)."""
+    levels = graph.levels
+    return replace(
+        graph,
+        levels=lattice.remembering(levels, memory, lambda held, j, arc: allowed(held, levels[j].test[arc]), then),
     )
 
 
@@ -165,14 +120,14 @@ def barred(problem: Problem, graph: Graph) -> Graph:
             root.any(axis=0)[test] & (memory & 1 == 0) | (below[:, test] & (memory & bit[:, None] > 0)).any(axis=0)
         )
 
-    return remembering(
+    return _remembering(
         graph, np.zeros(1, np.int64), allowed, lambda memory, test, side: memory | 1 | bit @ once[:, test]
     )
 
 
 def within(graph: Graph, most: float) -> Graph:
     """Return the program without the arcs and states that no tree of at most this cost has, except for rounding."""
-    return _left(graph, _alive(graph, most))
+    return replace(graph, levels=lattice.reached(graph.levels, _alive(graph, most)))
 
 
 def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph:
@@ -190,57 +145,14 @@ def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph
         some = among(graph, held[:, group])
         for level, marks, kept in zip(some.levels, alive, _alive(some, most)):
             marks[level.arc[kept]] = True
-    return _left(graph, alive)
+    return replace(graph, levels=lattice.reached(graph.levels, alive))
 
 
 def _alive(graph: Graph, most: float) -> list[np.ndarray]:
-    """Return for each level bool (arcs,): the arcs in trees of at most this cost. The rest of a tree next to a state
-    costs at least the minimum, over the ways there, of the sum of the values of the sides not taken."""
+    """Return for each level bool (arcs,): the arcs in trees of at most this cost."""
     most += max(graph.rows.near, 1e-12 * most)
-    values, found = graph.values, []
-    beside = np.zeros(graph.levels[0].n_states)
-    for j, level in enumerate(graph.levels):
-        value = values[j + 1] if j + 1 < len(values) else np.zeros(0)
-        found.append(beside[level.state] + level.worth(value) <= most)
-        arc, padded = np.flatnonzero(found[-1]), np.append(value, 0.0)
-        sides, rest = level.below[arc], np.full(len(value), np.inf)
-        for side in (0, 1):
-            on = sides[:, side] >= 0
-            np.minimum.at(
-                rest, sides[on, side], (beside[level.state[arc]] + level.cost[arc] + padded[sides[:, 1 - side]])[on]
-            )
-        beside = rest
-    return found
-
-
-def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
-    """Return the program with these arcs, as far as they are reached."""
-    states, levels = np.zeros(1, np.int64), []
-    for j, (level, kept) in enumerate(zip(graph.levels, alive)):
-        number = np.full(level.n_states, -1, np.int32)
-        number[states] = np.arange(len(states))
-        arc = np.flatnonzero(kept & (number[level.state] >= 0))
-        sides = level.below[arc]
-        after = np.unique(sides[sides >= 0])
-        place = np.full(1 + (graph.levels[j + 1].n_states if len(after) else 0), -1, np.int32)
-        place[after] = np.arange(len(after))
-        levels.append(
-            Level(
-                level.cover[states],
-                level.path[states],
-                level.stop[states],
-                level.label[states],
-                level.floor[states],
-                number[level.state[arc]],
-                level.test[arc],
-                place[sides],
-                level.cost[arc],
-            )
-        )
-        if not len(after):
-            break
-        states = after
-    return replace(graph, levels=tuple(levels))
+    costs = [level.cost for level in graph.levels]
+    return [whole <= most for _, whole in lattice.outside_costs(graph.levels, costs, graph.values)]
 
 
 def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
@@ -260,18 +172,6 @@ def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) 
             test[node] = level.test[arc]
             stack += [(2 * node + side, j + 1, int(below)) for side, below in enumerate(level.below[arc]) if below >= 0]
     return settle(test, problem.encoded)
-
-
-def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | None]) -> None:
-    """Add the variables b, the split of each node, and the constraints that define them."""
-    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
-    whole = not all(given.module.can(CountsTests) for _, given in rowed(problem))
-    b = m.columns("b", node, test, role=Role.BRANCH, integer=whole)
-    asks = m.rows("asks", node, test, lower=0, upper=0)
-    m.add(asks.all(), b.all(), -1)
-    for level, u in zip(graph.levels, arcs):
-        if u is not None:
-            m.add(asks[level.memory[level.state], level.test], u[np.arange(len(level.state))])
 
 
 def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:

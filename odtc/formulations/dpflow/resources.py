@@ -13,6 +13,9 @@ Without a bound, if every leaf must only have some rows of the data, it is a lin
 leaves.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from odtc.algorithms.dp.lagrangian_flow import Flow, FlowLevel, tie_tolerance
@@ -22,8 +25,10 @@ from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulations.dpflow import size_estimate
-from odtc.model.blocks import Axis
+from odtc.formulations.dpflow import choices_of_splits, path_constraints, size_estimate
+from odtc.formulations.dpflow.extract_tree import lay
+from odtc.formulations.dpflow.network import Columns, write_flow, write_splits
+from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import least_rows, mended, most_branch_nodes
@@ -104,94 +109,85 @@ def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
     return rows, branch, budgets, scale
 
 
-def flow_of(problem: Problem) -> FixedFlow:
-    """Return the flow of the model; every variable of it with `-p fix=false`, and if no sum is bounded."""
+def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
+    """Return the flow of the model; every variable of it with `-p fix=false`, and if no sum is bounded.
+
+    Parameters
+    ----------
+    problem : Problem
+    remembers : bool
+        Whether a constraint depends on splits. Then no level is folded, because a dominated subtree may be the only one
+        with allowed splits.
+    knows_nodes : bool
+        Whether constraints of the model depend on the split of each node.
+    """
     rows, branch, budgets, scale = frame(problem)
-    depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
-    auto = 1 if r else size_estimate.short_tail(problem.encoded.n_candidate_splits, depth)
-    tail = min(depth - 1, auto if problem.params.tail == "auto" else int(problem.params.tail))
+    depth, r, unit = problem.topology.depth, len(budgets.branch), tie_tolerance(scale)
+    tail = 0 if remembers else _folded_levels(problem, r)
     height = min(1, tail)
-    graph, steps = generate(rows, depth - height, price, fold=False, ends=True), []
+    graph, steps = generate(rows, depth - height, branch[0], fold=False, ends=True), []
+    graph = path_constraints.barred(problem, graph) if remembers else graph
     for j, level in enumerate(graph.levels):
-        last = j == len(graph.levels) - 1
-        points = (
-            stump_points(rows, level, branch, budgets, tie_tolerance(scale))
-            if last and height
-            else label_points(rows, level, budgets, tie_tolerance(scale))
-        )
-        steps.append(FlowLevel(level.n_states, points, level.state, level.test, level.below))
+        if height and j == len(graph.levels) - 1:
+            points = stump_points(rows, level, branch, budgets, unit)
+        else:
+            points = label_points(rows, level, budgets, unit)
+        links = {"state": level.state, "test": level.test, "below": level.below}
+        steps.append(FlowLevel(n_states=level.n_states, points=points, **links))
     flow = Flow(tuple(steps), height, branch, budgets, scale)
     if tail == 2 and len(steps) > 1:
-        above = steps[-2]
-        none = np.zeros(0, np.int32)
-        points = join_points(flow, above, steps[-1].points, height)
-        flow = Flow(
-            (*steps[:-2], FlowLevel(above.n_states, points, none, none, np.zeros((0, 2), np.int32))),
-            2,
-            branch,
-            budgets,
-            scale,
-        )
-    return fix_columns(flow) if r and problem.params.fix else FixedFlow(flow, -np.inf, None, flow.n_columns)
+        points = join_points(flow, steps[-2], steps[-1].points, height)
+        no_arcs = np.zeros(0, np.int64)
+        last = steps[-2].picked(np.arange(steps[-2].n_states), no_arcs, state=no_arcs, below=np.zeros((0, 2), np.int32))
+        flow = Flow((*steps[:-2], replace(last, points=points)), 2, branch, budgets, scale)
+    if not r or not problem.params.fix:
+        return FixedFlow(flow, -np.inf, None, flow.n_columns)
+    return choices_of_splits.fix_by_choices(problem, flow) if knows_nodes else fix_columns(flow)
 
 
-def build(problem: Problem, flow: Flow, share) -> Model:
-    """Return the model; `share` converts a cost to the objective."""
+def _folded_levels(problem: Problem, n_sums: int) -> int:
+    """Return the number of levels above the leaves whose subtrees are variables."""
+    depth, tail = problem.topology.depth, problem.params.tail
+    auto = 1 if n_sums else size_estimate.short_tail(problem.encoded.n_candidate_splits, depth)
+    return min(depth - 1, auto if tail == "auto" else int(tail))
+
+
+def build(problem: Problem, flow: Flow, share: Callable, knows_nodes: bool = False) -> Model:
+    """Return the model; `share` converts a cost to the objective. If states know their nodes, it has the variables b,
+    the split of each node."""
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
-    K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_candidate_splits, len(flow.branch) - 1, []
-    scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
-    for j, step in enumerate(flow.steps):
-        points, state = step.points, Axis("state", step.n_states)
-        first = points.first(step.n_states)
+    K, r, levels = len(problem.encoded.classes), len(flow.branch) - 1, []
+    test = Axis("test", problem.encoded.n_candidate_splits)
+    for step in flow.steps:
+        points, first = step.points, step.points.first(step.n_states)
         if points.code.shape[1] == 1:
-            way, of = Axis("class", K), -1 - points.code[:, 0]
+            way, number = Axis("class", K), -1 - points.code[:, 0]
         else:
-            way, of = Axis("way", int(np.diff(first).max())), np.arange(len(points)) - first[points.state]
-        t = (
-            m.columns(
-                f"t{j}",
-                state,
-                way,
-                role=Role.STOP,
-                integer=r > 0,
-                cost=share(points.vector[:, 0]),
-                members=points.state.astype(np.int64) * way.size + of,
-            )
-            if len(points)
-            else None
-        )
-        u = (
-            m.columns(
-                f"u{j}",
-                state,
-                Axis("test", F),
-                role=Role.ARC,
-                integer=r > 0,
-                cost=share(flow.branch[0]),
-                members=step.state.astype(np.int64) * F + step.test,
-            )
-            if len(step.state)
-            else None
-        )
-        blocks.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
-    which, low, high = _one_sided(flow.budgets)
-    bound = m.rows("bound", Axis("sum", len(which)), lower=low / scale[which], upper=high / scale[which]) if r else None
-    for j, (step, (row, t, u)) in enumerate(zip(flow.steps, blocks)):
-        place, arc = np.arange(len(step.points)), np.arange(len(step.state))
-        if t is not None:
-            m.add(row[step.points.state], t[place])
-        for i in range(r):
-            used = np.flatnonzero(step.points.vector[:, 1 + i])
-            if len(used):
-                m.add(bound[np.flatnonzero(which == i)[:, None]], t[used], step.points.vector[used, 1 + i] / scale[i])
-        if u is None:
-            continue
-        m.add(row[step.state], u[arc])
-        for side in (0, 1):
-            m.add(blocks[j + 1][0][step.below[:, side]], u[arc], -1)
-        for i in np.flatnonzero(flow.branch[1:]):
-            m.add(bound[np.flatnonzero(which == i)[:, None]], u[arc], flow.branch[1 + i] / scale[i])
+            way, number = Axis("way", int(np.diff(first).max())), np.arange(len(points)) - first[points.state]
+        ends = Columns("t", Role.STOP, points.state, share(points.vector[:, 0]), way, number)
+        arcs = Columns("u", Role.ARC, step.state, share(flow.branch[0]), test, step.test, step.below)
+        levels.append((step.n_states, [ends, arcs]))
+    blocks = write_flow(m, levels, integer=r > 0)
+    if r:
+        _write_bounds(m, flow, blocks)
+    if knows_nodes:
+        write_splits(problem, flow.steps, m, [found.get("u") for found in blocks], integer=False)
     return m.finish()
+
+
+def _write_bounds(m: ModelBuilder, flow: Flow, blocks: list[dict[str, Block]]) -> None:
+    """Add the constraints that bound the sums over the tree."""
+    scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
+    which, low, high = _one_sided(flow.budgets)
+    bound = m.rows("bound", Axis("sum", len(which)), lower=low / scale[which], upper=high / scale[which])
+    for step, found in zip(flow.steps, blocks):
+        for i in range(len(scale)):
+            row, use = bound[np.flatnonzero(which == i)[:, None]], step.points.vector[:, 1 + i]
+            used = np.flatnonzero(use)
+            if len(used):
+                m.add(row, found["t"][used], use[used] / scale[i])
+            if "u" in found and flow.branch[1 + i]:
+                m.add(row, found["u"][np.arange(len(step.state))], flow.branch[1 + i] / scale[i])
 
 
 def _one_sided(budgets: Budgets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -279,18 +275,6 @@ def known(problem: Problem, fixed: FixedFlow) -> HeapTree | None:
     test, label = blank_arrays(problem.topology)
     lay(fixed.incumbent.code, test, label, 1)
     return canonical(problem, fixed.flow, settle(test, problem.encoded, label))
-
-
-def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> None:
-    """Put a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `test` and `label`, in place."""
-    stack = [(0, node)]
-    while stack:
-        at, t = stack.pop()
-        if code[at] < 0:
-            label[t] = -1 - code[at]
-        else:
-            test[t] = code[at]
-            stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]
 
 
 def _walk(problem: Problem, flow: Flow, heap: HeapTree):

@@ -37,6 +37,15 @@ def most_points(n_candidate_splits: int, depth: int) -> int:
     )
 
 
+def most_labels(n_candidate_splits: int, depth: int) -> int:
+    """Return the same if a constraint depends on splits, too, so that no level is folded, for two classes, before the
+    program is reduced and its states know their nodes."""
+    return sum(
+        2**j * comb(n_candidate_splits, j) * (2 + (n_candidate_splits - j if j < depth else 0))
+        for j in range(depth + 1)
+    )
+
+
 def sums(n_candidate_splits: int, depth: int) -> int:
     """Return the largest number of entries of the tables that are counted to find the values of all states."""
     return (

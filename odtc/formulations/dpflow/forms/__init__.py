@@ -57,7 +57,7 @@ class Proves(Form, Protocol):
         ...
 
 
-FORMS = ("moments", "live_cases", "intervals", "proof", "paths_and_resources", "paths", "resources", "states")
+FORMS = ("moments", "live_cases", "intervals", "proof", "resources", "paths", "states")
 
 
 def form(problem: Problem) -> Form:

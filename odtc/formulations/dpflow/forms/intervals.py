@@ -6,8 +6,7 @@ The tree is the compiler's for every point, because the file proves the cost of 
 import numpy as np
 
 from odtc.formulations.dpflow import interval_model
-from odtc.formulations.dpflow.interval_model import optimal, start  # noqa: F401
-from odtc.model.milp import Model
+from odtc.formulations.dpflow.interval_model import build, optimal, start  # noqa: F401
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -18,10 +17,6 @@ def takes(problem: Problem) -> bool:
 
 def keeps(problem: Problem) -> tuple[str, ...]:
     return ()
-
-
-def build(problem: Problem) -> Model:
-    return interval_model.build(problem, problem.formulation)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:

@@ -16,6 +16,7 @@ from odtc.formulations.dpflow.program import Program, Shape, folded_levels, shar
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import broken, rowed
+from odtc.problem.constraints.kind import CountsTests
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
@@ -68,7 +69,8 @@ def build(problem: Problem) -> Model:
     paths = problem.derived(Paths)
     m, arcs = network.flow_model(problem, paths.written)
     if paths.sees:
-        path_constraints.asked(problem, paths.written, m, arcs)
+        whole = not all(given.module.can(CountsTests) for _, given in rowed(problem))
+        network.write_splits(problem, paths.written.levels, m, arcs, integer=whole)
     return m.finish()
 
 

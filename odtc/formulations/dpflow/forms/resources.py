@@ -1,16 +1,22 @@
 """Sums over the tree are bounded (rows with a prediction, branch nodes), or folded subtrees must have leaves with a
-number of rows: variables are subtrees, with their uses of the bounds (odtc.formulations.dpflow.resources)."""
+number of rows: variables are subtrees, with their uses of the bounds (odtc.formulations.dpflow.resources).
 
+If a constraint refers to the features that nodes split on, too, states remember their paths, and know their nodes if
+constraints of the model depend on the split of each node (odtc.formulations.dpflow.path_constraints).
+"""
+
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow
 from odtc.formulations.dpflow import resources
-from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.forms import paths, states
 from odtc.formulations.dpflow.program import share
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.constraints.constraint import least_rows, rowed
 from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -21,60 +27,68 @@ class Resources:
 
     def __init__(self, problem: Problem):
         self.problem = problem
+        self.remembers = paths.takes(problem)
+        self.knows_nodes = self.remembers and bool(rowed(problem))
 
     @cached_property
     def fixed(self) -> FixedFlow:
-        return resources.flow_of(self.problem)
+        """Return the flow through states that do not know their nodes."""
+        return resources.flow_of(self.problem, self.remembers, self.knows_nodes)
+
+    @cached_property
+    def written(self) -> FixedFlow:
+        """Return the flow of the model."""
+        found = self.fixed
+        if not self.knows_nodes:
+            return found
+        return replace(found, flow=replace(found.flow, steps=lattice.placed(found.flow.steps)))
 
 
 def takes(problem: Problem) -> bool:
     """Return whether a sum is bounded, or whether levels are to be folded whose leaves must have a number of rows."""
+    if paths.takes(problem):
+        return any(given.name in resources.answering() for given in problem.constraints)
     folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
     return resources.bounded(problem) or (least_rows(problem) > 1 and folds)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
-    return (*states.ROWS, *resources.kinds())
+    return (*(paths if paths.takes(problem) else states).keeps(problem), *resources.kinds())
 
 
 def build(problem: Problem) -> Model:
-    return model_of(problem, problem.derived(Resources).fixed)
+    made = problem.derived(Resources)
+    return resources.build(problem, made.written.flow, lambda loss: _share(problem, loss), made.knows_nodes)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    return resources.start(problem, problem.derived(Resources).fixed.flow, heap)
+    made = problem.derived(Resources)
+    return resources.start(problem, made.written.flow, heap) | paths.tested(problem, heap, made.knows_nodes)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    return resources.trimmed(problem, problem.derived(Resources).fixed, heap)
+    return resources.trimmed(problem, problem.derived(Resources).written, heap)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    return resources.decode(problem, problem.derived(Resources).fixed, point)
+    return resources.decode(problem, problem.derived(Resources).written, point)
 
 
 def notes(problem: Problem) -> dict:
+    """Return the number of variables that were left out because no better tree has them, and the bound and the tree
+    that prove it."""
     if not (resources.bounded(problem) and problem.params.fix):
         return {}
     found = problem.derived(Resources).fixed
-    return notes_of(problem, found, found.flow.n_columns)
-
-
-def model_of(problem: Problem, found: FixedFlow) -> Model:
-    """Return the model of a flow."""
-    return resources.build(problem, found.flow, lambda loss: share(problem, loss, plain_costs(problem)))
-
-
-def notes_of(problem: Problem, found: FixedFlow, n_left: int) -> dict:
-    """Return the number of variables that were left out because no better tree has them, and the bound and the tree
-    that prove it."""
     return {
         "fixed": {
-            "columns": found.n_columns - n_left,
+            "columns": found.n_columns - found.flow.n_columns,
             "of": found.n_columns,
-            "bound": float(share(problem, found.bound, plain_costs(problem))),
-            "incumbent": None
-            if found.incumbent is None
-            else float(share(problem, found.incumbent.vector[0], plain_costs(problem))),
+            "bound": float(_share(problem, found.bound)),
+            "incumbent": None if found.incumbent is None else float(_share(problem, found.incumbent.vector[0])),
         }
     }
+
+
+def _share(problem: Problem, cost: np.ndarray) -> np.ndarray:
+    return share(problem, cost, plain_costs(problem))
