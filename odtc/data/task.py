@@ -142,8 +142,8 @@ class Task(Protocol):
         raise NotImplementedError
 
     def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = (), goal: str = "") -> str:
-        """Return a description of a leaf whose rows have these sums; "" if counts of rows are enough. The `goal` is
-        that of the tree."""
+        """Return a description of a leaf whose rows have these sums; "" if counts of rows are enough. `goal` is the
+        goal of the tree."""
         return ""
 
     def mean_costs(self, sums: Sequence[float], classes: Sequence[str]) -> dict[str, float]:
@@ -162,7 +162,7 @@ class Task(Protocol):
         return {}
 
     def beside(self, sums: np.ndarray, trained: np.ndarray, classes: Sequence[str]) -> dict:
-        """Return figures that replace those of `figures` on other rows, because they must be chosen on the training
+        """Return figures that replace some of `figures` on other rows, because they must be chosen on the training
         rows, with their sums `trained`."""
         return {}
 
@@ -181,8 +181,8 @@ class Task(Protocol):
         return []
 
     def headline(self, facts: Mapping) -> tuple[str, float | None]:
-        """Return the figure of a tree that a table shows: its words, and the number in `facts`, which are those of
-        `figures` and `terms`; None if there is none."""
+        """Return the figure of a tree that a table shows: its words, and the number in `facts`, the results of
+        `figures` and `terms`; None if they do not have it."""
         return self.HEADLINE_WORDS, facts.get(self.HEADLINE)
 
     def target_words(self, sums: Sequence[float], classes: Sequence[str], goal: str = "") -> str:

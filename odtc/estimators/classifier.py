@@ -310,7 +310,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         Raises
         ------
         ValueError
-            If there is no label for each row.
+            If the number of labels is not the number of rows.
         """
         X, y = self._coded(X), column_or_1d(y)
         if len(y) != len(X):

@@ -127,42 +127,44 @@ TYPES = {
 }
 # Texts in addition to the help of a field, or without one.
 TEXTS = {
-    "min_samples_leaf": "Fewest training rows in a leaf, or a float, the share of the rows that they are, rounded up; "
-    'above 1 it is the constraint "leaf_rows >= N". Rows of weight 0 are none.',
-    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. If all rows have one "
-    "weight it is a constraint on their number. Else a classifier takes the best tree with as many rows in each leaf "
-    "as can hold this weight, cut back until it satisfies the limit, or CART's under the limit if that is better: "
-    "`bound_` holds, and a ConvergenceWarning says if the tree is not proved to be the best. Other estimators take "
-    "rows of one weight only.",
-    "categorical_features": "Columns that are categories whatever their type is; text and categorical dtypes are so by "
-    "themselves. Of an ordered Categorical of pandas a split takes the first levels of its order.",
-    "time_limit": "If they end without a proof the best tree so far is kept, with a ConvergenceWarning; `is_optimal_` "
-    "is then False.",
-    "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',
+    "min_samples_leaf": "Fewest training rows in a leaf, or, as a float, their share of all rows, rounded up. "
+    'A number above 1 is the constraint "leaf_rows >= N". Rows of weight 0 do not count.',
+    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. If all rows have the "
+    "same weight, it is a constraint on their number. Otherwise, a classifier fits the best tree with as many rows in "
+    "each leaf as can have this weight, prunes it until it satisfies the limit, and compares it with CART's tree under "
+    "the limit. `bound_` is valid, and a ConvergenceWarning says if the tree is not proved optimal. Other estimators "
+    "need rows of equal weight.",
+    "categorical_features": "Columns that are categories. Columns of text and of a categorical dtype always are; an "
+    "ordered Categorical of pandas is split in its order.",
+    "time_limit": "If it ends without a proof, the best tree so far is kept, with a ConvergenceWarning, and "
+    "`is_optimal_` is False.",
+    "encoding": 'auto encodes each column by its type; "auto:bins=16" uses fewer thresholds.',
     "max_leaf_nodes": 'Most leaves; N is the constraint "branch_nodes <= N - 1".',
     "ccp_alpha": "Penalty for a leaf on scikit-learn's scale: min loss / (weight of all rows) + ccp_alpha "
-    "* leaves, where the loss is the weight of misclassified rows, with class weights in both weights, or what the "
-    "leaves of other trees lose (squared or absolute error, cost). It is given to the formulation as lambda_, of which "
+    "* leaves. The loss is the weight of misclassified rows, with class weights in both weights, or the squared error, "
+    "absolute error or cost for other tasks. The formulation gets it as lambda_, with "
     "lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
     "`bound_` are on the scale of the formulation. Models without lambda_ refuse it.",
-    "monotonic_cst": "1 if the prediction is to rise as the column grows, -1 if to fall, 0 for no constraint, for all "
-    "inputs. For two classes it is the second of `classes_` that becomes more likely: the constraint "
-    "monotone_everywhere[COLUMN,positive=CLASS]. A model that is solved, and weights that are no small fractions, know "
-    "it of training rows only (monotone[COLUMN,positive=CLASS]); then a UserWarning says if the tree breaks the order "
-    "for other inputs. For numbers, trees are ranked until one rises, and a ConvergenceWarning says if none is proved.",
-    "robust": "How far the numbers of rows may be moved: a row is lost if it is misclassified anywhere in its box. One "
-    'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
-    "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",
-    "class_weight": '"balanced" gives all classes the same weight in all, sample weights included; trees of '
-    "scikit-learn count rows there, whatever they weigh.",
-    "criterion": "squared_error, whose leaves answer means, or absolute_error, whose leaves answer medians.",
+    "monotonic_cst": "1 if the prediction must not fall as the column grows, -1 if it must not rise, 0 for no "
+    "constraint, for all inputs. With two classes, the second of `classes_` becomes more likely: the constraint "
+    "monotone_everywhere[COLUMN,positive=CLASS]. With a model, or with weights that are not small fractions, the "
+    "constraint is on training rows only (monotone[COLUMN,positive=CLASS]), and a UserWarning says if the tree breaks "
+    "the order for other inputs. For numbers, trees are ranked until one is monotone, and a ConvergenceWarning says if "
+    "none is proved.",
+    "robust": "How far the numbers of a row may change: a row counts as an error if it is misclassified anywhere in "
+    'its box. One radius for all numbers, or one for each column, such as {"age": 2, "income": "5%", "colour": "free"} '
+    "(odtc.trees.boxes). It is the parameter `robust` of flowoct.",
+    "class_weight": '"balanced" gives all classes the same total weight, sample weights included; scikit-learn\'s '
+    "trees balance the numbers of rows.",
+    "criterion": "squared_error (leaves predict means) or absolute_error (leaves predict medians).",
     "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
     "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",
     "verbose": "1 shows the progress of `fit`: a line in a terminal, a bar in a notebook, and the result in the "
     "last line. 2 shows the log of the solver, too.",
-    "progress": "Is called with Progress records (`seconds`, `incumbent`, `bound`, `gap`) while a tree is searched.",
-    "simplify": "Whether branch nodes that no row needs are left out.",
-    "random_state": "None is 0, so that the same data has the same tree.",
+    "progress": "Function that is called with Progress records (`seconds`, `incumbent`, `bound`, `gap`) during the "
+    "search.",
+    "simplify": "Remove branch nodes that no row needs.",
+    "random_state": "None is 0, so that the same data give the same tree.",
 }
 
 

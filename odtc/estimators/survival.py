@@ -100,7 +100,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         Raises
         ------
         ValueError
-            If data or parameters do not fit, or if there is no event.
+            If data or parameters do not fit, or if no row has an event.
         KeyboardInterrupt
             After Ctrl-C; the attributes of the best tree so far are set, if there is one.
         """

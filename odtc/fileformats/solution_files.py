@@ -98,7 +98,7 @@ NO_SOLUTION = {*NO_POINT, Termination.ERROR}
 class RawPoint:
     """Content of a solution file.
 
-    `values` is float64 of shape (names,), or None if there is no point. `names` is None if the file has none: the
+    `values` is float64 of shape (names,), or None without a point. `names` is None if the file has none: the
     values are then in the order of the model. `n_columns` is the number of variables that the file announces, if it
     does. `termination` is None if the file does not say how the solver ended; with `within_gap`, it calls a solution
     optimal that was proved only within a gap.
@@ -153,7 +153,7 @@ def read_point(path: str | Path) -> RawPoint:
     Raises
     ------
     SolutionError
-        If the file cannot be read, is of no known format, or is damaged.
+        If the file cannot be read, has an unknown format, or is damaged.
     ModelError
         If it does not fit into memory.
     """

@@ -42,7 +42,7 @@ class Estimate:
     words : str
         The reason, as a predicate of the formulation: "grows with the rows".
     sums : float
-        About how many sums its proof takes; infinite if only a search can tell.
+        About how many sums its proof takes; infinite if only a search can find out.
     """
 
     fits: bool

@@ -120,9 +120,8 @@ class Formulation(Protocol):
         return problem
 
     def limited(self, problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Any]:
-        """Return (the Problem that is compiled, the result of a search before it), with parameters that leave out
-        variables that no better tree has; None if there is no such search. Called before `build`, within the
-        deadline."""
+        """Return (the Problem that is compiled, the result of a search before it or None), with parameters that leave
+        out variables that no better tree has. Called before `build`, within the deadline."""
         return problem, None
 
     def so_far(self, problem: Problem) -> Any:
@@ -362,7 +361,7 @@ class Ranking(Protocol):
     """The trees of a problem in the order of their objectives. (No names of a module: what NearOptimal makes.)"""
 
     def tree(self, number: int) -> HeapTree | None:
-        """Return the HeapTree of this number, from 0; None if there are no more."""
+        """Return the HeapTree of this number, from 0; None after the last one."""
         ...
 
     def at_least(self, within: float | None) -> int:
@@ -376,7 +375,7 @@ class NearOptimal(Protocol):
 
     @abstractmethod
     def expect_ranking(self, problem: Problem) -> None:
-        """Raise ChoiceError if there is no ranking for this problem, as for some constraints."""
+        """Raise ChoiceError if the trees of this problem cannot be ranked, for example under some constraints."""
         ...
 
     @abstractmethod

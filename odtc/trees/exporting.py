@@ -96,7 +96,7 @@ def export(tree: Tree, to: str, templates=None, about: Sequence[str] = ()) -> st
         An exporter of `odtc list exporters`, or the ending of its files, such as "js". A template comes before a module
         of the same name.
     templates : path or None
-        A folder whose templates come before those of odtc.
+        A folder whose templates replace odtc's templates of the same name.
     about : sequence of str
         Lines on the run for a comment at the top of code.
 

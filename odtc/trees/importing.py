@@ -51,10 +51,10 @@ class Comparison:
 def import_tree(source, data, y=None, **reading) -> Tree:
     """Convert a tree of another program to the features and classes of a data set, and count its rows in the leaves.
 
-    Predictions are those of scikit-learn for every number. A leaf that predicts a number keeps it, whatever the mean,
-    the median or the risk of the rows of the data set there. For a policy the classes of a tree are the actions; for
-    survival the numbers of a regressor are risks. For a median the tree's numbers become classes in addition to those
-    of the data.
+    Predictions equal scikit-learn's for every number. A leaf that predicts a number keeps it, even if the mean, the
+    median or the risk of its rows in the data set differs. For a policy, the classes of the tree are the actions; for
+    survival, the numbers of a regressor are risks. For a median, the numbers of the tree become classes, in addition
+    to the numbers of the data.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     to : str
         "text", or a template of templates/tree: "dot", "python", … (`odtc list exporters`).
     templates : path or None
-        A folder whose templates come before those of odtc.
+        A folder whose templates replace odtc's templates of the same name.
     about : sequence of str
         Lines on the run for a comment at the top of code.
 

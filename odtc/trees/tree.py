@@ -75,7 +75,7 @@ class Tree:
     """A decision tree, with its features and classes.
 
     `missing` is the policy under which the tree was trained: with "separate" a missing number goes right at a
-    threshold; with "drop" or "error" there was no such row, and predicting one raises DataError. `goal` is "max" if
+    threshold; with "drop" or "error" no training row had one, and predicting one raises DataError. `goal` is "max" if
     the values of a policy are minus the costs, as with outcomes. `label_type` is the type of the labels that `classes`
     name: "text", "int", "float" or "bool".
     """

@@ -271,9 +271,9 @@ def decode(
     NoSolutionError
         If the solver found no point.
     SolutionError
-        If the solution is of another model, or its file cannot be read.
+        If the solution belongs to another model, or its file cannot be read.
     ManifestError
-        If there is no manifest of the solution file.
+        If the manifest of the solution file is missing.
     ChoiceError
         If the arguments are not a model of `odtc.build` and its solution.
 
@@ -438,8 +438,8 @@ def certify(
     lambda_ : float
         Penalty of a branch node: (1-λ) loss + λ branch nodes, so a node must save λ/(1-λ) units of loss.
     time_limit : float or None
-        Wall seconds to read, search and make the certificate; then it is of the bound reached. Its check follows,
-        and may take as long.
+        Wall seconds to read, search and make the certificate, which proves the bound reached by then. Its check
+        follows, and may take as long.
     **keywords
         Keywords of `build` except for `model`, such as `constraints` and `encoding`.
 

@@ -74,7 +74,7 @@ def klass(encoded: Encoded, name: str) -> int:
     Raises
     ------
     ChoiceError
-        If there is no such class.
+        If the data has no such class.
     """
     if name not in encoded.classes:
         raise ChoiceError(

@@ -108,7 +108,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The kept rows of a cluster, as positions in it; `heavy`, bool, those of them that must stay correct at any cost;
+    """The kept rows of a cluster, as positions in it; `heavy`, bool, marks the rows that must stay correct at any cost;
     `facts` are counts for the reader; `stands_for`, the number of rows that each represents, 1 or more, None for 1;
     `undecided`, the number of points of the cluster that the deadline left undecided."""
 
