@@ -2,30 +2,50 @@
 
 import re
 import sys
+import textwrap
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 
+# A link from a page to a file of the repository outside docs/, which works in a clone; the site has a copy of the file.
+OUTSIDE = re.compile(r"\]\(((?:\.\./)*)\.\./((?:examples|benchmarks|odtc|tests)/[^)#\s]+)\)")
+
+
+def on_files(files, config):
+    from mkdocs.structure.files import File
+
+    texts = [Path(page.abs_src_path).read_text(encoding="utf-8") for page in files.documentation_pages()]
+    for path in sorted({path for text in texts for _, path in OUTSIDE.findall(text)}):
+        files.append(File.generated(config, f"repository/{path}", abs_src_path=str(ROOT / path)))
+    return files
+
+
 def on_page_markdown(markdown: str, page, config, files) -> str:
     filled = re.sub(
         r"<!-- (\w+)(?: (\S+))? -->", lambda found: GENERATORS[found[1]](*filter(None, [found[2]])), markdown
     )
-    return set_formulas(filled)
+    return set_formulas(OUTSIDE.sub(r"](\1repository/\2)", filled))
 
 
 def set_formulas(markdown: str) -> str:
     """Formulas in LaTeX as MathML, which browsers set without a script: blocks of kind `math`, and $`…`$ in a line."""
-    from latex2mathml.converter import convert
 
     def set_block(found: re.Match) -> str:
-        # The extension for tables cuts lines at bars, also in HTML.
-        return f'<div class="formula">{convert(found[1].strip(), display="block")}</div>'.replace("|", "&#124;")
+        return f'<div class="formula">{_mathml(found[1].strip(), "block")}</div>'
 
     markdown = re.sub(r"^```math\n(.*?)^```$", set_block, markdown, flags=re.M | re.S)
     # In a span, as Markdown takes a line that begins with `math` for a block.
-    return re.sub(r"\$`([^`]+)`\$", lambda found: f"<span>{convert(found[1])}</span>".replace("|", "&#124;"), markdown)
+    return re.sub(r"\$`([^`]+)`\$", lambda found: f"<span>{_mathml(found[1], 'inline')}</span>", markdown)
+
+
+def _mathml(latex: str, display: str) -> str:
+    from latex2mathml.converter import convert
+
+    text = convert(latex, display=display).replace("|", "&#124;")  # the extension for tables cuts lines at bars
+    return re.sub(r"<mo([^>]*)>(?=&#x0007C;)", r'<mo\1 lspace="0" rspace="0">', text)
 
 
 PARAMETERS = "<p>{parameters}</p>"
@@ -61,10 +81,27 @@ def models() -> str:
     sections = []
     for name, summary in members("models"):
         formulas = ROOT / "docs" / "formulas" / f"{name}.md"
-        sections += [f"## {name}", summary]
+        sections += [f"## {name}", f"{summary}."]
         sections += [formulas.read_text(encoding="utf-8").strip()] if formulas.is_file() else []
-        sections.append(f"```text\n{describe(name).partition(chr(10))[2].strip()}\n```")
+        sections += _described(describe(name).partition("\n")[2].strip(), formulas.is_file())
     return "\n\n".join(sections)
+
+
+def _described(text: str, formulas: bool) -> list[str]:
+    """The parts of a description as Markdown: parameters in a table, and a program only if the page has no formulas."""
+    parts = []
+    for part in re.split(r"\n{2,}", text):
+        if part.startswith("    "):
+            if not (formulas and part.lstrip().startswith("min")):
+                parts.append(f"```text\n{textwrap.dedent(part)}\n```")
+            continue
+        parameters = re.findall(r"^-p (\S+)=…  (.*)$", part, flags=re.M)
+        rest = re.sub(r"^-p .*\n?", "", part, flags=re.M).strip()
+        parts.append(re.sub(r"^(?!\*|  )(.*)\n(?=\* )", r"\1\n\n", rest, flags=re.M))
+        if parameters:
+            rows = (f"| `{key}` | {_cell(meaning)} |" for key, meaning in parameters)
+            parts.append("\n".join(["| parameter `-p` | meaning |", "|---|---|", *rows]))
+    return parts
 
 
 def api(names: str) -> str:
@@ -103,24 +140,61 @@ def solvers() -> str:
     return "\n\n".join(sections)
 
 
+OPTION = re.compile(r"^  -.*\n(?: {4,}.*\n)*", re.M)  # an option of a help text, with the lines of its description
+SHARED = "Options of several commands"
+
+
 def commands() -> str:
-    """The help of every command, as it is printed."""
+    """The help of every command; options that several commands share are printed once, in the sections of the help."""
+    texts = _help_texts()
+    counts = Counter(_plain(option) for text in texts.values() for option in set(OPTION.findall(text)))
+    shared: dict[str, dict[str, str]] = {}  # section -> option on one line -> as printed
+    for text in texts.values():
+        for title, options in re.findall(r"^(\S.*:)\n((?: .*\n|\n)*)", text, flags=re.M):
+            often = {_plain(option): option for option in OPTION.findall(options) if counts[_plain(option)] >= 5}
+            shared[title] = often | shared.get(title, {})
+    del shared["Options:"]  # of commands without sections
+    known = {option for options in shared.values() for option in options}
+    block = "\n".join(f"{title}\n{''.join(options.values())}" for title, options in shared.items() if options)
+    sections = []
+    for words, text in sorted(texts.items()):
+        names = re.findall(r"--?[\w-]+", " ".join(_name(one) for one in OPTION.findall(text) if _plain(one) in known))
+        own = OPTION.sub(lambda option: "" if _plain(option[0]) in known else option[0], text)
+        own = re.sub(r"^\S.*:\n(?=\n|\Z)", "", own, flags=re.M)  # a section without an option of its own
+        own = re.sub(r"\n{3,}", "\n\n", own).strip()
+        sections.append(f"## {' '.join(words)}\n\n```text\n{own}\n```")
+        if names := [f"`{name}`" for name in names if name not in ("-h", "--help")]:
+            sections.append(f"[{SHARED}](#{SHARED.lower().replace(' ', '-')}): {', '.join(names)}.")
+    return "\n\n".join([sections[0], f"## {SHARED}\n\n```text\n{block.strip()}\n```", *sections[1:]])
+
+
+def _name(option: str) -> str:
+    """The last of the names of an option, for example `--depth` of `-d, --depth N`."""
+    return re.findall(r"(?<!\S)--?[\w-]+", re.split(" {2,}|\n", option.strip())[0])[-1]
+
+
+def _help_texts() -> dict[tuple[str, ...], str]:
+    """The help of each command by its words, with the options of all tasks."""
     from typer.main import get_command
 
     from odtc.cli.app import app
     from odtc.cli.help_page import EVERY
 
-    sections, stack = [], [(get_command(app), None, ("odtc",))]
+    texts, stack = {}, [(get_command(app), None, ("odtc",))]
     while stack:
         command, parent, words = stack.pop()
         context = command.make_context(
-            words[-1], [], parent=parent, resilient_parsing=True, terminal_width=110, max_content_width=110
+            words[-1], [], parent=parent, resilient_parsing=True, terminal_width=96, max_content_width=96
         )
-        context.meta[EVERY] = True  # the options of all tasks
-        sections.append((words, command.get_help(context).strip()))
+        context.meta[EVERY] = True
+        texts[words] = command.get_help(context).strip() + "\n"
         if hasattr(command, "commands"):
             stack += [(below, context, (*words, name)) for name, below in command.commands.items()]
-    return "\n\n".join(f"## {' '.join(words)}\n\n```text\n{text}\n```" for words, text in sorted(sections))
+    return texts
+
+
+def _plain(option: str) -> str:
+    return " ".join(option.split())
 
 
 def source(path: str) -> str:
