@@ -68,26 +68,15 @@ def pose_run(
         spec = spec.with_model(depth=1, constraints=(*spec.model.constraints, LEAF_ONLY))
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
-    settings = _settings(spec, model) if model != "auto" else None  # an invalid one is reported before the work
+    if model != "auto":
+        _settings(spec, model)  # an invalid one is reported before the work
     encoded = data if isinstance(data, Encoded) else encode_run(spec, data, later)
     dataset = encoded.dataset
     encoded = priced(encoded)
-    if model == "auto" and wanted.params.get("robust"):
-        (model,) = able_models("robust")
-        choice = Choice(model, f"{model} takes {param('robust')}")
-        settings = _settings(spec, model)
-    if model == "auto" and TASKS.get(dataset.task).MOMENTS:
-        model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
-        choice = Choice(model, f"{model} proves trees whose leaves answer numbers")
-        settings = _settings(spec, model)
     if model == "auto":
-        from odtc.formulations.auto import choose  # it loads dpflow, which other formulations do without
-
-        with _part_of_limit(spec, began):
-            kinds = tuple(constraint.parse(text, encoded).name for text in wanted.constraints)
-            choice = choose(encoded.n_candidate_splits, wanted.depth, kinds, encoded, spec.searching)
+        choice = _chosen(spec, encoded, began)
         model = choice.formulation
-        settings = _settings(spec, model)
+    settings = _settings(spec, model)
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
         raise ChoiceError(
@@ -98,12 +87,8 @@ def pose_run(
         if getattr(wanted, name) is not None:
             expect_classes(dataset.task, option(name))
     if wanted.class_weight is not None or wanted.cost is not None:
-        # "balanced" is by all rows, also if some of them are selected, because the leaves will contain all.
-        counted = encoded if dataset.selected is None else dataset.selected.whole
-        of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         with _part_of_limit(spec, began):
-            prices = cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost)
-        encoded = replace(encoded, cost=prices)
+            encoded = replace(encoded, cost=_costs(wanted, encoded))
     if dataset.task == CLASSIFICATION:
         expect_telling_prices(encoded.weight, encoded.cost, 0.0)
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
@@ -111,6 +96,30 @@ def pose_run(
         expect_classes(encoded.task, f"{option('model', problem.formulation)} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:
+    """Return the formulation that the model "auto" stands for, with the reason."""
+    if spec.model.params.get("robust"):
+        (model,) = able_models("robust")
+        return Choice(model, f"{model} takes {param('robust')}")
+    if TASKS.get(encoded.dataset.task).MOMENTS:
+        model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
+        return Choice(model, f"{model} proves trees whose leaves answer numbers")
+    from odtc.formulations.auto import choose  # it loads dpflow, which other formulations do without
+
+    with _part_of_limit(spec, began):
+        kinds = tuple(constraint.parse(text, encoded).name for text in spec.model.constraints)
+        return choose(encoded.n_candidate_splits, spec.model.depth, kinds, encoded, spec.searching)
+
+
+def _costs(wanted: ModelSpec, encoded: Encoded) -> np.ndarray:
+    """Return the costs of confusions, float64 (classes, classes), of the class weights and costs that were given."""
+    selected = encoded.dataset.selected
+    # "balanced" is by all rows, also if some of them are selected, because the leaves will contain all.
+    counted = encoded if selected is None else selected.whole
+    of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
+    return cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost)
 
 
 # What `model_to_json` writes.

@@ -10,7 +10,7 @@ Barto, Giguere, Brun & Brunskill 2019 ("Preventing undesirable behavior of intel
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -19,6 +19,7 @@ from pathlib import Path
 from odtc.base import deadline
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
@@ -84,13 +85,51 @@ def fit_assured(
         raise ChoiceError(
             f"{option('confidence')} needs a {option('constraints')} on a rate, such as 'recall[1] >= 0.7'"
         )
-    if not isinstance(data, Dataset):
+    dataset = data
+    if not isinstance(dataset, Dataset):
         if test is None and not spec.reading.hold_out:
             spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
         with reporter.reading():
-            dataset = read_in_time(spec, data)
-    else:
-        dataset = data
+            dataset = read_in_time(spec, dataset)
+    _expect_assurable(dataset, test)
+
+    def limited(share: float) -> RunSpec:
+        left = deadline.limit_left(began, spec.solving.time_limit)
+        return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
+
+    rows: Dataset | Encoded = dataset
+    if spec.model.select is None:  # its searches are over the same splits; a selection in rounds encodes its own rows
+        left = deadline.limit_left(began, spec.solving.time_limit)
+        rows = encode_run(spec.with_solving(time_limit=left), dataset)
+    first = run(limited(FIRST_PART), rows, sink=_BeforeSearch(test, confidence, reporter))
+    if first.proof.termination == Termination.INTERRUPTED:
+        raise KeyboardInterrupt
+    posed = first.problem
+    labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
+    for note in file_notes(posed, spec) if dataset is not data else ():  # the runs below read no file
+        reporter.say(note)
+    if test is not None and (seen := seen_before(dataset, labelled)):
+        reporter.say(seen)
+    width = widths(posed, first.tree, labelled.n_rows, confidence)
+    for factor, texts in _stricter(posed.constraints, width):
+        more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
+        try:
+            found = run(more, rows, test, new_sink(), reporter, (first.tree,))
+        except NoSolutionError:
+            if not factor:
+                raise
+            continue
+        if factor and (words := _asked_text(posed.constraints, texts, labelled.n_rows)):
+            reporter.say(words)
+        cramped = [given for given in posed.constraints if width[given] and not _has_room(given, width[given])]
+        if cramped:
+            reporter.say(_unasked_text(cramped, width, labelled))
+        return replace(found, asked=posed.constraints, confidence=confidence)
+    raise AssertionError("the requested constraints were tried")
+
+
+def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
+    """Raise ChoiceError unless the rows are of a task and of a kind that a test on unseen rows can speak about."""
     expect_classes(dataset.task, option("confidence"))
     if (dataset.weight != 1).any():
         raise ChoiceError(
@@ -103,45 +142,17 @@ def fit_assured(
             f"({option('hold_out', 0.3)}), or name their file with {option('test')}"
         )
 
-    def left() -> float | None:
-        return deadline.limit_left(began, spec.solving.time_limit)
 
-    def limited(share: float) -> RunSpec:
-        seconds = left()
-        return spec.with_solving(time_limit=None if seconds is None else max(deadline.MOMENT, share * seconds))
-
-    # Its searches are over the same tests; a selection in rounds encodes rows of its own.
-    rows = dataset if spec.model.select is not None else encode_run(spec.with_solving(time_limit=left()), dataset)
-    first = run(limited(FIRST_PART), rows, sink=_BeforeSearch(test, confidence, reporter))
-    if first.proof.termination == Termination.INTERRUPTED:
-        raise KeyboardInterrupt
-    asked, posed = first.problem.constraints, first.problem
-    labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
-    for note in file_notes(posed, spec) if dataset is not data else ():  # the runs below read no file
-        reporter.say(note)
-    if test is not None and (seen := seen_before(dataset, labelled)):
-        reporter.say(seen)
-    width = widths(posed, first.tree, labelled.n_rows, confidence)
+def _stricter(
+    requested: tuple[Constraint, ...], width: dict[Constraint, float]
+) -> Iterator[tuple[float, tuple[str, ...]]]:
+    """Yield (factor, constraints) from the strictest to those that were requested, whose factor is 0; none twice."""
     tried = set()
     for factor in (*FACTORS, 0.0):
-        texts = tuple(str(_tightened(given, factor, width[given])) for given in asked)
-        if texts in tried:
-            continue
-        tried.add(texts)
-        more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
-        try:
-            found = run(more, rows, test, new_sink(), reporter, (first.tree,))
-        except NoSolutionError:
-            if not factor:
-                raise
-            continue
-        if factor and (words := _asked_text(asked, texts, labelled.n_rows)):
-            reporter.say(words)
-        cramped = [given for given in asked if width[given] and not _has_room(given, width[given])]
-        if cramped:
-            reporter.say(_unasked_text(cramped, width, labelled))
-        return replace(found, asked=asked, confidence=confidence)
-    raise AssertionError("the requested constraints were tried")
+        texts = tuple(str(_tightened(given, factor, width[given])) for given in requested)
+        if texts not in tried:
+            tried.add(texts)
+            yield factor, texts
 
 
 class _BeforeSearch(Sink):
