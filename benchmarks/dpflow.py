@@ -17,7 +17,7 @@ import numpy as np
 import odtc
 from benchmarks import highs
 from benchmarks.data import data_folder
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree

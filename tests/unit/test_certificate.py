@@ -15,7 +15,7 @@ from odtc.cli.commands.certify import _steps
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated

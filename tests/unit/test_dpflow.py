@@ -15,7 +15,7 @@ from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError, TreeError
 from odtc.fileformats.model_files import read_model, write_model
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.heuristics.heuristic import grow
 from odtc.model.blocks import Axis, blocks_from_json
 from odtc.model.builder import ModelBuilder

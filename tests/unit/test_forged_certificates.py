@@ -17,7 +17,7 @@ import pytest
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.reading import read
 from odtc.errors import CertificateError
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import check, left_of, read_certificate

@@ -10,7 +10,7 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError
 from odtc.estimators.regressor import OptimalTreeRegressor
-from odtc.formulations.dpflow.write_constrained_certificate import certify_in_time
+from odtc.formulations.dpflow.constrained import certify_in_time
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.search_units import settled_price
 from odtc.problem.exact_objective import exact_objective

@@ -17,7 +17,7 @@ from odtc.data.partitions import columns as partitions
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.trees.tree import read_tree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command

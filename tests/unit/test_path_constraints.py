@@ -14,7 +14,7 @@ from odtc.errors import ChoiceError
 from odtc.formulations.auto import choose
 from odtc.formulations.dpflow import path_constraints
 from odtc.formulations.dpflow.program import Program
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.problem.constraints.constraint import built, posed
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import find_solver, version

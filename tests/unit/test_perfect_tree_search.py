@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from odtc.algorithms.dp import perfect_tree_search
 from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Rows
-from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.threshold_search import certify
 from odtc.verification.certificate import check
 from odtc.workflow import pipeline
 from tests.command_line import MONKS

@@ -16,8 +16,8 @@ import odtc
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import CertificateError
-from odtc.formulations.dpflow.threshold_search import ThresholdSearch
-from odtc.formulations.dpflow.write_certificate import certify, certify_search
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
+from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.certificate import check
 from odtc.verification.constrained.constrained_certificate import check_constrained

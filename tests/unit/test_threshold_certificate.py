@@ -14,8 +14,8 @@ from odtc.base import compiled_loops, deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow import interval_states, threshold_search
-from odtc.formulations.dpflow.threshold_search import ThresholdSearch
-from odtc.formulations.dpflow.write_certificate import certify, certify_search
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
+from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification import compiled_pairs, pair_kernel
 from odtc.verification.certificate import OF_THRESHOLDS, SCHEMA, check

@@ -11,12 +11,9 @@ import heapq
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from odtc.algorithms.moments.search import MomentSearch
 
 LARGE = 1e8  # rows times columns times cuts; fewer are searched at once
 KEPT = 31  # cuts of a column
@@ -43,13 +40,13 @@ def quantile_cuts(code: np.ndarray, size: int, most: int) -> np.ndarray:
     return np.unique(np.minimum(at, size - 2))
 
 
-def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> None:
+def first_trees(search: Any, cost_of: Callable[[tuple], float]) -> None:
     """Pass nested trees (column, cut, left, right), None for a leaf, of two levels to `cost_of`, which makes them
     deeper and returns their cost: first roots of different columns, then other cuts of the best one.
 
     Parameters
     ----------
-    search : MomentSearch, of leaves without limits except for their minimum number of rows
+    search : MomentSearch (odtc.algorithms.moments.search), whose only limit is the minimum number of rows of a leaf
     """
     cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
     every = np.arange(search.code.shape[1])
@@ -76,7 +73,7 @@ def first_trees(search: "MomentSearch", cost_of: Callable[[tuple], float]) -> No
         cut = min(near, key=lambda at: cost(column, at))
 
 
-def _columns(coarse: "MomentSearch", sample: np.ndarray) -> tuple[int, ...]:
+def _columns(coarse: Any, sample: np.ndarray) -> tuple[int, ...]:
     """Return the columns by which one level gains most, as many as there is time for."""
     most = max(2, int((WORK / coarse.code.shape[1]) ** 0.5))
     if most >= len(coarse.size):
@@ -85,7 +82,7 @@ def _columns(coarse: "MomentSearch", sample: np.ndarray) -> tuple[int, ...]:
     return tuple(sorted(heapq.nlargest(most, range(len(gains)), key=gains.__getitem__)))
 
 
-def _roots(coarse: "MomentSearch", sample: np.ndarray, columns: tuple[int, ...]) -> list[tuple[int, int]]:
+def _roots(coarse: Any, sample: np.ndarray, columns: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return the best (column, cut) of the columns that gain most with one level on either side."""
     found = []
     for column in columns:
@@ -107,7 +104,7 @@ def _named(tree: tuple | None, cuts: list[np.ndarray], levels: int) -> tuple | N
     return (column, int(cuts[column][cut]), *(_named(one, cuts, levels - 1) for one in below))
 
 
-def _fits(search: "MomentSearch", tree: tuple | None, rows: np.ndarray) -> bool:
+def _fits(search: Any, tree: tuple | None, rows: np.ndarray) -> bool:
     """Return whether all leaves have enough of the rows; the part of the rows that was searched does not show this."""
     if search.moments[2, rows].sum() < search.least:
         return False

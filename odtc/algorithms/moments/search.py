@@ -28,16 +28,15 @@ Four levels over few cuts need no search (odtc.algorithms.moments.four_levels).
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from odtc.algorithms.moments import depth_two_numpy, few_tests, first_trees, four_levels, kernels, laws, two_levels
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Family, Place, TreeLimits, dealt, fitted, shares
+from odtc.algorithms.moments.two_levels import Known, OneStump, Stump, Worth
 
 NO_LIMITS = TreeLimits()
 NO_TOTALS = np.zeros((0, 0))  # of a call of `depth_two` that lists no cuts
@@ -53,39 +52,6 @@ MANY = 200  # cuts, from which on three levels may take so long that a bound of 
 TREE_TOLD, BOUND_TOLD = 1, 2  # of all rows: report trees; report the bound, too, at the whole depth
 SOON = 1e5  # rows times sets of a partition that takes at most some hundredths of a second
 SURELY = 1 - 1e-9  # of a bound of sums that are rounded
-
-
-@dataclass(frozen=True)
-class Stump:
-    """The best tree of one level over some columns (None for all), which is computed at the end."""
-
-    columns: tuple[int, ...] | None
-
-
-@dataclass(frozen=True)
-class OneStump:
-    """A leaf on one side of a cut and the best tree of one level on the other."""
-
-    columns: tuple[int, ...] | None
-
-
-class Worth(NamedTuple):
-    """The cuts of a state that were tried, each as (column, cut, shares of the sides, lower bound); no other cut costs
-    less than `until`."""
-
-    until: float
-    cuts: list
-
-
-@dataclass
-class Known:
-    """A lower bound `lower` on the cost of all trees of a depth on some rows, and the best tree found, `tree`, with
-    its cost `upper`. A tree is (column, cut, left, right), None for a leaf, or Stump; both sides may be one
-    OneStump."""
-
-    lower: float
-    upper: float
-    tree: tuple | None
 
 
 class MomentSearch:

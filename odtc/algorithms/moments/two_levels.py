@@ -18,23 +18,54 @@ If leaves must have a minimum number of rows, l_g and r_g are computed for leave
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.first_trees import quantile_cuts
 from odtc.algorithms.moments.laws import gain, gains
+from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.compiled_loops import Repaid, compile_loops
-
-if TYPE_CHECKING:
-    from odtc.algorithms.moments.search import Known, MomentSearch
-    from odtc.algorithms.moments.tree_limits import Place
 
 KEPT = 31  # cuts of a column that the first tree is found over
 EACH, COLUMN = 2e-7, 1e-4  # CPU seconds of a row and a column in numpy, and of a column, about
 LEFT, RIGHT = 1, 2  # sides of a cut
+
+
+@dataclass(frozen=True)
+class Stump:
+    """The best tree of one level over some columns (None for all), which is computed at the end."""
+
+    columns: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class OneStump:
+    """A leaf on one side of a cut and the best tree of one level on the other."""
+
+    columns: tuple[int, ...] | None
+
+
+class Worth(NamedTuple):
+    """The cuts of a state that were tried, each as (column, cut, shares of the sides, lower bound); no other cut costs
+    less than `until`."""
+
+    until: float
+    cuts: list
+
+
+@dataclass
+class Known:
+    """A lower bound `lower` on the cost of all trees of a depth on some rows, and the best tree found, `tree`, with
+    its cost `upper`. A tree is (column, cut, left, right), None for a leaf, or Stump; both sides may be one
+    OneStump."""
+
+    lower: float
+    upper: float
+    tree: tuple | None
 
 
 def side_gains(side, order, rank, moments, wanted, terms, found):
@@ -109,9 +140,9 @@ COMPILED = Repaid(compiled, 2.0)
 
 
 class Sorted:
-    """The rows of a search in the order of each column, and cuts at quantiles of them."""
+    """The rows of a MomentSearch in the order of each column, and cuts at quantiles of them."""
 
-    def __init__(self, search: "MomentSearch"):
+    def __init__(self, search: Any):
         self.order = np.argsort(search.code, axis=1, kind="stable").astype(np.int32)
         self.moments = np.ascontiguousarray(search.moments.T)
         self.cuts = [quantile_cuts(code, size, KEPT) for code, size in zip(search.code, search.size.tolist())]
@@ -124,12 +155,12 @@ class TwoLevels:
 
     Parameters
     ----------
-    search : MomentSearch
+    search : MomentSearch (odtc.algorithms.moments.search)
     rows : int64 (rows,)
     columns : int64 (columns,), that nodes may split on
     """
 
-    def __init__(self, search: "MomentSearch", rows: np.ndarray, columns: np.ndarray):
+    def __init__(self, search: Any, rows: np.ndarray, columns: np.ndarray):
         self.search, self.rows, self.columns = search, rows, columns
         self.sorted = search.sorted
         inside = np.zeros(search.code.shape[1], bool)
@@ -139,7 +170,7 @@ class TwoLevels:
         self.rank = np.take_along_axis(search.code[columns], self.order.astype(np.int64), axis=1)
         self.price, self.near = search.price, search.near
 
-    def first_tree(self, place: "Place") -> tuple | None:
+    def first_tree(self, place: Place) -> tuple | None:
         """Return (cost, column, cut) of the best tree over cuts at quantiles, None if it is a leaf."""
         gained, column, at = self.sorted.coarse.depth_two(self.rows, place)
         if column < 0:
@@ -165,7 +196,7 @@ class TwoLevels:
             costs[:, k, wanted & own == 0] = np.inf
         return costs
 
-    def solve(self, limit: float, entry: "Known", place: "Place", tell: Callable[[float, "Known"], None]) -> tuple:
+    def solve(self, limit: float, entry: Known, place: Place, tell: Callable[[float, Known], None]) -> tuple:
         """Return (Known, tried, Worth): the best tree, or a lower bound of at least `limit`; the (column, cut) that
         were tried; and the bound of each.
 
@@ -176,8 +207,6 @@ class TwoLevels:
         place : Place, with the columns
         tell : called with a bound of all trees and the best one found
         """
-        from odtc.algorithms.moments.search import Known, Stump, Worth
-
         stumps, tried, worth = (Stump(place.columns), Stump(place.columns)), [], []
         if (first := self.first_tree(place)) is not None and first[0] < entry.upper:
             entry = Known(0.0, first[0], (*first[1:], *stumps))

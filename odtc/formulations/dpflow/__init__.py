@@ -319,13 +319,13 @@ def optimal(problem: Problem) -> HeapTree:
 
 def certificate(problem: Problem) -> dict:
     """Return the certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
-    from odtc.formulations.dpflow import write_certificate, write_constrained_certificate
-
     if moments.by_moments(problem):
         return moments.certificate(problem)
     if problem.constraints and not threshold_search.by_ranks(problem):
-        return write_constrained_certificate.certify_in_time(problem)
-    return write_certificate.certify(problem)
+        from odtc.formulations.dpflow import constrained
+
+        return constrained.certify_in_time(problem)
+    return threshold_search.certify(problem)
 
 
 def expect_ranking(problem: Problem) -> None:

@@ -4,20 +4,27 @@ from typing import Any
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
-from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.data.threshold_scales import Scales
 
 
 class CertificateColumns:
     """The splits of an encoding as columns: all thresholds of a feature are one, splits of single cuts that are in the
-    same ordered feature of the search are one, and every other split is its own."""
+    same ordered feature of the search are one, and every other split is its own.
 
-    def __init__(self, search: ThresholdSearch):
-        self.search, self.facts = search, []
+    Parameters
+    ----------
+    encoded : Encoded
+    scales : Scales, its ordered features
+    searched : int (columns of the search,), the ordered feature that each of them is
+    """
+
+    def __init__(self, encoded: Encoded, scales: Scales, searched: np.ndarray):
+        self.encoded, self.scales, self.searched, self.facts = encoded, scales, searched, []
         self._cuts: dict[int, np.ndarray] = {}  # by feature, the thresholds or values that its cuts are counted by
         self._number: dict = {}  # of a column: by the feature of thresholds, by the split of others
         self._places: dict[int, list[tuple[int, int, bool]]] = {}  # by column of the search, of each rank
-        encoded = search.problem.encoded
         self._splits = Splits.of(encoded.tests)
         merged = [other for others in encoded.stands_for for other, _ in others]
         chains = self._chains()
@@ -48,7 +55,7 @@ class CertificateColumns:
     def _chains(self) -> dict[int, int]:
         """Return {split: ordered feature} for ordered features of several splits that are not thresholds of one
         feature."""
-        scales, feature = self.search.scales, self._splits.feature
+        scales, feature = self.scales, self._splits.feature
         found: dict[int, int] = {}
         for scale in np.flatnonzero(scales.size > 1).tolist():
             own = scales.test(scale, np.arange(scales.size[scale]))
@@ -59,7 +66,7 @@ class CertificateColumns:
 
     def _nested(self, scale: int) -> dict:
         """Return the column of the splits of an ordered feature."""
-        encoded, scales = self.search.problem.encoded, self.search.scales
+        encoded, scales = self.encoded, self.scales
         own = scales.test(scale, np.arange(scales.size[scale])).tolist()
         return {
             "kind": "nested",
@@ -69,7 +76,7 @@ class CertificateColumns:
 
     def _thresholds(self, feature: int, cuts: np.ndarray) -> dict:
         """Return the column of all given thresholds of a feature."""
-        encoded = self.search.problem.encoded
+        encoded = self.encoded
         cells = encoded.dataset.X[:, feature]
         values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.unique(cuts)
         complete = len(np.unique(np.searchsorted(values, given, side="right"))) == len(values)
@@ -84,8 +91,8 @@ class CertificateColumns:
         return self._places[column][rank]
 
     def _of_column(self, column):
-        ranked, scales, encoded = self.search.ranked, self.search.scales, self.search.problem.encoded
-        scale, found = int(ranked.columns[column]), []
+        scales, encoded = self.scales, self.encoded
+        scale, found = int(self.searched[column]), []
         if (key := ("nested", scale)) in self._number:
             return [(self._number[key], cut, False) for cut in range(int(scales.size[scale]))]
         tests = scales.test(scale, np.unique(scales.rank[:, scale])[:-1])

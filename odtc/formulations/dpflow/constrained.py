@@ -23,7 +23,7 @@ from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
 from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
-from odtc.errors import TimeLimitReached
+from odtc.errors import NotProvedError, TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.floors.priced import BoundByBins, BoundBySearch, of_few_digits, priced_bound
 from odtc.formulations.dpflow.floors.priced_trees import priced_tree
@@ -52,6 +52,7 @@ MOST_TIMED = 2e9  # the same if there is a limit of time, at which a bound has t
 SUMS_A_SECOND = 2e8  # of one pass
 AT_ONCE = 0.2  # of the time that is left: a pass over all cases in less gives a better bound than a search without them
 SEARCH_FRACTION = 0.3  # of the time that is left, for a search that may end before a bound without the constraints does
+SEARCHED = 0.6  # of a time limit, for the search of a certificate; the rest is for a bound if that does not end
 MOST_USES = 5e7  # of all numbers of a frontier whose sums differ
 
 
@@ -658,3 +659,38 @@ def _same(one: np.ndarray | Below | None, other: np.ndarray | Below | None) -> b
     if isinstance(one, Below) or isinstance(other, Below):
         return one == other
     return one is other or np.array_equal(one, other)
+
+
+def certify_in_time(problem: Problem) -> dict:
+    """Return the certificate of the best tree under constraints; at the deadline of this context, or after an
+    interruption, the certificate of a bound: the best tree found, and a lower bound on the cost of all trees,
+    whether they satisfy the constraints or not.
+
+    Raises
+    ------
+    NotProvedError
+        If no tree was found by then, and CART's splits give none.
+    ChoiceError
+        As in odtc.formulations.dpflow.write_constrained_certificate.certify_constrained.
+    """
+    from odtc.formulations.dpflow.write_certificate import certify_search  # most runs never need them
+    from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
+
+    try:
+        with deadline.within(deadline.time_share(np.inf, SEARCHED)):
+            return certify_constrained(problem)[0]
+    except NotProvedError as ended:
+        if ended.interrupted:
+            deadline.end_soon()  # of the whole call, not only of the search
+        with deadline.put_off():
+            heap = at_once(problem, ended.heap)
+        if heap is None:
+            raise
+        free = replace(
+            problem, constraints=tuple(one for one in problem.constraints if one.name in threshold_search.ROWS)
+        )
+        search = threshold_search.ThresholdSearch(free)
+        with deadline.cut_short():
+            search.run_for_bound() if problem.topology.depth > 2 else search.run()
+        with deadline.put_off():
+            return certify_search(search, heap)

@@ -28,6 +28,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import interval_model, size_estimate
+from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.formulations.shared.ranked_tests import RankedTests
@@ -37,7 +38,6 @@ from odtc.problem.exact_objective import exact_objective, rounded_down, search_c
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-ROWS = ("leaf_rows",)  # the constraints that the search supports
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
 BOUND = 0.2, 0.4  # of the time that is left, for a bound; the second if the trees of one depth less are not proved
 BETTER = 0.8  # of the time that is then left, for better trees, if those of one depth less are not proved
@@ -253,7 +253,7 @@ class ThresholdSearch:
         needs some of these."""
         if self.search.tallest_dropped > 2:
             return found
-        from odtc.formulations.dpflow.write_certificate import certify_search  # it uses this module
+        from odtc.formulations.dpflow.write_certificate import certify_search
 
         return replace(found, certificate=lambda: certify_search(self, found.heap, deadline.check))
 
@@ -509,7 +509,7 @@ def _by_kernels(search: ThresholdSearch) -> Searched | None:
     if not search.search.nodes.solves(3):
         return None
     found = search.run()
-    from odtc.formulations.dpflow.write_certificate import certify_tests  # it uses this module
+    from odtc.formulations.dpflow.write_certificate import certify_tests
 
     return replace(found, certificate=lambda: certify_tests(search, found, deadline.check))
 
@@ -544,7 +544,7 @@ def search(
             with deadline.within(deadline.time_share(PROGRAM, 0.5)):
                 heap, bound = problem.derived(Program).optimal(), problem.derived(Program).bound
             found = ThresholdSearch(problem, heap, tell, searched.tests).smallest(heap, bound)
-            from odtc.formulations.dpflow.write_certificate import certify_program  # it uses this module
+            from odtc.formulations.dpflow.write_certificate import certify_program
 
             return replace(found, certificate=lambda: certify_program(problem, found.heap))
         except TimeLimitReached:
@@ -554,3 +554,32 @@ def search(
                 raise
             return Searched(start, 0.0, False, 1, 1, "the dynamic program", interrupted=True)
     return ThresholdSearch(problem, start, tell).run()
+
+
+def certify(problem: Problem) -> dict:
+    """Return the certificate of a problem of the model "dpflow", as a JSON object (odtc.verification.certificate).
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    dict
+        At the deadline or after Ctrl-C a search over thresholds gives a certificate of its bound.
+
+    Raises
+    ------
+    ChoiceError
+        For weights with more digits than whole numbers can have, hyperplanes, and constraints that it cannot state.
+    """
+    from odtc.formulations.dpflow.write_certificate import certify_program, certify_search, require_certifiable
+
+    require_certifiable(problem)
+    if by_ranks(problem):
+        proof = problem.derived(Proof)
+        return certify_search(proof.search, proof.found.heap)
+    if (found := search_by_kernels(problem)) is not None:
+        with deadline.put_off():  # its result at the limit must be written, too
+            return found.certificate()
+    return certify_program(problem, problem.module.optimal(problem))

@@ -8,23 +8,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
+from typing import Protocol
 
 import numpy as np
 
 import odtc
-from odtc.base import deadline
+from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import option
 from odtc.data.coded_columns import CodedColumns, as_rows
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow import threshold_search
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms import form
+from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.interval_states import interval_states, is_counted
 from odtc.formulations.dpflow.searched import Searched
-from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.model.solution import is_proved
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
@@ -37,6 +38,25 @@ from odtc.verification.certificate import EXACT, OF_THRESHOLDS, SCHEMA, left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.coverage import Sides, answered, count_uncovered
 from odtc.verification.threshold_columns import count_left_out, rank_columns
+
+
+class EndedSearch(Protocol):
+    """A search over thresholds (odtc.formulations.dpflow.threshold_search) that ended, or was interrupted.
+
+    Attributes
+    ----------
+    problem : Problem
+    tests : RankedTests, the ordered features of its splits
+    search : RankSearch, with its results
+    expects_long : bool, whether the dynamic program would take long
+    """
+
+    problem: Problem
+    tests: RankedTests
+    search: RankSearch
+
+    @property
+    def expects_long(self) -> bool: ...
 
 
 class Numbers:
@@ -73,41 +93,14 @@ class Numbers:
         self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)
 
 
-def certify(problem: Problem) -> dict:
-    """Return the certificate of a problem of the model "dpflow", as a JSON object (odtc.verification.certificate).
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    dict
-        At the deadline or after Ctrl-C a search over thresholds gives a certificate of its bound.
-
-    Raises
-    ------
-    ChoiceError
-        For weights with more digits than whole numbers can have, hyperplanes, and constraints that it cannot state.
-    """
-    require_certifiable(problem)
-    if threshold_search.by_ranks(problem):
-        proof = problem.derived(threshold_search.Proof)
-        return certify_search(proof.search, proof.found.heap)
-    if (found := threshold_search.search_by_kernels(problem)) is not None:
-        with deadline.put_off():  # its result at the limit must be written, too
-            return found.certificate()
-    return certify_program(problem, problem.module.optimal(problem))
-
-
-def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
+def certify_tests(search: EndedSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
     """Return the certificate of a search that replaced the dynamic program: its own one if that has few states and the
     program would take long, or if it certifies a bound, which the program does not have; otherwise the certificate
     of the program.
 
     Parameters
     ----------
-    search : ThresholdSearch, ended or interrupted
+    search : EndedSearch
     found : Searched, its result
     look : called now and then; raises to end the writing
     """
@@ -120,7 +113,8 @@ def certify_tests(search: ThresholdSearch, found: Searched, look: Callable[[], N
 
 
 def certify_program(problem: Problem, heap: HeapTree) -> dict:
-    """Return the certificate of a tree that the dynamic program proves, as in `certify`."""
+    """Return the certificate of a tree that the dynamic program proves, as in
+    odtc.formulations.dpflow.threshold_search.certify."""
     require_certifiable(problem)
     if problem.constraints:
         raise ChoiceError(
@@ -148,12 +142,12 @@ def _left(split, X: np.ndarray | CodedColumns) -> np.ndarray:
     return answered(X, split.features[0], lambda cells: split.left(as_rows(cells, X.shape[1])))
 
 
-def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
+def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
     """Return the certificate of a search over thresholds: of its tree, and of the bound of all trees.
 
     Parameters
     ----------
-    search : ThresholdSearch, ended or interrupted
+    search : EndedSearch
     heap : HeapTree, the best tree known
     look : called now and then; raises to end the writing
 
@@ -164,18 +158,18 @@ def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], N
     Raises
     ------
     ChoiceError
-        As in `certify`.
+        As in odtc.formulations.dpflow.threshold_search.certify.
     """
     problem = search.problem
     require_certifiable(problem)
     if problem.encoded.dataset is None:
         raise ChoiceError("a certificate is of the data; expected a problem that was read from a file or from arrays")
-    numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.ranked
+    numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.tests.ranked
     unit = int(ranked.unit) * numbers.unit
     claim = _claim(problem, numbers, heap)
     floor = int(ranked.floor) * numbers.unit
     bound = min(search.search.lower(depth), (claim["claim"] - floor) // unit)
-    columns = CertificateColumns(search)
+    columns = CertificateColumns(problem.encoded, search.tests.scales, ranked.columns)
     states = [
         ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound, look)
@@ -199,7 +193,7 @@ def require_certifiable(problem: Problem) -> None:
     """Raise ChoiceError for splits and constraints that no certificate states."""
     require_tests_of_columns(problem.encoded)
     for given in problem.constraints:
-        if given.name not in threshold_search.ROWS:
+        if given.name not in ROWS:
             raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(given)!r}")
 
 

@@ -1,9 +1,7 @@
 """From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
 
-import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from math import lcm
 
 import numpy as np
@@ -23,8 +21,7 @@ from odtc.base import deadline
 from odtc.base.wording import command, option
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
-from odtc.formulations.dpflow.threshold_search import ROWS, ThresholdSearch
-from odtc.formulations.dpflow.write_certificate import certify_search, head, tree_facts, with_twins
+from odtc.formulations.dpflow.write_certificate import head, tree_facts, with_twins
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
 from odtc.problem.constraints.search_units import TOO_FINE, WHOLE, whole
@@ -47,40 +44,7 @@ from odtc.verification.constrained.stated_constraints import readable
 
 LISTED_ONLY = ("together", "splits", "monotone")  # types of constraints that a search checks for every tree
 LEAST = 3
-SEARCHED = 0.6  # of a time limit, for the search; the rest is for a bound if that does not end
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
-
-
-def certify_in_time(problem: Problem) -> dict:
-    """Return the certificate of the best tree under constraints; at the deadline of this context, or after an
-    interruption, the certificate of a bound: the best tree found, and a lower bound on the cost of all trees,
-    whether they satisfy the constraints or not.
-
-    Raises
-    ------
-    NotProvedError
-        If no tree was found by then, and CART's splits give none.
-    ChoiceError
-        As in `certify_constrained`.
-    """
-    from odtc.formulations.dpflow.constrained import at_once  # which imports this module for certificates
-
-    try:
-        with deadline.within(deadline.time_share(math.inf, SEARCHED)):
-            return certify_constrained(problem)[0]
-    except NotProvedError as ended:
-        if ended.interrupted:
-            deadline.end_soon()  # of the whole call, not only of the search
-        with deadline.put_off():
-            heap = at_once(problem, ended.heap)
-        if heap is None:
-            raise
-        free = replace(problem, constraints=tuple(one for one in problem.constraints if one.name in ROWS))
-        search = ThresholdSearch(free)
-        with deadline.cut_short():
-            search.run_for_bound() if problem.topology.depth > 2 else search.run()
-        with deadline.put_off():
-            return certify_search(search, heap)
 
 
 def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:

@@ -4,7 +4,6 @@ import contextlib
 import math
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -66,9 +65,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
-    columns = CertificateColumns(
-        SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))
-    )
+    columns = CertificateColumns(problem.encoded, scales, np.arange(scales.n))
     values = [np.unique(line)[:-1] for line in scales.rank.T]
 
     @cache
