@@ -8,6 +8,7 @@ A model may find splits that are not in its encoding: sets of levels, hyperplane
 results on the encoded rows, and are numbered after the encoding's splits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -242,6 +243,28 @@ def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
     """
     size = 2 ** (topology.depth + 1)
     return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+
+
+def nested_splits(nested: tuple | None, topology: CompleteTree, split_of: Callable[..., int]) -> np.ndarray:
+    """Return int32 (2^(depth + 1),): the splits of a nested tree on the heap of a topology.
+
+    Parameters
+    ----------
+    nested : tuple or None
+        A branch node is (..., left, right), a leaf None.
+    topology : CompleteTree
+    split_of : callable
+        Returns the number of the split, from the entries of a branch node before its sides.
+    """
+    test, _ = blank_arrays(topology)
+    stack = [(1, nested)]
+    while stack:
+        node, tree = stack.pop()
+        if tree is not None:
+            *split, left, right = tree
+            test[node] = split_of(*split)
+            stack += [(2 * node, left), (2 * node + 1, right)]
+    return test
 
 
 def settle(

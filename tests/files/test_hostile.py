@@ -18,7 +18,7 @@ from odtc.data.column_types import level_codes, levels_of
 from odtc.data.readers.arff import NOMINAL
 from odtc.data.reading import read
 from odtc.errors import OdtcError
-from odtc.formulations.dpflow.live_cases import Live
+from odtc.formulations.dpflow.forms.live_cases import Live
 from odtc.solvers.toml_solver import from_template
 from tests.command_line import MONKS, odtc
 

@@ -32,7 +32,7 @@ from odtc.fileformats.model_files import read_model
 from odtc.fileformats.solution_files import POINTS, read_point
 from odtc.formulations.cg.column_pool import ColumnPool
 from odtc.formulations.cg.column_pool import read_pool as read_columns
-from odtc.formulations.dpflow.live_cases import Live
+from odtc.formulations.dpflow.forms.live_cases import Live
 from odtc.solvers.protocols import SOLVERS
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.toml_solver import from_template

@@ -11,7 +11,6 @@ from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import (
-    interval_model,
     resources,
     size_estimate,
 )
@@ -53,7 +52,7 @@ def estimate(sizes: Sizes) -> Estimate:
     remembers = _remembers(sizes)
     if others := [name for name in sizes.constraints if name not in kept and name not in on_tests]:
         return Estimate(False, f"does not take {others[0]!r}")
-    if sizes.encoded is not None and sizes.depth > 1 and not sizes.constraints and interval_model.worth(sizes.encoded):
+    if sizes.encoded is not None and sizes.depth > 1 and not sizes.constraints and intervals.worth(sizes.encoded):
         return _by_intervals(sizes)
     n_candidate_splits, depth = sizes.n_candidate_splits, sizes.depth
     columns, what, most = _columns(sizes, remembers)
@@ -81,7 +80,7 @@ def counts(problem: Problem) -> Counts:
     the search leaves out are not known in advance."""
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:
-        sums = interval_model.work(Scales.of(problem.encoded), depth)
+        sums = intervals.work(Scales.of(problem.encoded), depth)
         return Counts(seconds=sums / CELLS_A_SECOND, words="only known after its search over intervals of thresholds")
     if form(problem) is not states:
         return Counts(words="only known after the first search")
@@ -117,12 +116,12 @@ def _remembers(sizes: Sizes) -> bool:
 
 def _by_intervals(sizes: Sizes) -> Estimate:
     scales, depth = Scales.of(sizes.encoded), sizes.depth
-    sums = interval_model.work(scales, depth)
+    sums = intervals.work(scales, depth)
     size = f"about {rough(sums)} sums at depth {depth} over {sizes.n_candidate_splits} thresholds"
     if sums <= MOST_CELLS:
         return Estimate(True, f"is a linear program of intervals, found by {size}", sums)
     with suppress(TimeLimitReached):
-        if interval_model.ends_at_once(sizes.encoded, scales, depth):
+        if intervals.ends_at_once(sizes.encoded, scales, depth):
             why = f"as a tree of less than depth {depth} errs only if every tree does"
             return Estimate(True, f"over intervals ends at once, {why}", 0.0)
     return Estimate(False, f"over intervals would take {size}, more than half a minute: {_less('shorten it')}")

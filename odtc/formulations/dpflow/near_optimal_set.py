@@ -16,16 +16,14 @@ from odtc.algorithms.near_optimal.stored_graph import StoredGraph, store
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable
 from odtc.algorithms.thresholds.rank_search import RankSearch
-from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
 from odtc.base.whole_numbers import as_written
-from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
-from odtc.formulations.shared.ranked_tests import columns_asked
+from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import comparable_cost, plain_costs, same_objective
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import HeapTree, settle
 
 MOST_CELLS = 20_000_000  # of the table of the trees by branch nodes and cost
 ROUNDING = 1e-9  # of the largest cost of all rows: the error of sums that are not whole numbers
@@ -51,11 +49,10 @@ class DpflowNearOptimalTrees:
 
     def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
         self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
-        self._scales = Scales.of(encoded)
         costs = plain_costs(problem)
-        apart = columns_asked(encoded, self._scales) if encoded.by_column else None
-        terms = costs.loss.astype(float), encoded.copies, float(costs.price), least_rows(problem), True, apart
-        self._ranked, self._step = rank_rows(self._scales.rank, *terms), costs.step
+        terms = float(costs.price), least_rows(problem), costs.loss.astype(float)
+        self._tests, self._step = RankedTests(encoded, *terms, keep=True, apart=bool(encoded.by_column)), costs.step
+        self._ranked = self._tests.ranked
         search = RankSearch(self._ranked, deadline.check)
         self.proved = self._prove(search, depth)
         best = self._exact(search.known(depth).upper)
@@ -119,14 +116,14 @@ class DpflowNearOptimalTrees:
         """Return trees with their objectives, each with the same probability; all trees, the best first, if there are
         no more. At the deadline, or if the memory is exhausted, the trees that were drawn so far. Available trees
         that were not counted come before the others."""
-        found = self._in_hand[:number]
+        found, topology = self._in_hand[:number], self.problem.topology
         number -= len(found)
         if self.trees.table.total <= number:
             drawn = islice(self.trees.trees(), number)
         else:
             drawn = (self.trees.sample(1, seed + at)[0] for at in range(number))
         with deadline.cut_short():
-            found.extend((self._objective(cost), self._heap(tree)) for cost, tree in drawn)
+            found.extend((self._objective(cost), self._tests.heap_tree(tree, topology)) for cost, tree in drawn)
         return found
 
     def _uncounted(self, search: RankSearch, known: HeapTree | None, limit: Fraction) -> list[tuple[float, HeapTree]]:
@@ -134,7 +131,7 @@ class DpflowNearOptimalTrees:
         been counted: no tree of the same objective and number of leaves was."""
         heaps = [] if known is None or known.beyond is not None else [known]
         with deadline.put_off(), deadline.cut_short():
-            heaps.append(self._heap(search.tree(self.problem.topology.depth)))
+            heaps.append(self._tests.tree(search, self.problem.topology))
         counted = self._cells(self.trees.table)
         found: list[tuple[float, HeapTree]] = []
         for heap in (_without_twins(heap, self.problem) for heap in heaps):
@@ -183,20 +180,8 @@ class DpflowNearOptimalTrees:
     def _name(self, column: int) -> str:
         """Return the columns of the data that the splits of a column of the search use."""
         encoded, scale = self.problem.encoded, self._ranked.columns[column]
-        split = encoded.tests[int(np.flatnonzero(self._scales.scale == scale)[0])]
+        split = encoded.tests[int(np.flatnonzero(self._tests.scales.scale == scale)[0])]
         return " + ".join(encoded.features[j].name for j in split.features)
-
-    def _heap(self, tree) -> HeapTree:
-        test, _ = blank_arrays(self.problem.topology)
-        stack = [(1, tree)]
-        while stack:
-            node, here = stack.pop()
-            if here is not None:
-                column, rank, *below = here
-                scale = self._ranked.columns[column]
-                test[node] = self._scales.test(scale, np.unique(self._scales.rank[:, scale])[rank])
-                stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
-        return settle(test, self.problem.encoded)
 
 
 def _without_twins(heap: HeapTree, problem: Problem) -> HeapTree:

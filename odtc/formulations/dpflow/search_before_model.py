@@ -1,7 +1,7 @@
 """The search under constraints that comes before a model of many variables: only the part that it leaves is written.
 
 It is used by `odtc build` and `odtc fit --solver` (`limited`). The model is then the one of
-odtc.formulations.dpflow.live_cases, and the tree and the bound of the search are known whatever a solver does.
+odtc.formulations.dpflow.forms.live_cases, and the tree and the bound of the search are known whatever a solver does.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from odtc.base import deadline
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits
 from odtc.formulations.dpflow.constrained import Posed
-from odtc.formulations.dpflow.live_cases import Live
+from odtc.formulations.dpflow.forms.live_cases import Live
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.estimates import Sizes
 from odtc.problem.problem import Problem

@@ -27,7 +27,8 @@ from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import interval_model, size_estimate
+from odtc.formulations.dpflow import size_estimate
+from odtc.formulations.dpflow.forms import intervals
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
@@ -83,11 +84,7 @@ def _by_program(problem: Problem) -> bool:
     encoded, depth = problem.encoded, problem.topology.depth
     if not _is_whole(problem):  # trees within the rounding are compared by the results of the search
         return False
-    if (
-        problem.constraints
-        or interval_model.worth(encoded)
-        or not size_estimate.is_small(encoded.n_candidate_splits, depth)
-    ):
+    if problem.constraints or intervals.worth(encoded) or not size_estimate.is_small(encoded.n_candidate_splits, depth):
         return False
     return (
         not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_candidate_splits, depth, encoded.n_rows) <= SOON

@@ -13,7 +13,7 @@ from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import Beyond, HeapTree, nested_splits, settle
 
 BYTES = (
     24  # of a search for each row and column, at least: ranks and orders of the proof, and of the search for few leaves
@@ -39,13 +39,22 @@ class RankedTests:
     least : int, rows of the data that each leaf must have; 1 or less for none
     loss : float64 (rows, labels), the cost of predicting a label on a row; None for the loss of the data
     keep : bool, whether rows that cost the same with any prediction are kept
+    apart : bool, whether equal ordered features are kept if their splits use different columns of the data
 
     Attributes
     ----------
     ranked : RankedRows
     """
 
-    def __init__(self, encoded: Encoded, price: float, least: int, loss: np.ndarray | None = None, keep: bool = False):
+    def __init__(
+        self,
+        encoded: Encoded,
+        price: float,
+        least: int,
+        loss: np.ndarray | None = None,
+        keep: bool = False,
+        apart: bool = False,
+    ):
         self.encoded, self.scales = encoded, Scales.of(encoded)
         rows, columns = self.scales.rank.shape
         fewer = (
@@ -54,7 +63,15 @@ class RankedTests:
         )
         require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", fewer)
         loss = encoded.loss if loss is None else loss
-        self.ranked = rank_rows(self.scales.rank, loss, encoded.copies, price, least, keep)
+        self.ranked = rank_rows(
+            self.scales.rank,
+            loss,
+            encoded.copies,
+            price,
+            least,
+            keep,
+            columns_asked(encoded, self.scales) if apart else None,
+        )
 
     def counting(self, scale: int) -> "RankedTests":
         """Return the same with `scale` units of the search for each unit of cost, so that it can count branch nodes in
@@ -118,12 +135,4 @@ class RankedTests:
 
     def test_heap(self, nested, topology: CompleteTree) -> np.ndarray:
         """Return int32 (2^(depth + 1),): all its splits, also those that the losses of the data do not need."""
-        test, _ = blank_arrays(topology)
-        stack = [(1, nested)]
-        while stack:
-            node, tree = stack.pop()
-            if tree is not None:
-                column, rank, *below = tree
-                test[node] = self.test(column, rank)
-                stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
-        return test
+        return nested_splits(nested, topology, self.test)

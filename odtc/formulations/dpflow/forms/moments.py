@@ -28,7 +28,7 @@ from odtc.problem.branch_penalty import exact_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import comparable_cost
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import HeapTree, nested_splits, settle
 
 if TYPE_CHECKING:
     from odtc.algorithms.moments.exact_likelihood import ExactLikelihood
@@ -269,11 +269,4 @@ def _best_exactly(engine: _Engine, depth: int) -> "Best | None":
 
 def _heap(problem: Problem, scales: Scales, nested: tuple | None) -> HeapTree:
     """Return the tree of a nested tree of the search."""
-    test, _ = blank_arrays(problem.topology)
-    stack = [(1, nested)]
-    while stack:
-        node, tree = stack.pop()
-        if tree is not None:
-            test[node] = scales.test(tree[0], tree[1])
-            stack += [(2 * node, tree[2]), (2 * node + 1, tree[3])]
-    return settle(test, problem.encoded)
+    return settle(nested_splits(nested, problem.topology, scales.test), problem.encoded)
