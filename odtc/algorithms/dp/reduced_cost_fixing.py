@@ -95,7 +95,7 @@ def cheapest_feasible_tree(
         points = points.picked(kept[np.lexsort((value[kept], points.state[kept]))])
         if width is not None:
             points = keep_first(points, width)
-    return best_at_root(flow, points, limit, weight)
+    return best_at_root(flow, points)
 
 
 def keep_first(points: Points, width: int) -> Points:
@@ -112,7 +112,7 @@ def keep_first(points: Points, width: int) -> Points:
     return points.picked(keep)
 
 
-def best_at_root(flow: Flow, below: Points | None, limit: float, weight: np.ndarray) -> Incumbent | None:
+def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
     """The cheapest tree that keeps the bounds, made of these points of the second level, or of one of the root."""
     root, budgets, nothing = flow.steps[0], flow.budgets, np.full(1 + len(flow.branch[1:]), np.inf)
     good = np.flatnonzero(budgets.kept(root.points.vector))

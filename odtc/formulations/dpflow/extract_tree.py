@@ -1,5 +1,7 @@
 """The tree along paths through the states of the dynamic program."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft_subtree
@@ -9,16 +11,16 @@ from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
 def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | None = None) -> HeapTree:
-    """Return the tree that follows `way(level, state, arcs)` at each state: the position of an arc among those of the
-    state (a slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's if
-    it is None)."""
+    """Return the tree that follows `way(node, level, state, arcs)` at each state: the position of an arc among those
+    of the state (a slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's
+    if it is None)."""
     rows, (test, _) = graph.rows, blank_arrays(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:
         node, j, state, members = stack.pop()
         level = graph.levels[j]
         arcs = slice(*level.first[state : state + 2].tolist())
-        choice = way(j, state, arcs)
+        choice = way(node, j, state, arcs)
         if choice is None:
             continue
         arc = arcs.start + choice
@@ -30,6 +32,11 @@ def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | 
             elif tail and j + 1 == (depth or problem.topology.depth) - tail:
                 lay_best(rows, graph.price, part, test, 2 * node + side, tail)
     return settle(test, problem.encoded)
+
+
+def best_way(graph: Graph) -> Callable:
+    """Return the `way` of `tree_along` to the best tree, by the values of the states."""
+    return lambda node, j, state, arcs: graph.best(j, state, arcs)
 
 
 def lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
@@ -48,3 +55,15 @@ def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> Non
         else:
             test[t] = code[at]
             stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]
+
+
+def code_of(test: np.ndarray, label: np.ndarray, node: int, size: int) -> np.ndarray:
+    """Return the code (odtc.algorithms.dp.pareto.Points) of the subtree at a node, of this size; below a label it is
+    repeated."""
+    code, at = np.empty(size, np.int32), np.arange(1, size + 1)
+    for place in range(size):
+        depth = int(at[place]).bit_length() - 1
+        t = (node << depth) + int(at[place]) - (1 << depth)
+        above = code[(place - 1) // 2] if place else 0
+        code[place] = above if above < 0 else test[t] if test[t] >= 0 else -1 - label[t]
+    return code

@@ -231,7 +231,7 @@ def largest_flow(point: dict[str, np.ndarray]) -> Callable:
     """Return the `way` of odtc.formulations.dpflow.extract_tree.tree_along that follows the largest flow of a point,
     because a point within the optimal face mixes optimal trees."""
 
-    def way(j, state, arcs):
+    def way(node, j, state, arcs):
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
         return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
 

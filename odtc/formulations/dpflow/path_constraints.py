@@ -35,12 +35,12 @@ import numpy as np
 from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
-from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsTests
 from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import HeapTree
 
 WORK = 30_000_000  # arcs that the search for an incumbent may look at, and the same number for choices of splits
 AT_ONCE = 4_000_000  # of them together
@@ -155,25 +155,6 @@ def _alive(graph: Graph, most: float) -> list[np.ndarray]:
     return [whole <= most for _, whole in lattice.outside_costs(graph.levels, costs, graph.values)]
 
 
-def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
-    """Return the splits of a tree on this many levels, as far as the program has them, and the best subtrees below;
-    the best tree if none is given."""
-    (test, _), stack = blank_arrays(problem.topology), [(1, 0, 0)]
-    while stack:
-        node, j, state = stack.pop()
-        level = graph.levels[j]
-        arcs = slice(*level.first[state : state + 2].tolist())
-        if heap is None or j >= n_levels:
-            choice = graph.best(j, state, arcs)
-        else:
-            choice = next(iter(np.flatnonzero(level.test[arcs] == heap.test[node])), None)
-        if choice is not None:
-            arc = arcs.start + int(choice)
-            test[node] = level.test[arc]
-            stack += [(2 * node + side, j + 1, int(below)) for side, below in enumerate(level.below[arc]) if below >= 0]
-    return settle(test, problem.encoded)
-
-
 def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
     """Return a good tree that satisfies the constraints, None if none is found: the best trees over few splits, chosen
     greedily and then by exchange, or for other constraints the best ones at higher penalties for branch nodes,
@@ -182,7 +163,7 @@ def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
     graphs = [graph, *(_few(graph, group, most) for group, most in few)]
     if not few:
         graphs += [_priced(graph, float(graph.rows.loss.sum()) / 2**k) for k in range(1, 20)]
-    heaps = [mended(problem, tree_along(problem, each, each.best)) for each in graphs]
+    heaps = [mended(problem, tree_along(problem, each, best_way(each))) for each in graphs]
     kept = [heap for heap in heaps if heap is not None and not broken(problem, heap)]
     return min(kept, key=lambda heap: problem.module.objective(problem, heap), default=None)
 

@@ -20,7 +20,7 @@ from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
 from odtc.data.task import TASKS
 from odtc.formulations.dpflow import size_estimate
-from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.branch_penalty import branch_penalty
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import WholeCosts, exact_objective, search_costs
@@ -137,7 +137,7 @@ class Program:
         depth = self.shape.depth
         shape = Shape(depth, 0 if self.rows.least > 1 or self.by_moments else min(2, depth - 1))
         graph = self.known.folded(shape.levels)
-        return tree_along(self.problem, graph, graph.best, shape.tail, depth)
+        return tree_along(self.problem, graph, best_way(graph), shape.tail, depth)
 
     @property
     def bound(self) -> Fraction:

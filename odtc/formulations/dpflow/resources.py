@@ -26,7 +26,7 @@ from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow import choices_of_splits, path_constraints, size_estimate
-from odtc.formulations.dpflow.extract_tree import lay
+from odtc.formulations.dpflow.extract_tree import code_of, lay
 from odtc.formulations.dpflow.network import Columns, write_flow, write_splits
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -309,7 +309,8 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
             continue
         begin, end = step.points.first(step.n_states)[state : state + 2]
         # The subtree itself, or one whose vector is no greater except for the rounding of sums.
-        fits = (step.points.code[begin:end] == _code(heap, node, step.points.code.shape[1])).all(axis=1)
+        own = code_of(heap.test, heap.label, node, step.points.code.shape[1])
+        fits = (step.points.code[begin:end] == own).all(axis=1)
         if not fits.any():
             over = (step.points.vector[begin:end] - total(node, members)) / (ROUNDED * np.maximum(flow.scale, 1e-300))
             fits = (over <= 1).all(axis=1) & (over[:, budgets.both] >= -1).all(axis=1)
@@ -319,17 +320,6 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
         lay(step.points.code[place], test, label, node)
         columns.append((f"t{j}", place))
     return columns, test, label
-
-
-def _code(heap: HeapTree, node: int, size: int) -> np.ndarray:
-    """Return the code of the subtree at a node, of this size."""
-    code, at = np.empty(size, np.int32), np.arange(1, size + 1)
-    for place in range(size):
-        depth = int(at[place]).bit_length() - 1
-        t = (node << depth) + int(at[place]) - (1 << depth)
-        above = code[(place - 1) // 2] if place else 0
-        code[place] = above if place and above < 0 else heap.test[t] if heap.test[t] >= 0 else -1 - heap.label[t]
-    return code
 
 
 def _largest(flow: Flow) -> np.ndarray:

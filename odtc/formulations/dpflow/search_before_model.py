@@ -15,6 +15,7 @@ from odtc.base import deadline
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits
 from odtc.formulations.dpflow.constrained import Posed
+from odtc.formulations.dpflow.extract_tree import code_of
 from odtc.formulations.dpflow.forms.live_cases import Live
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.estimates import Sizes
@@ -87,7 +88,7 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
         return None
     arrays = search.original
     test, label = search.found.test, search.found.label
-    known = _code(test, label, 1, 2 ** (problem.topology.depth + 1) - 1)
+    known = code_of(test, label, 1, 2 ** (problem.topology.depth + 1) - 1).tolist()
     sides = [
         [place, side, code, vector]
         for place, case in enumerate(cases)
@@ -109,13 +110,3 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
 def _named(options: Options, search: ConstrainedSearch) -> np.ndarray:
     """Return the codes of subtrees in the terms of the problem's splits."""
     return np.where(options.code >= 0, search.order[np.maximum(options.code, 0)], options.code)
-
-
-def _code(test: np.ndarray, label: np.ndarray, node: int, size: int) -> list[int]:
-    """Return the code of a tree in a heap; below a label it is repeated."""
-    code = np.empty(size, int)
-    for place in range(size):
-        above = code[(place - 1) // 2] if place else 0
-        at = place + 1
-        code[place] = above if above < 0 else test[at] if test[at] >= 0 else -1 - label[at]
-    return code.tolist()

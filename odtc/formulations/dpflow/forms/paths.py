@@ -9,7 +9,7 @@ from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.formulations.dpflow import network, path_constraints
 from odtc.formulations.dpflow import resources as subtrees
-from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.path_constraints import ConstrainedProgram
 from odtc.formulations.dpflow.program import Program, Shape, folded_levels, share
@@ -85,17 +85,29 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     if not paths.sees:
         heap = with_min_leaf_rows(settle(heap.test, problem.encoded), problem.encoded, program.rows.least)
         kept = None if broken(problem, heap) else heap
-        return path_constraints.along(problem, paths.sight.graph, kept, paths.shape.levels)
+        return _along(problem, paths.sight.graph, kept, paths.shape.levels)
     heap, better = network.pruned(problem, program.rows, program.price, paths.shape, heap), paths.sight.incumbent
     wrong = broken(problem, heap)
     return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
+
+
+def _along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
+    """Return the splits of a tree on this many levels, as far as the program has them, and the best subtrees below;
+    the best tree if none is given."""
+
+    def way(node, j, state, arcs):
+        if heap is None or j >= n_levels:
+            return graph.best(j, state, arcs)
+        return next(iter(np.flatnonzero(graph.levels[j].test[arcs] == heap.test[node])), None)
+
+    return tree_along(problem, graph, way)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """Return the tree of a point, with the best subtrees by the values of the states if the model folds them."""
     paths, way = problem.derived(Paths), network.largest_flow(point)
     graph, levels = paths.sight.graph, paths.shape.levels
-    return tree_along(problem, graph, lambda j, state, arcs: (way if j < levels else graph.best)(j, state, arcs))
+    return tree_along(problem, graph, lambda node, j, *at: (way if j < levels else best_way(graph))(node, j, *at))
 
 
 def notes(problem: Problem) -> dict:
