@@ -182,25 +182,16 @@ def refit(
     left = deadline.limit_left(began, limit)
     trees, complete = _near(problem, most, within, min(left or SEARCH, SEARCH))
     candidates = [best.decoded.heap, projection.heap, *([own] if own is not None else []), *trees]
-    costs = [_cost(problem, heap) for heap in candidates]
-    costs[0] = paid
+    costs = [paid, *(_cost(problem, heap) for heap in candidates[1:])]
     before = old_answers(old, problem.encoded.dataset)
-    asked = _tests(projection.heap, problem)
+    kept = _tests(projection.heap, problem)
     found = [
-        (_distance(heap, problem, before, asked), cost, heap)
+        (_distance(heap, problem, before, kept), cost, heap)
         for heap, cost in zip(candidates, costs)
         if cost is not None and cost <= paid + within + ROUNDING * within
     ]
     distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
-    chosen = best
-    if heap is not best.decoded.heap:
-        as_good = best.proved and is_proved(cost, best.proof.bound)
-        ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
-        told = "" if as_good else f"the best tree of these rows costs {paid:.10g}{', proved' * best.proved}"
-        seconds = best.proof.seconds or 0.0
-        solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=told)
-        chosen = without_model(problem, heap, solution, best.labelled, spec.simplify)
-        chosen = replace(chosen, asked=best.asked, confidence=best.confidence)
+    chosen = best if heap is best.decoded.heap else _completed(best, heap, cost, spec.simplify)
     return Refit(
         old=old,
         projection=projection,
@@ -214,6 +205,18 @@ def refit(
         old_cost=None if own is None else _cost(problem, own),
         projected_cost=_cost(problem, projection.heap),
     )
+
+
+def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
+    """Return the fit of another tree for the rows of the best one; it is proved if it costs as little."""
+    paid = best.proof.objective
+    as_good = best.proved and is_proved(cost, best.proof.bound)
+    ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
+    message = "" if as_good else f"the best tree of these rows costs {paid:.10g}{', proved' * best.proved}"
+    seconds = best.proof.seconds or 0.0
+    solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=message)
+    done = without_model(best.problem, heap, solution, best.labelled, simplify)
+    return replace(done, asked=best.asked, confidence=best.confidence)
 
 
 def expect_nearness(within: float | None, most: int) -> None:

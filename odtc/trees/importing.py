@@ -103,15 +103,10 @@ def import_tree(source, data, y=None, **reading) -> Tree:
             f"{option('task', task_of_source(source))}; read the data for that, or fit a tree again"
         )
     try:
-        every = np.arange(dataset.n_rows)
-        if isinstance(source, Tree):
-            root = _moved(source.root, source, dataset)
-        else:
-            nodes = source if isinstance(source, (Comparison, str, float)) else _of_estimator(source, dataset)
-            root = _laid(nodes, dataset, every)
+        root = _root_of(source, dataset)
         if dataset.task == median.NAME:
             dataset = median.with_answers(dataset, _answers_of(root))
-        root, task = _counted(root, dataset, every), TASKS.get(dataset.task)
+        root, task = _counted(root, dataset, np.arange(dataset.n_rows)), TASKS.get(dataset.task)
     except RecursionError:
         raise TreeError("expected a tree of at most some hundred levels, got a deeper one") from None
     return Tree(
@@ -124,6 +119,14 @@ def import_tree(source, data, y=None, **reading) -> Tree:
         policy.MOST if task.terms(dataset.source).get("goal") == policy.MOST else "",
         dataset.label_type,
     )
+
+
+def _root_of(source, dataset: Dataset) -> Node:
+    """Return the nodes of a tree, an estimator or comparisons over the features and classes of a data set."""
+    if isinstance(source, Tree):
+        return _moved(source.root, source, dataset)
+    nodes = source if isinstance(source, (Comparison, str, float)) else _of_estimator(source, dataset)
+    return _laid(nodes, dataset, np.arange(dataset.n_rows))
 
 
 def read_foreign(path, trust: bool = False):
