@@ -20,7 +20,8 @@ there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half
 tighter, and only the b of inner nodes are integer. `bottom=flow` undoes that.
 
 `literal=true` is the printed master: w at every node and at every lambda. Its cuts are separated as in the proof of
-Proposition 1: at integer points only, and for each row only the cut of the path that the row takes.
+Proposition 1: at integer points only, and for each row only the cut of the path that the row takes. Once a quarter of
+the cuts of all walks was found in this way, the next master, or the next tree, begins with all of them.
 """
 
 import time
@@ -74,7 +75,7 @@ BROKEN = 1e-6  # a cut that is violated by less is satisfied, because solvers ha
 BROKEN_IN_TREE = 1e-5  # the same inside a tree: more than the tolerance of its relaxations, so that no cut comes twice
 PART_OF_UNIT = 1e-6  # of the least difference of two objectives: the tolerance of a proof by it
 RELAXED_ROUNDS = 20  # most rounds of the relaxation
-MANY = 4  # all walks are in the first whole master if they are at most this many times the cuts of the relaxation
+MANY = 4  # all walks are in the next master if they are at most this many times the cuts that points have violated
 FIRST_SECONDS = 2.0  # limit of the first whole master that lacks cuts; each limit that is reached is doubled
 VARIANTS = (
     {},
@@ -277,6 +278,10 @@ def fit(base: Model, solve, start=None, tell=None, left=None, in_tree=None) -> t
     return run.answer(*run.in_rounds(solve))
 
 
+class _Filled(Exception):
+    """Ends a solver, because its next tree begins with the cuts of all walks."""
+
+
 class _Separation:
     """The best tree, the bound and the cuts that are known while `fit` runs."""
 
@@ -286,7 +291,7 @@ class _Separation:
         one_leaf = settle(np.full(self.size, -1, np.int32), self.problem.encoded)
         begun = one_leaf if start is None else decode(self.problem, base.split(start))
         self.best = _better(self.problem, None, begun)
-        self.pool, self.bound, self.nodes = CutPool(self.size), None, 0
+        self.pool, self.bound, self.nodes, self.filled = CutPool(self.size), None, 0, False
         self.history: list[tuple[float, float | None, float | None]] = []
         exact = exact_objective(self.problem)
         self.unit = 0.0 if exact is None else float(exact.unit)  # two objectives that differ, do so by this much
@@ -313,6 +318,15 @@ class _Separation:
     def rows(self, rows: np.ndarray, S: np.ndarray):
         """Return the cuts as a csr_array (cuts, columns); their upper sides are 0."""
         return with_cuts(self._columns, self.problem, rows, S).A.tocsr()
+
+    def fill(self) -> bool:
+        """Add the cuts of all walks to the pool, once it has one in MANY of them, because the solver handles rows that
+        it has from the beginning much better; return whether this was done now."""
+        if not self.filled:
+            pool, self.pool = self.pool, _for_whole(self.problem, self.pool, True)
+            self.filled = pool is not self.pool
+            return self.filled
+        return False
 
     def take(self, point, relaxed: bool) -> None:
         """Take the trees of a point, if they are better."""
@@ -356,7 +370,8 @@ class _Separation:
             if not new:
                 break
             add_rows(lp, self.rows(self.pool.rows[had:], self.pool.S[had:]), np.zeros(new))
-        self.pool = _for_whole(self.problem, self.pool, walked is None or self.bound > walked + SURE)
+        pool, self.pool = self.pool, _for_whole(self.problem, self.pool, walked is None or self.bound > walked + SURE)
+        self.filled = pool is not self.pool
         return None
 
     def in_rounds(self, solve) -> tuple[Model, Solution]:
@@ -374,6 +389,7 @@ class _Separation:
                 point = model.split(found.x)
                 self.take(point, False)
                 new = self.pool.add(*separate(self.problem, point))
+                self.fill()
             self.say("whole", had, new)
             open_still = short is not None and found.termination == Termination.TIME_LIMIT and not self.time_over
             if open_still:
@@ -382,8 +398,8 @@ class _Separation:
                 return model, found
 
     def in_one_tree(self, solve) -> tuple[Model, Solution]:
-        """Solve the master once, while cuts are added inside its tree."""
-        model = self.base
+        """Solve the master while cuts are added inside its tree; a second time if `fill` adds all."""
+        model, had_all = self.model(), self.filled
         n_columns = model.n_cols
         literal = self.problem.params.literal
 
@@ -394,11 +410,14 @@ class _Separation:
             if whole:
                 self.take(point, False)
             rows, S = separate(self.problem, point, not whole, BROKEN_IN_TREE)
-            self.pool.add(rows, S)
+            if self.pool.add(rows, S) and self.fill():
+                raise _Filled
             return self.rows(rows, S), np.zeros(len(rows))
 
         found = solve(model, cuts, complete(self.problem, model, self.best) if self.best else None)
         self.nodes += found.nodes or 0
+        if self.filled and not had_all and found.termination not in STOPPED:
+            return self.in_one_tree(solve)
         if found.has_solution:
             self.take(model.split(found.x), False)
         self.learn(found.bound)
@@ -433,9 +452,9 @@ class _Separation:
 
 
 def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
-    """Return the cuts for the first integer round: all walks, in the order of `cuts=path`, and after them the
-    `others`, if these raise the bound. If all walks are many times the cuts of the relaxation, its cuts are used
-    instead, because the rounds will add more."""
+    """Return the cuts for the next integer round: all walks, in the order of `cuts=path`, and after them the
+    `others`, if these raise the bound. If all walks are many times the cuts of the pool, its cuts are used instead,
+    because the rounds will add more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
         return pool

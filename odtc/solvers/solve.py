@@ -5,10 +5,10 @@
     read_log(text)                 -> Termination, or None if the log is not this solver's
 
 A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which passes Progress, Incumbent and Log events to
-`emit` and calls `cancelled()` often. Without a time limit, or with a small relaxation, it runs in a thread of this
-process. Otherwise, and in a race, it runs in a process of its own, which is interrupted, and ended if it has not
-stopped by the end of the grace period; the last incumbent is kept either way. A solver that is a program defines the
-parts that `odtc.solvers.external` lists.
+`emit` and calls `cancelled()` often. Without a time limit it runs in a thread of this process. Otherwise, and in a
+race, it runs in a process of its own, which is interrupted, and ended if it has not stopped by the end of the grace
+period; the last incumbent is kept either way. The rounds of a loop share one process (`shared_process`). A solver that
+is a program defines the parts that `odtc.solvers.external` lists.
 """
 
 import contextlib
@@ -16,8 +16,9 @@ import pickle
 import queue
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,17 @@ LEFT: list[threading.Thread] = []
 
 
 ROUNDING = 1e-9  # of an objective: what two sums of the same numbers differ by
-SMALL = 100_000  # nonzeros of a relaxation that needs no process of its own to be stopped
+
+
+@dataclass
+class _Shared:
+    """The idle processes of a loop, by solver; `soft` if the limits of its rounds may be exceeded."""
+
+    soft: bool
+    idle: dict[str, Child] = field(default_factory=dict)
+
+
+_shared: ContextVar[_Shared | None] = ContextVar("odtc solver processes", default=None)
 
 
 def solve(
@@ -82,6 +93,20 @@ def solve_until(
     may continue, then the seconds that it still has. A solver inside Python has a process of its own here, so that
     it can be ended."""
     return _solve(_Run(model, progress, log, start), solver, options, path, ends_in=ends_in)
+
+
+@contextlib.contextmanager
+def shared_process(soft: bool) -> Iterator[None]:
+    """Inside, a process of an embedded solver solves one model after another, because its start takes longer than a
+    small model. With `soft`, a time limit may be exceeded, so that no process is needed to keep it."""
+    shared = _Shared(soft)
+    token = _shared.set(shared)
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+        for child in shared.idle.values():
+            child.end()
 
 
 def takes_cuts(solver: str) -> bool:
@@ -182,7 +207,8 @@ def _solve_once(
                 options,
                 start,
             )
-            if options.time_limit is None and ends_in is None:
+            shared = _shared.get()
+            if ends_in is None and (options.time_limit is None or (shared is not None and shared.soft)):
                 _in_thread(partial(module.run, job), run)
             else:
                 _in_process(solver, job, run, ends_in)
@@ -344,7 +370,10 @@ def _in_thread(solver: Callable[..., Any], run: _Run, limit: float | None = None
 
 def _in_process(solver: str, job: Job, run: _Run, ends_in: Callable[[], float | None] | None = None) -> None:
     """In a process of its own, whose group is ended when it does not keep the limit."""
-    child = Child(system.child_python("odtc.solvers.worker", solver), _unpickled, env=system.python_environment())
+    shared = _shared.get()
+    child = shared.idle.pop(solver, None) if shared is not None else None
+    if child is None or system.has_ended(child.process):
+        child = Child(system.child_python("odtc.solvers.worker", solver), _unpickled, env=system.python_environment())
     try:
         with contextlib.suppress(BrokenPipeError):  # it ended already; what it said is in its events
             pickle.dump(job, child.process.stdin, protocol=5)
@@ -353,7 +382,10 @@ def _in_process(solver: str, job: Job, run: _Run, ends_in: Callable[[], float | 
         limit = job.options.time_limit
         run.stopped = attend(child, run.take, child.close_input, limit, started=False, ends_in=ends_in)
     finally:
-        child.end()
+        if shared is not None and run.outcome is not None and run.stopped is None:
+            shared.idle[solver] = child
+        else:
+            child.end()
 
 
 def _unpickled(stream: Any, put: Callable[[Any], object]) -> None:

@@ -1,11 +1,12 @@
 """The process in which an embedded solver runs under a time limit: `python -m odtc.solvers.worker SOLVER`.
 
-It reads one pickled Job from its input and writes pickled events to its output, the Outcome
+It reads pickled Jobs from its input, one after another, and writes pickled events to its output, the Outcome of a job
 last. The end of its input means "stop": so it also ends when the process that started it dies.
 """
 
 import os
 import pickle
+import queue
 import sys
 import threading
 import time
@@ -23,8 +24,8 @@ def main() -> None:
     from odtc.solvers.protocols import SOLVERS
 
     module = SOLVERS.get(sys.argv[1])
-    job = pickle.load(sys.stdin.buffer)
     lock, stop = threading.Lock(), threading.Event()
+    jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def emit(event: Any) -> None:
         with lock:
@@ -32,21 +33,26 @@ def main() -> None:
             output.flush()
 
     def watch() -> None:
-        sys.stdin.buffer.read()
+        try:
+            while True:
+                jobs.put(pickle.load(sys.stdin.buffer))
+        except (EOFError, pickle.UnpicklingError):
+            jobs.put(None)
         stop.set()
         time.sleep(2 * GRACE)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    emit("started")
-    try:
-        before = time.process_time()
-        outcome = module.run(job, emit, stop.is_set)
-        emit(replace(outcome, cpu_seconds=time.process_time() - before))
-    except BrokenPipeError:
-        pass
-    except Exception as problem:
-        emit(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
+    while (job := jobs.get()) is not None:
+        emit("started")
+        try:
+            before = time.process_time()
+            outcome = module.run(job, emit, stop.is_set)
+            emit(replace(outcome, cpu_seconds=time.process_time() - before))
+        except BrokenPipeError:
+            break
+        except Exception as problem:
+            emit(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
     os._exit(0)
 
 

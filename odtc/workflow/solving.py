@@ -17,8 +17,8 @@ from odtc.problem.identity import identified, stamp_of
 from odtc.problem.problem import Problem
 from odtc.solvers import portfolio_members
 from odtc.solvers.protocols import PackageSolver
+from odtc.solvers.solve import shared_process, solve_with_cuts, takes_cuts
 from odtc.solvers.solve import solve as run_solver
-from odtc.solvers.solve import solve_with_cuts, takes_cuts
 from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import raise_bound_to_floor, supported
 from odtc.workflow.messages import START_INSTEAD
@@ -180,7 +180,8 @@ def solve_or_loop(
         more["left"] = rounds.remaining
     if module.LAZY and not portfolio_members.is_race(spec.named_solver) and spec.program is None:
         more["in_tree"] = rounds.in_tree if takes_cuts(spec.named_solver) else None
-    last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **more)
+    with shared_process(soft=spec.time_limit is None):
+        last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **more)
     last = identified(replace(last, built=None))  # its rows are the loop's, not a user's
     seconds = max(rounds.seconds, solution.seconds or 0.0)  # the loop may count a search that came before it
     solution = supported(last, raise_bound_to_floor(model.problem, solution))
