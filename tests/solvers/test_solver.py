@@ -19,7 +19,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Options
 from odtc.solvers import child_process
 from odtc.solvers import solve as running
-from odtc.solvers.solve import solve, solve_until
+from odtc.solvers.solve import shared_process, solve, solve_until
 
 FAKE = '''
 """A solver that sends one incumbent and then does what the seed says."""
@@ -132,6 +132,35 @@ def test_the_log_and_the_progress_are_heard():
     solve(COVER, log=log.append, progress=progress.append)
     assert "Solving report" in "".join(log)
     assert progress[-1].incumbent == 2 and progress[-1].bound == 2
+
+
+def test_the_rounds_of_a_loop_share_a_process_until_one_has_to_be_ended(fake, tmp_path):
+    seen = []
+
+    def pid(seed: int, limit: float = 60) -> int:
+        found = solve(COVER, "fake", Options(time_limit=limit, seed=seed))
+        seen.append(found.termination)
+        return int((tmp_path / "pid").read_text())
+
+    with shared_process(soft=False):
+        first = pid(0)
+        assert first == pid(0) == pid(6) != os.getpid()  # an answer of any kind ends a round
+        deaf = pid(1, 0.2)
+        after = pid(0)
+        crashed = pid(3)
+        last = pid(0)
+    assert deaf == first and crashed == after and len({first, after, last, os.getpid()}) == 4
+    assert seen == ["unknown", "unknown", "infeasible", "time_limit", "unknown", "error", "unknown"]
+    for child in (first, after, last):
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+    assert pid(0) != pid(0)  # outside of a loop each run has its own
+
+
+def test_the_rounds_of_a_loop_without_a_limit_need_no_process(fake, tmp_path):
+    with shared_process(soft=True):
+        found = solve(COVER, "fake", Options(time_limit=60))
+    assert found.nodes == 5 and int((tmp_path / "pid").read_text()) == os.getpid()
 
 
 def test_a_solver_that_keeps_no_limit_is_ended_and_its_incumbent_kept(fake, tmp_path):

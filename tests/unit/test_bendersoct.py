@@ -23,6 +23,7 @@ from odtc.model.solution import Progress, Solution, Termination
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import exhaustive_cost
 from odtc.testing.problems import VARIANTS, form_id, heaps, problems
+from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 
@@ -279,6 +280,31 @@ def test_a_package_that_fails_is_replaced_by_rounds():
     failed = Solution(None, Termination.ERROR, seconds=0.1, message="the model is too large for this licence")
     _, solution = problem.module.fit(pipeline.compile_model(problem), solve, in_tree=lambda model, cuts, start: failed)
     assert solution.termination == Termination.OPTIMAL and asked
+    assert solution.objective == odtc.fit(MONKS / "monks-3.csv", "dpflow", 2).facts["objective"]
+
+
+def test_the_next_tree_begins_with_all_walks_once_a_quarter_of_them_was_violated():
+    problem, models, calls = monks(cuts="none", literal="true"), [], []
+    random, size = np.random.default_rng(3), 2 ** (problem.topology.depth + 1)
+
+    def in_tree(model, cuts, start):
+        models.append(model)
+        try:
+            for _ in range(300 if len(models) == 1 else 3):  # at integer points that call every row correct
+                tests = np.append(-1, random.integers(0, problem.encoded.n_candidate_splits, 3))
+                heap = settle(np.append(tests, [-1] * 4).astype(np.int32), problem.encoded)
+                heap = replace(heap, label=random.integers(0, 2, size).astype(heap.label.dtype))
+                point = problem.module.start(problem, heap) | {"g": np.ones(problem.encoded.n_rows)}
+                calls.append(cuts(model.join(point), True)[0].shape[0])
+        except Exception:
+            return Solution(None, Termination.ERROR, seconds=0.0)
+        return pipeline.solve(model, "highs", start=start, threads=1)
+
+    _, solution = problem.module.fit(pipeline.compile_model(problem), None, in_tree=in_tree)
+    n_walks = problem.encoded.n_rows * (size - 1)
+    first, second = (model.n_rows for model in models)
+    assert second - first == n_walks and bendersoct.MANY * sum(calls) >= n_walks / 2 and len(calls) < 100
+    assert solution.termination == Termination.OPTIMAL
     assert solution.objective == odtc.fit(MONKS / "monks-3.csv", "dpflow", 2).facts["objective"]
 
 
