@@ -27,6 +27,7 @@ from odtc.base.wording import param
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
 from odtc.errors import TimeLimitReached, TreeError
+from odtc.formulations import oct
 from odtc.formulations.shared import leaf_loss
 from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
@@ -45,6 +46,8 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
+from odtc.problem.exact_objective import exact_objective
+from odtc.problem.formulation import Charge
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -247,9 +250,20 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Return loss + α L̂ · the fewest features with which hyperplanes separate the rows like this, node by node."""
-    price = branch_penalty(problem)
-    planes = [_plane(problem, heap, t)[0] for t in np.flatnonzero(heap.test >= 0).tolist()] if price else []
-    return heap.loss(problem.encoded) + price * float(sum(np.count_nonzero(a) for a in planes))
+    return float(exact_objective(problem).cost(heap))
+
+
+def _features(problem: Problem, heap: HeapTree) -> int:
+    """Return the number of features in all nodes; 0 if they have no penalty. Raises TreeError for a node that no
+    hyperplane with a gap of μ represents."""
+    nodes = np.flatnonzero(heap.test >= 0).tolist() if problem.params.alpha else []
+    return sum(int(np.count_nonzero(_plane(problem, heap, t)[0])) for t in nodes)
+
+
+def charge(problem: Problem) -> Charge:
+    """Return α L̂ for each feature in a node."""
+    most = len(problem.topology.branch_nodes) * _weighed(problem).n
+    return Charge(oct.exact_prices(problem)[1], partial(_features, problem), most if problem.params.alpha else None)
 
 
 def least_rows(problem: Problem) -> int:
@@ -258,7 +272,7 @@ def least_rows(problem: Problem) -> int:
 
 def branch_penalty(problem: Problem) -> float:
     """Return α L̂, because a branch node uses at least one feature."""
-    return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
+    return unit_costs(problem)[1]
 
 
 def _weighed(problem: Problem) -> LinearTerms:
@@ -312,6 +326,4 @@ def subjects(params) -> tuple[Subject, ...]:
 
 def unit_costs(problem: Problem) -> tuple[float, float]:
     """Return (1, α L̂) for a tree whose hyperplanes use one feature each; L̂ is the loss of the class of least cost."""
-    encoded, K = problem.encoded, range(len(problem.encoded.classes))
-    counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
-    return 1.0, problem.params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K)
+    return oct.unit_costs(problem)

@@ -16,17 +16,17 @@ rounded down, so that a bound of the search is also a bound of the exact objecti
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, gcd, inf, isfinite, lcm, nextafter
+from math import ceil, inf, isfinite, nextafter
 from typing import Any
 
 import numpy as np
 
-from odtc.base.whole_numbers import MAX_EXACT, WholeLosses, as_written, whole_losses
+from odtc.base.whole_numbers import MAX_EXACT, as_written, common_unit, whole_losses
 from odtc.base.whole_numbers.in_two_parts import ExactParts
 from odtc.data.task import TASKS, exact_costs, leaf_cost
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
-from odtc.problem.formulation import Compiled
+from odtc.problem.formulation import Charge, Compiled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
@@ -73,20 +73,23 @@ class ExactObjective:
     unit : Fraction
         Every objective is a whole multiple of it.
     of_loss, of_node : Fraction
-        The penalty of a unit of loss, and of a branch node.
+        The penalty of a unit of loss, and of a branch node, or the unit of a charge (odtc.problem.formulation).
     """
 
-    def __init__(self, problem: Problem, losses: WholeLosses, of_loss: Fraction, of_node: Fraction):
-        self.problem, self._losses, self.of_loss, self.of_node = problem, losses, of_loss, of_node
+    def __init__(self, problem: Problem, charge: Charge | None = None):
+        self.problem, self._losses = problem, (losses := whole_losses(problem.encoded))
+        self.of_loss, of_node = of_loss, _ = _penalties(problem)
+        nodes = len(problem.topology.branch_nodes)
+        self._charge = Charge(of_node, lambda heap: heap.n_branch_nodes, nodes) if charge is None else charge
+        self.of_node = of_node = self._charge.unit
         parts = [of_loss * losses.unit, of_node]
-        below = lcm(*(part.denominator for part in parts))
-        self.unit = Fraction(gcd(*(int(part * below) for part in parts)), below)
+        self.unit = common_unit(parts)
         self._of_loss, self._of_node = (int(part / self.unit) for part in parts)
 
     def cost(self, heap: HeapTree) -> Fraction:
         """Return the objective of a tree, counted on the rows."""
         predicted = heap.label[heap.reach(self.problem.encoded.X)]
-        return (self._of_loss * self._losses.of(predicted) + self._of_node * heap.n_branch_nodes) * self.unit
+        return (self._of_loss * self._losses.of(predicted) + self._of_node * self._charge.count(heap)) * self.unit
 
     def labelled(self, test: np.ndarray) -> HeapTree:
         """Return the tree of some splits, int32 (2^(depth + 1),), whose leaves predict the label of least cost."""
@@ -113,7 +116,7 @@ class ExactObjective:
     def costs(self) -> WholeCosts:
         """The costs of the rows and of branch nodes for a search."""
         losses, y, of_loss = self._losses, self.problem.encoded.y, self._of_loss
-        nodes = self._of_node * len(self.problem.topology.branch_nodes)
+        nodes = self._of_node * (self._charge.most or 0)
         if of_loss * losses.most + nodes < MAX_TOTAL:
             cost = losses.cost.astype(float)[y]
             cost *= (losses.weight.astype(float) * of_loss)[:, None]
@@ -121,7 +124,7 @@ class ExactObjective:
         exact = self.whole_loss
         worse = exact.sum(axis=0).min() + 1  # a tree that pays so much for a row or a node is worse than one leaf
         exact, node = np.minimum(exact, worse), min(self._of_node, worse)
-        total = exact.max(axis=1).sum() + node * len(self.problem.topology.branch_nodes)
+        total = exact.max(axis=1).sum() + node * (self._charge.most or 0)
         many = total // MAX_TOTAL + 1
         parts = None if many == 1 else ExactParts.of(exact, many, node)
         loss = exact.astype(float) if parts is None else parts.high.astype(float)
@@ -131,8 +134,10 @@ class ExactObjective:
     def least_difference(self) -> Fraction:
         """No two objectives that differ do so by less. It is above the unit if the penalty of branch nodes has many
         digits, because trees have few of these nodes."""
+        if self._charge.most is None:
+            return self.unit
         of_loss = self._of_loss or self._of_node or 1
-        rests = [self._of_node * nodes % of_loss for nodes in range(1, len(self.problem.topology.branch_nodes) + 1)]
+        rests = [self._of_node * nodes % of_loss for nodes in range(1, self._charge.most + 1)]
         return min([of_loss, *(min(rest, of_loss - rest) for rest in rests if rest)]) * self.unit
 
     @cached_property
@@ -147,10 +152,12 @@ class ExactObjective:
     def least(self, bound: Fraction) -> Fraction:
         """Return the least objective at or above a bound that holds exactly: of a loss in whole units with each number
         of branch nodes, or of the best leaf if the bound is not above it."""
+        if self._charge.most is None:
+            return self.raised(bound)
         leaf = self._of_leaf
         above, of_loss = ceil(bound / self.unit), self._of_loss or 1
         least_nodes = 1 if leaf >= bound else 0
-        nodes = [self._of_node * n for n in range(least_nodes, len(self.problem.topology.branch_nodes) + 1)]
+        nodes = [self._of_node * n for n in range(least_nodes, self._charge.most + 1)]
         found = [node + of_loss * max(0, -((node - above) // of_loss)) for node in nodes]
         return min([*(one * self.unit for one in found), *([leaf] if least_nodes else [])])
 
@@ -251,14 +258,14 @@ def settled_solver_bound(problem: Problem, bound: float, paid: float) -> float:
         The objective if the unit of the problem is large enough that the bound proves it; if the unit is so small that
         the tolerance hides other trees, the bound without the tolerance.
     """
-    exact, slack = exact_objective(problem), TOLERANCE * max(1.0, abs(bound))
+    exact, slack, least = exact_objective(problem), TOLERANCE * max(1.0, abs(bound)), least_difference(problem)
     if exact is None and TASKS.get(problem.encoded.task).MOMENTS:  # two trees may differ by any small number
         return min(bound, nextafter(paid, -inf))
+    if least <= 4 * slack:
+        return max(0.0, min(bound, paid) - slack) if paid > 0 else 0.0
     if exact is None:
-        return paid if paid - NEAR * max(1.0, abs(paid)) <= bound < inf else bound
-    if exact.least_difference > 4 * slack:
-        return max(exact.settled(bound - slack, paid), min(bound, nextafter(paid, -inf)))
-    return max(0.0, min(bound, paid) - slack) if paid > 0 else 0.0
+        return paid if bound - slack > paid - least else bound
+    return max(exact.settled(bound - slack, paid), min(bound, nextafter(paid, -inf)))
 
 
 def exact_objective(problem: Problem) -> ExactObjective | None:
@@ -271,8 +278,8 @@ def exact_objective(problem: Problem) -> ExactObjective | None:
     Returns
     -------
     ExactObjective or None
-        None for objectives of other terms: costs of leaves that are not sums over rows, margins, hyperplanes,
-        discrimination, and rows that an adversary moves.
+        None for objectives of other terms: costs of leaves that are not sums over rows, soft margins and norms of
+        hyperplanes, and rows that an adversary moves.
     """
     return problem.derived(_Known).found
 
@@ -299,26 +306,15 @@ def exact_cost(problem: Problem, heap: HeapTree) -> Any:
     return sum(leaves, heap.n_branch_nodes * price)
 
 
-def least_difference(problem: Problem) -> Fraction | None:
-    """Return a lower bound on the difference of two objectives that differ.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    Fraction or None
-        0 if leaves cost functions of sums; None if it is not known, as of margins and of discrimination.
-    """
+def least_difference(problem: Problem) -> Fraction:
+    """Return a lower bound on the difference of two objectives that differ; 0 if they may differ by any small number,
+    as functions of sums in leaves, norms of hyperplanes and soft margins do."""
     if (exact := exact_objective(problem)) is not None:
         return exact.least_difference
-    if TASKS.get(problem.encoded.task).MOMENTS:
+    if TASKS.get(problem.encoded.task).MOMENTS or problem.module.boxes(problem) is None:
         return Fraction(0)
-    if problem.module.boxes(problem) is None or problem.module.prices_answers(problem):
-        return None
     # A row that an adversary moves costs as much as one that is misclassified without a move.
-    return ExactObjective(problem, whole_losses(problem.encoded), *_penalties(problem)).least_difference
+    return ExactObjective(problem).least_difference
 
 
 def comparable_cost(problem: Problem, heap: HeapTree) -> Any:
@@ -370,11 +366,11 @@ class _Known:
     def __init__(self, problem: Problem):
         self.found: ExactObjective | None = None
         module = problem.module
-        if TASKS.get(problem.encoded.task).MOMENTS or not module.can(Compiled) or module.WEIGHS:
+        if TASKS.get(problem.encoded.task).MOMENTS or not module.can(Compiled) or module.boxes(problem) is not None:
             return
-        if module.prices_answers(problem) or module.boxes(problem) is not None:
-            return
-        self.found = ExactObjective(problem, whole_losses(problem.encoded), *_penalties(problem))
+        charge = module.charge(problem)
+        if charge is not None or not (module.WEIGHS or module.prices_answers(problem)):
+            self.found = ExactObjective(problem, charge)
 
 
 def _penalties(problem: Problem) -> tuple[Fraction, Fraction]:

@@ -47,6 +47,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -87,6 +88,24 @@ class Change:
 
 
 MERGED = Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME)
+
+
+@dataclass(frozen=True)
+class Charge:
+    """Exact cost of trees in addition to their loss: a whole number of units.
+
+    Attributes
+    ----------
+    unit : Fraction
+    count : Callable[[HeapTree], int]
+        The number of units that a tree costs.
+    most : int or None
+        The largest number of units of a tree with branch nodes; None if there are too many to try each, or no cost.
+    """
+
+    unit: Fraction
+    count: Callable[[HeapTree], int]
+    most: int | None = None
 
 
 class Formulation(Protocol):
@@ -153,6 +172,11 @@ class Formulation(Protocol):
     def prices_answers(self, problem: Problem) -> bool:
         """Return whether predictions of leaves have costs in addition to the loss of each row."""
         return False
+
+    def charge(self, problem: Problem) -> Charge | None:
+        """Return the exact cost of trees in addition to their loss, if it is not a penalty for each branch node; None
+        if it is one, or if it has no unit, as norms of hyperplanes."""
+        return None
 
     def least_rows(self, problem: Problem) -> int:
         """Return the least number of data rows in a leaf that its parameters require; 0 for none."""

@@ -407,7 +407,7 @@ def _largest_cost(model: Model) -> float:
 def _too_near(problem: Problem, slack: float) -> str:
     """Return why a solver that may be off by `slack` cannot distinguish two trees; "" if it can."""
     least = least_difference(problem)
-    if least is None or least > SEVERAL * slack:
+    if least > SEVERAL * slack:
         return ""
     by = f"{float(least):.3g}" if least else "any small number"
     return f"two trees may differ by {by}, and a solver may be off by {slack:.3g}"

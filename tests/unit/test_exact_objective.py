@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise, product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import odtc
-from odtc.base.whole_numbers import whole_numbers
-from odtc.problem.exact_objective import exact_objective, settled_bound, settled_solver_bound
+from odtc.base.whole_numbers import as_written, whole_numbers
+from odtc.problem.exact_objective import exact_objective, least_difference, settled_bound, settled_solver_bound
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
@@ -83,15 +85,53 @@ def test_a_solver_proves_nothing_of_differences_below_its_tolerance(weights):
 
 def test_an_objective_of_other_terms_is_not_exact(tmp_path):
     dataset = odtc.read(MONKS / "monks-2.csv")
-    assert exact_objective(pipeline.pose(dataset, "svm1_odt", 1)) is None
-    for rho, known in ((0.0, True), (0.5, False)):
-        problem = pipeline.pose(dataset, "fair", 1, encoding="onehot", params={"rho": rho, "group": "a1"})
-        assert (exact_objective(problem) is not None) == known
+    for params, known in (({}, True), ({"alpha2": 0.1}, False), ({"margin": "soft"}, False)):
+        problem = pipeline.pose(dataset, "svm1_odt", 1, params=params)
+        assert (exact_objective(problem) is not None) == known and (least_difference(problem) == 1) == known
     assert exact_objective(pipeline.pose(dataset, "cart", 1, encoding="onehot")) is None
     path = tmp_path / "numbers.csv"
     path.write_text("a,b,y\n" + "\n".join(f"{i % 2},{i % 3},{i / 2}" for i in range(12)) + "\n")
     dataset = odtc.read(path, target="y", task="regression")
     assert exact_objective(pipeline.pose(dataset, "dpflow", 1, params={"lambda": 0.25})) is None
+
+
+@pytest.mark.parametrize("rho", ["0.5", "1e-9", "1e15", repr(0.1 + 0.2)])
+@pytest.mark.parametrize("index", ["impact", "treatment"])
+def test_a_penalty_for_discrimination_is_counted_in_rationals(rho, index):
+    """Against its definition, group by group in fractions; the differences of trees are multiples of its unit."""
+    rng = np.random.default_rng(7)
+    n = 9
+    table = pd.DataFrame({"a": rng.integers(0, 2, n), "g": rng.choice(list("uvw"), n), "y": rng.choice(list("pq"), n)})
+    table["w"] = rng.choice([0.1, 0.2, 0.1 + 0.2, 1e9, 1e-9], n)
+    given = {"rho": rho, "group": "g", "index": index}
+    problem = odtc.build(table, "fair", 1, target="y", weights="w", params=given).problem
+    exact, dataset, seen = exact_objective(problem), problem.encoded.dataset, set()
+    group, weight = dataset.X[:, 1].tolist(), [as_written(w) for w in dataset.weight]
+    others = dataset.X[:, :1].tolist() if index == "treatment" else [[]] * dataset.n_rows
+    for heap in stumps(problem):
+        label = heap.label[heap.reach(problem.encoded.X)][problem.encoded.row_of]
+        lost = sum(w for w, one, other in zip(weight, label, dataset.y) if one != other)
+        paid = lost + as_written(float(rho)) * index_of(group, others, label.tolist(), weight)
+        assert exact.cost(heap) == paid and problem.module.objective(problem, heap) == float(paid)
+        seen.add(paid)
+    ordered = sorted(seen)
+    assert len(ordered) > 2
+    assert exact.least_difference <= min(b - a for a, b in pairwise(ordered))
+
+
+def index_of(group, others, label, weight):
+    """Return Σ_k Σ_g |P(k | g) - P(k)| among rows alike in `others`, averaged over all rows."""
+    total = Fraction(0)
+    for alike in {tuple(other) for other in others}:
+        here = [i for i, other in enumerate(others) if tuple(other) == alike]
+        for g, k in product({group[i] for i in here}, set(label)):
+            mine = [i for i in here if group[i] == g]
+            shares = [
+                Fraction(sum(weight[i] for i in rows if label[i] == k)) / sum(weight[i] for i in rows)
+                for rows in (mine, here)
+            ]
+            total += sum(weight[i] for i in here) * abs(shares[0] - shares[1])
+    return total / sum(weight)
 
 
 def weighted(weight, cost=None):

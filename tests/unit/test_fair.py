@@ -14,10 +14,11 @@ from odtc.data.encoding import encode
 from odtc.data.original_features import Features, Levels
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, TreeError
+from odtc.problem.exact_objective import exact_objective
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
-from odtc.testing.exhaustive import cheapest, every_split
+from odtc.testing.exhaustive import cheapest, every_split, fewest_branch_nodes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -296,3 +297,27 @@ def test_an_optimum_that_a_solver_tells_a_millionth_too_low_is_verified():
     fitted = fit(table, weights="w", model="fair", depth=3, solver="highs", constraints=["leaf_rows >= 2"])
     assert fitted.verified and fitted.proved, [check for check in fitted.decoded.checks if not check.passed]
     assert [fitted.facts[key] for key in ("objective", "bound")] == pytest.approx([0.7, 0.7], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rho", "weight", "proved"),
+    [("1", "1,1,1,1,1,1", True), ("8e-9", "1,1,1,1,1,1", False), ("0.1", "1e15,1,1e-9,3,0.2,1", False)],
+)
+def test_a_proof_counts_only_above_what_a_solver_may_be_off(rho, weight, proved, tmp_path):
+    """Two trees differ by a small part of rho, which the tolerance of a solver hides: the tree is then the best found,
+    and its cost and its bound are right."""
+    cells = zip([0, 1, 2, 0, 1, 2], "uvuvuv", weight.split(","), "ppqqpq")
+    text = "a,g,w,y\n" + "".join(",".join(map(str, line)) + "\n" for line in cells)
+    (tmp_path / "data.csv").write_text(text)
+    given = {"params": {"rho": rho, "group": "g"}, "weights": "w", "target": "y", "solver": "highs", "depth": 2}
+    done = fit(tmp_path / "data.csv", model="fair", **given)
+    exact = exact_objective(done.problem)
+    assert done.verified and done.proved == proved, done.claim
+    assert done.proof.objective == float(exact.cost(done.decoded.heap))
+    every = every_split(done.dataset)
+    trees = fewest_branch_nodes(every, 2, 2)
+    paid = [done.problem.module.paid_for(done.problem, np.array(one)) for one in trees]
+    lost = [done.dataset.weight[np.array(one) != done.dataset.y].sum() for one in trees]
+    least = min(map(sum, zip(paid, lost)))
+    assert done.proof.bound <= least * (1 + 1e-12)
+    assert not proved or done.proof.objective == pytest.approx(least, rel=1e-12)

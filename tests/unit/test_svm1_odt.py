@@ -201,12 +201,16 @@ def test_theorem_3_separates_what_is_broken_and_proposition_1_raises_the_bound()
     ids=str,
 )
 def test_with_a_price_of_the_norm_the_optimum_is_what_its_tree_costs(form):
-    """The tree's objective is the least over all hyperplanes that part the rows so, by linear programs of its own."""
+    """The tree's objective is the least over all hyperplanes that part the rows so, by linear programs of its own.
+    Norms have no unit, so a solver, which is right within a tolerance, does not prove it."""
     problem = posed(small(6, n=7), 1, epsilon=0.02, **form)
     model = pipeline.compile_model(problem)
     solution = pipeline.solve(model, threads=1)
     decoded = pipeline.decode(model, solution)
-    assert solution.termination == "optimal" and decoded.verified, decoded.checks
+    proved = not form  # errors have a unit
+    assert (solution.termination == "optimal") == proved
+    assert ("may differ by any small number" in solution.message) != proved
+    assert decoded.verified and solution.objective - 2e-3 < solution.bound <= solution.objective, decoded.checks
     assert problem.module.objective(problem, decoded.heap) == pytest.approx(solution.objective, rel=1e-6, abs=1e-6)
 
 
@@ -335,7 +339,7 @@ def test_a_point_that_routes_rows_past_its_hyperplanes_is_never_handed_in_for_a_
     assert "elsewhere than its own splits" in decoded.solution.message
     fit = odtc.fit(X=X, y=list("pqpqpqpq"), solver="highs", **given)
     cart = odtc.fit(X=X, y=list("pqpqpqpq"), model="cart", depth=1)
-    assert fit.verified and not fit.proved and fit.proof.bound == pytest.approx(0.08)
+    assert fit.verified and not fit.proved and fit.proof.bound == pytest.approx(0.08, abs=1e-5)
     assert fit.proof.objective == model.objective(fit.solution.x) >= fit.training.loss
     assert fit.training.loss <= cart.training.loss, "the start is in hand"
 
@@ -436,7 +440,7 @@ def test_columns_that_nearly_depend_on_each_other_do_not_hide_a_margin(seed):
 def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(monkeypatch):
     """Within a solver's tolerance a tree may have a little less than the margin: image-segmentation at depth 3 ended
     in an error."""
-    problem = Problem(encode(small(3)), CompleteTree(1), "svm1_odt", parse_params("svm1_odt", {"alpha2": 0.1}))
+    problem = Problem(encode(small(3)), CompleteTree(1), "svm1_odt", parse_params("svm1_odt", {"epsilon": 0.01}))
     model = pipeline.compile_model(problem)
     solution = pipeline.solve(model, threads=1, start=pipeline.start(model, "cart")[1])
 

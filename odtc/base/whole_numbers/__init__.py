@@ -81,6 +81,12 @@ def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
     return whole[place].reshape(values.shape), Fraction(common, below)
 
 
+def common_unit(numbers: list[Fraction]) -> Fraction:
+    """Return the greatest number of which all of some numbers are whole multiples; 0 if all are 0."""
+    below = lcm(*(number.denominator for number in numbers))
+    return Fraction(gcd(*(int(number * below) for number in numbers)), below)
+
+
 def sums_of_whole(place: np.ndarray, whole: np.ndarray, n: int) -> np.ndarray:
     """Return the sums over the rows of each place, in whole numbers.
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.whole_numbers import as_written, sums_of_whole, whole_losses
 from odtc.base.wording import param
 from odtc.data.original_features import Features
 from odtc.errors import ChoiceError
@@ -38,6 +39,8 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
+from odtc.problem.exact_objective import exact_objective
+from odtc.problem.formulation import Charge
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -230,14 +233,22 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Return the loss + ρ · index."""
+    return float(exact_objective(problem).cost(heap))
+
+
+def charge(problem: Problem) -> Charge | None:
+    """Return ρ · index, in the unit of the index; None without a penalty for it."""
     encoded, (kind, first) = problem.encoded, _kinds(problem.encoded)
-    loss, contrast = heap.loss(encoded), _contrast(problem, kind, first)
-    if contrast is None:
-        return loss
-    label = heap.label[heap.reach(encoded.X)][first]
-    return loss + problem.params.rho * float(
-        contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1)
-    )
+    if (contrast := _contrast(problem, kind, first)) is None:
+        return None
+    weight = sums_of_whole(kind, whole_losses(encoded).weight, len(first))
+    unit, classes = contrast.unit(weight, len(encoded.classes)), np.arange(len(encoded.classes))
+
+    def count(heap: HeapTree) -> int:
+        label = heap.label[heap.reach(encoded.X)][first]
+        return int(contrast.index(weight, label[:, None] == classes) / unit) if unit else 0
+
+    return Charge(as_written(problem.params.rho) * unit, count)
 
 
 def prices_answers(problem: Problem) -> bool:

@@ -9,10 +9,13 @@ For disparate treatment, the paper weights rows that are near to each other; her
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.whole_numbers import common_unit
 from odtc.data.encoding import Encoded
 from odtc.data.original_features import tests_by_feature
 from odtc.errors import ChoiceError
@@ -20,6 +23,7 @@ from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.problem.roles import node_axis
 
+Sums = tuple[int, list[int]]  # of some rows: their weight, and that of each class
 ROUNDED = 1e-12  # a smaller difference of two shares is one of rounding
 
 
@@ -32,6 +36,8 @@ class Contrast:
     pair: np.ndarray
     row: np.ndarray
     coef: np.ndarray
+    stratum: np.ndarray  # int (rows,)
+    group: np.ndarray  # int (rows,)
 
     @property
     def rows(self) -> np.ndarray:
@@ -43,6 +49,44 @@ class Contrast:
         sums = np.zeros((len(self.share), predicted.shape[1]))
         np.add.at(sums, self.pair, self.coef[:, None] * predicted[self.row])
         return np.where(np.abs(sums) < ROUNDED, 0.0, np.abs(sums))
+
+    def unit(self, weight: np.ndarray, n_classes: int) -> Fraction:
+        """Return a number of which the index is a whole multiple, for weights of the rows in whole numbers: with W of
+        all rows, W_s of a stratum and W_g of a group in it, the index is
+
+            Σ_k Σ_s Σ_g |W_gk W_s - W_sk W_g| / (W W_g)
+
+        In a stratum of two groups both numerators are |W_1k W_2 - W_2k W_1|, and two classes have the same ones.
+        """
+        all_rows, found = sum(weight.tolist()), []
+        for _, groups in self._sums(weight, np.ones((len(weight), 1), bool)):
+            sizes = [size for size, _ in groups]
+            total = sum(sizes)
+            if len(sizes) == 2:
+                found.append(Fraction(gcd(*sizes) * total, all_rows * sizes[0] * sizes[1]))
+            elif len(sizes) > 2:
+                found += [Fraction(gcd(total, size), all_rows * size) for size in sizes]
+        return common_unit(found) * (2 if n_classes == 2 else 1)
+
+    def index(self, weight: np.ndarray, predicted: np.ndarray) -> Fraction:
+        """Return the index for weights in whole numbers and bool (rows, classes)."""
+        total = Fraction(0)
+        for stratum, groups in self._sums(weight, predicted):
+            size, of_class = stratum
+            for mine, counted in groups:
+                apart = sum(abs(one * size - other * mine) for one, other in zip(counted, of_class))
+                total += Fraction(apart, mine)
+        return total / sum(weight.tolist())
+
+    def _sums(self, weight: np.ndarray, predicted: np.ndarray) -> list[tuple[Sums, list[Sums]]]:
+        """Return for each stratum (its sums, the sums of its groups): the weight, and the weight of each class."""
+        counted = weight.astype(object)[:, None] * predicted
+        found: dict[int, dict[int, Sums]] = {}
+        for row in np.flatnonzero(weight != 0).tolist():
+            groups, group = found.setdefault(int(self.stratum[row]), {}), int(self.group[row])
+            size, sums = groups.get(group, (0, [0] * predicted.shape[1]))
+            groups[group] = size + int(weight[row]), [a + int(b) for a, b in zip(sums, counted[row])]
+        return [(_added(list(groups.values())), list(groups.values())) for groups in found.values()]
 
     @classmethod
     def of(cls, encoded: Encoded, first: np.ndarray, weight: np.ndarray, column: str, treatment: bool) -> "Contrast":
@@ -73,7 +117,7 @@ class Contrast:
         keys, mine = keys[keep], mine[keep]
         pair, row = np.nonzero((keys[:, :1] == stratum) & (weight > 0))
         within = (group[row] == keys[pair, 1]) / mine[pair] - 1 / total[stratum[row]]
-        return cls(total[keys[:, 0]] / weight.sum(), pair, row, within * weight[row])
+        return cls(total[keys[:, 0]] / weight.sum(), pair, row, within * weight[row], stratum, group)
 
 
 def price(m: ModelBuilder, contrast: Contrast, rho: float, z: Block, c: Block, leaves: np.ndarray) -> None:
@@ -99,6 +143,10 @@ def price(m: ModelBuilder, contrast: Contrast, rho: float, z: Block, c: Block, l
         at = np.searchsorted(rows, contrast.row)
         m.add(differ[contrast.pair[:, None], k], y[at[:, None], k], sign * contrast.coef[:, None])
         m.add(differ[np.arange(pair.size)[:, None], k], gap[np.arange(pair.size)[:, None], k], -1)
+
+
+def _added(groups: list[Sums]) -> Sums:
+    return sum(size for size, _ in groups), [sum(part) for part in zip(*(sums for _, sums in groups))]
 
 
 def _code(columns: np.ndarray) -> np.ndarray:

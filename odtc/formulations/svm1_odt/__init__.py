@@ -23,6 +23,7 @@ cost.
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -41,7 +42,8 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Change
+from odtc.problem.exact_objective import exact_objective
+from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Change, Charge
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role
@@ -331,11 +333,18 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Return the cost of the errors plus the cost of the cheapest hyperplanes that separate the rows like this."""
-    form, encoded = Form.of(problem), problem.encoded
+    form, encoded, exact = Form.of(problem), problem.encoded, exact_objective(problem)
+    if exact is not None:
+        return float(exact.cost(heap))
     errors = float(error_cost(problem)[heap.label[heap.reach(encoded.X)] != encoded.y].sum())
-    if not form.soft and not form.a2:
-        return errors
     return errors + sum(form.cost(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist())
+
+
+def charge(problem: Problem) -> Charge | None:
+    """Return no cost in addition to errors for hard margins without a norm; otherwise None, because margins and norms
+    have no unit."""
+    form = Form.of(problem)
+    return None if form.soft or form.a2 else Charge(Fraction(0), lambda heap: 0)
 
 
 def branch_penalty(problem: Problem) -> float:
