@@ -25,7 +25,7 @@ _HOMES = {
     "Subject": "odtc.problem.constraints.kind",
     "Judge": "odtc.problem.constraints.by_definition",
     **dict.fromkeys(("klass", "share"), "odtc.problem.constraints.rates"),
-    **dict.fromkeys(("Kind", "OnPredictions", "CountsTests", "BarsPaths", "Repairs"), "odtc.problem.constraints.kind"),
+    **dict.fromkeys(("Kind", "OnPredictions", "CountsSplits", "BarsPaths", "Repairs"), "odtc.problem.constraints.kind"),
     **dict.fromkeys(("Solver", "ProgramSolver", "PackageSolver"), "odtc.solvers.protocols"),
     "Encoding": "odtc.data.encoding",
     "Reader": "odtc.data.file_text.data_files",
@@ -52,7 +52,7 @@ _HOMES = {
     # data
     **dict.fromkeys(("BOOLEAN", "CATEGORICAL", "NUMERIC", "Dataset", "Feature"), "odtc.data.dataset"),
     **dict.fromkeys(("Encoded", "encode"), "odtc.data.encoding"),
-    **dict.fromkeys(("BINS", "level_tests"), "odtc.data.binary_tests.column_tests"),
+    **dict.fromkeys(("BINS", "level_splits"), "odtc.data.binary_splits.column_splits"),
     **dict.fromkeys(("Missing", "Oblique", "Split", "Subset", "Term", "Threshold"), "odtc.data.splits"),
     **dict.fromkeys(("Cluster", "KeptRows"), "odtc.workflow.row_selection.selection"),
     # trees

@@ -430,7 +430,7 @@ ON_TREES = {
     "branch_nodes": lambda p, inside, tree: len(_nodes(p, tree)),
     "leaves": lambda p, inside, tree: len(_leaves(tree)),
     "features": lambda p, inside, tree: len({name for name, _ in _asked(p, tree)}),
-    "tests": lambda p, inside, tree: len({split for split, _ in _nodes(p, tree)}),
+    "splits": lambda p, inside, tree: len({split for split, _ in _nodes(p, tree)}),
     "forbid_root": lambda p, inside, tree: len(tree) == 2 or p.splits[tree[0]][0] not in inside.split(","),
     "require_root": lambda p, inside, tree: len(tree) == 2 or p.splits[tree[0]][0] in inside.split(","),
     "not_below": _not_below,

@@ -2,7 +2,7 @@
 // Checks a certificate of odtc against its data, with nothing of odtc: node check.js PROOF.certificate.json [DATA.csv]
 //
 // It reads the data by itself (data.js), counts what the tree costs, and holds every target against what one label, or
-// one test and the bounds of its two sides, leave. All sums are of whole numbers below 2^53, which doubles add exactly.
+// one split and the bounds of its two sides, leave. All sums are of whole numbers below 2^53, which doubles add exactly.
 // Trees under constraints are checked by constrained.js, trees of numbers and of survival by leaf-sums.js.
 // Exit code 0 and "proved", or 1 and the first thing that is not so.
 "use strict";
@@ -37,9 +37,9 @@ function check(facts, data) {
   expect(loss.reduce((sum, line) => sum + line.reduce((a, b) => a + b, 0), 0) < EXACT, "its numbers are too large to be added exactly");
   if (constrained) return checkConstrained(facts, data, weight, loss);
   if (ofThresholds) return checkThresholds(facts, data, loss, { depth, price, scale, claim });
-  const left = facts.tests.map((test) => leftOf(test, data));
-  facts.tests.forEach((test, f) => {
-    for (const twin of [...(test.same || []), ...(test.complement || [])])
+  const left = facts.splits.map((split) => leftOf(split, data));
+  facts.splits.forEach((split, f) => {
+    for (const twin of [...(split.same || []), ...(split.complement || [])])
       expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that is left out as a twin of another separates the rows otherwise");
   });
   const splits = allSplits(data);
@@ -50,7 +50,7 @@ function check(facts, data) {
   expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
   const least = bound(facts, left, loss, price, depth);
   expect(least === claim, `its targets bound all trees by ${least / scale}, it claims ${claim / scale}`);
-  return { objective: claim / scale, bound: claim / scale, tests: left.length, splits: splits.size, absent };
+  return { objective: claim / scale, bound: claim / scale, candidates: left.length, splits: splits.size, absent };
 }
 
 // The options that say how the target of a task is read.
@@ -74,7 +74,7 @@ function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
     if (facts.data.hold_out) found[key] = ofRows[key]; else expect(!(key in facts.of), `it states ${key}, but no rows are set aside`);
   if (data.task !== "classification") {
     found.task = data.task;
-    found.asked = Object.fromEntries(ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => [key, facts.data[key]]));
+    found.requested = Object.fromEntries(ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => [key, facts.data[key]]));
   }
   expect(!("n_rows" in facts.data) || facts.data.n_rows === found.n_rows, `it counts ${JSON.stringify(facts.data.n_rows)} rows that it is of, but of this data it is of ${found.n_rows}`);
   for (const key of Object.keys(found))
@@ -125,7 +125,7 @@ function treeCost(facts, data, loss, { depth, price }, least) {
 }
 
 function bound(facts, left, loss, price, depth) {
-  // Rows that answer all tests alike are one row; what even their best label costs is counted apart, as no tree avoids it.
+  // Rows that answer all splits alike are one row; what even their best label costs is counted apart, as no tree avoids it.
   const K = loss[0].length, group = new Map(), rows = [];
   loss.forEach((line, i) => {
     const key = left.map((side) => (side[i] ? "1" : "0")).join("");
@@ -135,13 +135,13 @@ function bound(facts, left, loss, price, depth) {
   });
   for (const row of rows) { row.floor = Math.min(...row.loss); row.extra = row.loss.map((v) => v - row.floor); row.most = Math.max(...row.extra); }
   const F = left.length, chains = new Map();
-  facts.tests.forEach((test, f) => { if (test.kind === "threshold") chains.set(test.feature, [...(chains.get(test.feature) || []), f]); });
-  for (const chain of chains.values()) chain.sort((a, b) => facts.tests[a].threshold - facts.tests[b].threshold);
+  facts.splits.forEach((split, f) => { if (split.kind === "threshold") chains.set(split.feature, [...(chains.get(split.feature) || []), f]); });
+  for (const chain of chains.values()) chain.sort((a, b) => facts.splits[a].threshold - facts.splits[b].threshold);
   const sum = (some, k) => some.reduce((total, i) => total + rows[i].extra[k], 0);
   const oneLabel = (some) => { let best = Infinity; for (let k = 0; k < K; k++) best = Math.min(best, sum(some, k)); return best; };
   const keyOf = (some) => some.join(",");
   const stump = (some) => {
-    // The least cost of one label, or of one test and two labels.
+    // The least cost of one label, or of one split and two labels.
     let best = oneLabel(some);
     for (let f = 0; f < F; f++) {
       const total = new Array(K).fill(0), here = new Array(K).fill(0);
@@ -182,7 +182,7 @@ function bound(facts, left, loss, price, depth) {
         carried[1][f] = Math.max(carried[1][f], b >= a ? worth[1][g] : worth[1][g] - between);
       }
       for (let f = 0; f < F; f++) if (separates[f])
-        expect(carried[0][f] + carried[1][f] + price + floor >= target, `a cost of at least ${target} is claimed, but the sides of test ${f} are bounded by less`);
+        expect(carried[0][f] + carried[1][f] + price + floor >= target, `a cost of at least ${target} is claimed, but the sides of split ${f} are bounded by less`);
       here.set(keyOf(some), Math.max(here.get(keyOf(some)) || 0, target - floor));
     }
     below = here;
@@ -194,13 +194,13 @@ function bound(facts, left, loss, price, depth) {
 
 function checkThresholds(facts, data, loss, { depth, price, scale, claim }) {
   const least = whole(facts.least, "the least rows"), stated = whole(facts.bound, "the bound");
-  const columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns), { ranks, tests } = columns;
-  expectTerms(facts, data, tests, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
+  const columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns), { ranks, candidates } = columns;
+  expectTerms(facts, data, candidates, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
   const paid = treeCost(facts, data, loss, { depth, price }, least);
   expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
   const found = thresholdBound(facts, ranks, loss, data.copies, price, depth, Math.max(1, least));
   expect(found === stated && found <= claim, `its states bound all trees by ${found / scale}, it states ${stated / scale}`);
-  return { objective: claim / scale, bound: found / scale, tests, splits, absent };
+  return { objective: claim / scale, bound: found / scale, candidates, splits, absent };
 }
 
 function thresholdBound(facts, columns, loss, counts, price, depth, least) {
@@ -305,12 +305,12 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
   // Whether no tree of three levels costs less, by sums over pairs of cuts on either side of each. Of each cut the side with
   // fewer rows counts as true, and the sums of the other side are what is left.
   const holdsThree = (inside, target) => {
-    const mine = rows.map((_, i) => i).filter((i) => inside[i]), tests = [];
+    const mine = rows.map((_, i) => i).filter((i) => inside[i]), candidates = [];
     for (let c = 0; c < C; c++) {
       const cuts = cutsOf(inside, c);
-      cuts.forEach((cut, at) => { if (parts(cuts, at, 1) && !isCopy(c, cut.rank, cuts[at + 1].rank)) tests.push([c, cut.rank]); });
+      cuts.forEach((cut, at) => { if (parts(cuts, at, 1) && !isCopy(c, cut.rank, cuts[at + 1].rank)) candidates.push([c, cut.rank]); });
     }
-    const T = tests.length, lists = mine.map(() => []), truths = tests.map(([c, rank], t) => {
+    const T = candidates.length, lists = mine.map(() => []), truths = candidates.map(([c, rank], t) => {
       const left = mine.map((i) => rows[i].rank[c] <= rank), few = 2 * left.filter(Boolean).length <= mine.length;
       return left.map((low, at) => (low === few && lists[at].push(t), at)).filter((at) => left[at] === few);
     });
@@ -433,7 +433,7 @@ function termsOf(facts, data) {
     ...((facts.data.missing_mark || []).length ? [`also missing: ${facts.data.missing_mark.join(", ")}`] : []),
     ...(data.auxiliary.length ? [`no split uses ${data.auxiliary.join(", ")}`] : []),
     `rows left out: ${left.filter(([n]) => n).map(([n, why]) => `${n} ${why}`).join(", ") || "none"}`,
-    ...(data.missing === "separate" ? ["missing cells are tested for"] : []),
+    ...(data.missing === "separate" ? ["splits may separate missing cells"] : []),
   ].join("; ");
 }
 
@@ -443,8 +443,8 @@ function main([file, given]) {
     const facts = JSON.parse(fs.readFileSync(file, "utf8")), source = given || path.resolve(path.dirname(file), facts.data.path);
     const data = readData(source, facts.data), proof = check(facts, data);
     const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
-    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.tests} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
-      : `proved: no tree of depth ${facts.depth} over ${proof.tests} splits${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
+    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
+      : `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one split are not among these` : `these are all ${proof.splits} ways to separate the rows by one split`));
     console.log(`of: ${termsOf(facts, data)}`);

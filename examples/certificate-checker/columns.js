@@ -1,18 +1,18 @@
-// Tests: which rows they send left, in columns of nested tests, and which ways to separate the rows they leave out.
+// Splits: which rows they send left, in columns of nested splits, and which ways to separate the rows they leave out.
 "use strict";
 const { expect } = require("./values.js");
 
-function leftOf(test, data) {
+function leftOf(split, data) {
   // For each row whether it goes left; a missing cell does so only where that is asked.
-  const feature = data.features.find((f) => f.name === test.feature);
-  expect(feature, `the certificate splits on the column ${test.feature}, which is not a column of the data`);
-  if (test.kind === "missing") return feature.cells.map((v) => Number.isNaN(v));
-  if (test.kind === "threshold") {
-    expect(Number.isFinite(test.threshold), "a threshold is not a finite number");
-    return feature.cells.map((v) => v <= test.threshold);
+  const feature = data.features.find((f) => f.name === split.feature);
+  expect(feature, `the certificate splits on the column ${split.feature}, which is not a column of the data`);
+  if (split.kind === "missing") return feature.cells.map((v) => Number.isNaN(v));
+  if (split.kind === "threshold") {
+    expect(Number.isFinite(split.threshold), "a threshold is not a finite number");
+    return feature.cells.map((v) => v <= split.threshold);
   }
-  expect(test.kind === "subset" && Array.isArray(test.values), "a split is of no known kind");
-  const wanted = new Set(test.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
+  expect(split.kind === "subset" && Array.isArray(split.values), "a split is of no known kind");
+  const wanted = new Set(split.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
   return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
 }
 
@@ -36,23 +36,23 @@ function allSplits(data, ofColumns = false) {
 // of all cuts; and the features of which all thresholds are cuts.
 function rankColumns(columns, data) {
   const complete = new Set();
-  let tests = 0;
-  const nested = ({ tests: own, turned }) => {
+  let candidates = 0;
+  const nested = ({ splits: own, turned }) => {
     expect(own.length === turned.length, "a column of nested splits does not say which of them are turned");
     let before = data.features[0].cells.map(() => true);
     const rank = before.map(() => 0);
-    own.forEach((test, at) => {
-      const right = leftOf(test, data).map((left) => left === Boolean(turned[at]));
+    own.forEach((split, at) => {
+      const right = leftOf(split, data).map((left) => left === Boolean(turned[at]));
       expect(right.every((is, i) => !is || before[i]), "a column has splits that are not nested");
       right.forEach((is, i) => { if (is) rank[i]++; });
       before = right;
     });
-    tests += own.length;
+    candidates += own.length;
     return rank;
   };
   const ranks = columns.map((column) => {
     if (column.kind === "nested") return nested(column);
-    if (column.kind !== "threshold") { tests += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
+    if (column.kind !== "threshold") { candidates += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
     const feature = data.features.find((f) => f.name === column.feature);
     expect(feature, `the certificate splits on the column ${column.feature}, which is not a column of the data`);
     let cuts = column.thresholds;
@@ -61,7 +61,7 @@ function rankColumns(columns, data) {
       complete.add(column.feature);
     }
     expect(cuts.every((v, i) => Number.isFinite(v) && (!i || cuts[i - 1] < v)), "its thresholds are not in rising order");
-    tests += cuts.length;
+    candidates += cuts.length;
     return feature.cells.map((v) => {
       if (Number.isNaN(v)) return cuts.length;
       let low = 0, high = cuts.length; // the first threshold that the cell is not above
@@ -70,11 +70,11 @@ function rankColumns(columns, data) {
     });
   });
   expect(ranks.length > 0, "it has no columns of splits");
-  return { ranks, tests, complete };
+  return { ranks, candidates, complete };
 }
 
-// How many ways there are to separate the rows by one test, each counted for its column, and how many are no cut; with
-// `names`, the column of the data of each column of tests, no cut of the same one.
+// How many ways there are to separate the rows by one split, each counted for its column, and how many are no cut; with
+// `names`, the column of the data of each column of splits, no cut of the same one.
 function countSplits(data, { ranks: columns, complete }, names = null) {
   const isCut = (side, name) => columns.some((ranks, at) => {
     if (names && names[at] !== name) return false;

@@ -1,6 +1,6 @@
 // Certificates of the best tree under constraints (odtc.certificate.constrained/1), for check.js beside this file.
 //
-// The constraints are read from their words, with exact fractions. A case is a root test with a set of columns. With
+// The constraints are read from their words, with exact fractions. A case is a root split with a set of columns. With
 // multipliers m the weighted cost of a tree is D cost + sum m uses; a tree that costs less than the claim and satisfies
 // all has a weighted cost of at most D (claim - 1) + sum m bound. A case whose least weighted cost is greater is
 // excluded; of the others all trees up to it are listed, and none may satisfy everything.
@@ -9,8 +9,8 @@ const EXACT = 2 ** 52;
 const sweeps = require("./sweeps.js");
 const oneColumn = require("./one-column.js");
 const { showNumber } = require("./values.js");
-const WIDE = 300, MOST_SWEPT = 50000; // tests from which on, and up to which, those of a column are swept
-const MOST_APART = 80; // tests of a set of columns that is counted by itself
+const WIDE = 300, MOST_SWEPT = 50000; // splits from which on, and up to which, those of a column are swept
+const MOST_APART = 80; // splits of a set of columns that is counted by itself
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
 
 module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf }) => {
@@ -57,7 +57,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
 
   function stated(texts, data, weight, loss, unit) {
     const K = data.classes.length, n = data.n, sums = [], held = [], orders = [];
-    const places = { span: new Map(), neverBelow: [], apart: [], together: [], mostColumns: null, mostTests: null };
+    const places = { span: new Map(), neverBelow: [], apart: [], together: [], mostColumns: null, mostSplits: null };
     const total = (line) => line.reduce((a, b) => a + b, 0);
     const zeros = () => data.y.map(() => new Array(K).fill(0));
     const exact = (size, given) => expect(size < BigInt(EXACT), `the numbers of ${given.text} are too large to be added exactly`);
@@ -166,7 +166,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       "leaves<=": (given) => { bare(given); add(zeros(), count(given) - 1, 1); },
       "class_leaves<=": (given) => { const k = classOf(one(given)); add(zeros(), count(given), 0, data.classes.map((_, c) => Number(c === k))); },
       "features<=": (given) => { bare(given); places.mostColumns = smaller(places.mostColumns, count(given)); },
-      "splits<=": (given) => { bare(given); places.mostTests = smaller(places.mostTests, count(given)); },
+      "splits<=": (given) => { bare(given); places.mostSplits = smaller(places.mostSplits, count(given)); },
       "forbid_root": place((given, named) => spans(named, 1, Infinity)),
       "require_root": place((given, named) => spans(names.filter((name) => !named.includes(name)), 1, Infinity)),
       "not_below": place((given) => { expect(given.args.length === 2, `it states ${given.text}, which names two columns`); places.neverBelow.push(given.args); }),
@@ -192,10 +192,10 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
 
   // ---- the problem ----
 
-  // How deep a tree has to be, at most: a test that is asked again below itself parts no rows, so that a path needs no
-  // more branch nodes than there may be different tests; and it has no more than the tree may, if nothing gives one back.
+  // How deep a tree has to be, at most: a split that is asked again below itself parts no rows, so that a path needs no
+  // more branch nodes than there may be different splits; and it has no more than the tree may, if nothing gives one back.
   function heightOf(depth, told) {
-    const most = told.places.mostTests, more = told.sums.some(({ node, leaf }) => node < 0 || leaf.some((use) => use < 0));
+    const most = told.places.mostSplits, more = told.sums.some(({ node, leaf }) => node < 0 || leaf.some((use) => use < 0));
     let height = most === null || more ? depth : Math.min(depth, Math.max(1, most));
     for (const { line, bound, node, leaf } of told.sums) {
       const gives = leaf.some((use) => use < 0) || line.some((uses) => uses.some((use) => use < 0));
@@ -205,7 +205,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   }
 
   function pose(facts, data, left, loss, told, price) {
-    const depth = heightOf(facts.depth, told), T = left.length, of = facts.tests.map((test) => test.feature), names = [...new Set(of)];
+    const depth = heightOf(facts.depth, told), T = left.length, of = facts.splits.map((split) => split.feature), names = [...new Set(of)];
     const column = of.map((name) => names.indexOf(name));
     expect(column.every((c, f) => !f || c >= column[f - 1]), "its splits are not in the order of their columns");
     const at = new Map(), rows = [], rowOf = [];
@@ -221,10 +221,10 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const may = (path) => column.map((_, f) => spanOf(of[f])[0] <= path.length && path.length <= spanOf(of[f])[1] && path.every((g) => !neverBelow.some(([low, high]) => of[g] === high && of[f] === low)));
     const follows = [];
     for (const { column: name, klass } of told.orders) {
-      const own = facts.tests.map((test) => [test, ...(test.same || []), ...(test.complement || [])].every((one) => one.feature === name));
-      const rises = own.map((mine, f) => mine && facts.tests[f].kind === "threshold");
+      const own = facts.splits.map((split) => [split, ...(split.same || []), ...(split.complement || [])].every((one) => one.feature === name));
+      const rises = own.map((mine, f) => mine && facts.splits[f].kind === "threshold");
       const known = rows.map((row, r) => ({ r, kind: row.goes.filter((_, f) => !own[f]).join(), number: row.goes.filter((goes, f) => rises[f] && !goes).length }));
-      expect(!facts.tests.some((test) => test.feature === name && test.kind === "subset"), `a split uses numbers of ${name} one by one`);
+      expect(!facts.splits.some((split) => split.feature === name && split.kind === "subset"), `a split uses numbers of ${name} one by one`);
       const { cells } = data.features.find((feature) => feature.name === name), lacks = (i) => Number.isNaN(cells[i]);
       expect(rows.every(({ members }) => members.every(lacks) || !members.some(lacks)), `no split tells rows that lack ${name} from those that have it`);
       const compared = known.filter(({ r }) => !lacks(rows[r].members[0]));
@@ -269,7 +269,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const node = D * problem.price + total(multipliers.map((m, s) => m * sums[s].node)), budget = total(multipliers.map((m, s) => m * sums[s].bound));
     expect(size + (node + Math.max(...beside)) * 2 ** problem.depth + total(multipliers.map((m, s) => m * Math.abs(sums[s].bound))) < EXACT, "its multipliers are too large to be added exactly");
     const { held, T } = problem, H = held.length, wide = K + H;
-    // Sums of one set of rows by label, then by condition; and of those that go left at each test.
+    // Sums of one set of rows by label, then by condition; and of those that go left at each split.
     const values = problem.rows.map((_, r) => [...row[r], ...held.map(({ measure }) => measure[r])]);
     const lefts = () => (problem.lefts = problem.lefts || problem.rows.map(({ goes }) => goes.map((left, f) => (left ? f : -1)).filter((f) => f >= 0)));
     const all = (rows) => { const found = new Float64Array(wide); for (const r of rows) for (let v = 0; v < wide; v++) found[v] += values[r][v]; return found; };
@@ -315,7 +315,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   }
 
   function twoLeaves(problem, f, claim) {
-    // Whether two leaves below a test cost less than the claim, and satisfy sums and conditions.
+    // Whether two leaves below a split cost less than the claim, and satisfy sums and conditions.
     const sides = [true, false].map((left) => problem.rows.map((_, r) => r).filter((r) => problem.rows[r].goes[f] === left));
     const labels = [...Array(problem.K).keys()];
     const told = sides.map((rows) => labels.map((k) => ({
@@ -334,15 +334,15 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       alive.forEach((line, f) => { if (!twoLeaves(problem, f, claim)) line.fill(false); });
       return alive;
     }
-    // Rows that answer all tests of a set alike are in one leaf, so that no tree of any depth over it weighs less than
+    // Rows that answer all splits of a set alike are in one leaf, so that no tree of any depth over it weighs less than
     // their best labels do.
     if (problem.depth > 3) for (const multipliers of passes) {
       const { row, beside, node, limit } = weigh(problem, D, multipliers);
       if (node >= 0 && beside.every((value) => value >= 0)) sets.forEach((set, s) => {
         if (!alive.some((line) => line[s])) return;
-        const tests = [...problem.column.keys()].filter((f) => set.includes(problem.column[f])), leaves = new Map();
+        const candidates = [...problem.column.keys()].filter((f) => set.includes(problem.column[f])), leaves = new Map();
         problem.rows.forEach(({ goes }, r) => {
-          const key = tests.map((f) => (goes[f] ? "1" : "0")).join(""), known = leaves.get(key);
+          const key = candidates.map((f) => (goes[f] ? "1" : "0")).join(""), known = leaves.get(key);
           leaves.set(key, known ? known.map((value, k) => value + row[r][k]) : row[r]);
         });
         if ([...leaves.values()].reduce((sum, labels) => sum + Math.min(...labels), 0) > limit(claim)) alive.forEach((line) => { line[s] = false; });
@@ -376,7 +376,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     // Whether some tree over the columns, with this root, satisfies everything and costs less than the claim.
     const weighed = weigh(problem, D, multipliers), { K, sums, held, places } = problem, node = weighed.node;
     const inside = problem.column.map((c) => set.includes(c)), may = (path) => problem.may(path).map((asked, f) => asked && inside[f]);
-    const counts = places.mostTests !== null && places.mostTests < 2 ** problem.depth - 1;
+    const counts = places.mostSplits !== null && places.mostSplits < 2 ** problem.depth - 1;
     const together = places.together.map((names) => problem.names.reduce((mask, name, c) => (names.has(name) ? mask | (1n << BigInt(c)) : mask), 0n));
     const absent = places.together.map((names) => [...names].some((name) => !problem.names.includes(name)));
     const number = (mask) => { let n = 0; for (; mask; mask &= mask - 1n) n++; return n; };
@@ -397,10 +397,10 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       return found;
     };
     const join = (f, a, b) => {
-      // A test above two subtrees; null if no tree may hold it.
+      // A split above two subtrees; null if no tree may hold it.
       if (a.label >= 0 && a.label === b.label) return null;
       const low = a.low | b.low, high = a.high | b.high, asked = counts ? a.asked | b.asked | (1n << BigInt(f)) : 0n;
-      if (low & high || (counts && number(asked) > places.mostTests)) return null;
+      if (low & high || (counts && number(asked) > places.mostSplits)) return null;
       const columns = together.length ? a.columns | b.columns | (1n << BigInt(problem.column[f])) : 0n;
       return { w: a.w + b.w + node, v: a.v.map((x, i) => x + b.v[i] + (i ? sums[i - 1].node : problem.price)), asked, columns, label: -1, low, high };
     };
@@ -413,7 +413,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const trees = (rows, height, path, limit) => {
       const found = leaves(rows, limit), room = limit - node, asked = height ? may(path) : [];
       const quick = height === 1 ? weighed.stumps(rows, asked) : null;
-      const each = height === 2 && weighed.swept ? [] : null; // of tests that part rows
+      const each = height === 2 && weighed.swept ? [] : null; // of splits that part rows
       if (each) weighed.swept.subtrees(rows, path, [set], false, each);
       for (let f = 0; f < asked.length; f++) if (asked[f] && !(quick && quick[f] > room) && !(each && !(each[f] && each[f][0] + each[f][1] <= room))) {
         const parts = weighed.sides(rows, f), floor = each ? each[f] : parts.map((part) => least(part, height - 1, [...path, f]));
@@ -445,7 +445,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   // ---- the tree ----
 
   function treeCost(facts, data, problem, told, loss) {
-    const uses = told.sums.map(() => 0), asked = new Map(), { span, neverBelow, together, apart, mostColumns, mostTests } = told.places;
+    const uses = told.sums.map(() => 0), asked = new Map(), { span, neverBelow, together, apart, mostColumns, mostSplits } = told.places;
     const predicted = problem.rows.map(() => new Set());
     const cost = (node, rows, path) => {
       if ("label" in node) {
@@ -468,7 +468,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     expectTree(facts, data);
     const paid = cost(facts.tree.root, data.y.map((_, i) => i), []), columns = new Set(asked.values());
     const shared = (names) => [...names].filter((name) => columns.has(name)).length;
-    const satisfied = uses.every((use, s) => use <= told.sums[s].bound) && (mostColumns === null || columns.size <= mostColumns) && (mostTests === null || asked.size <= mostTests) && apart.every((names) => shared(names) < 2) && together.every((names) => [0, names.size].includes(shared(names)));
+    const satisfied = uses.every((use, s) => use <= told.sums[s].bound) && (mostColumns === null || columns.size <= mostColumns) && (mostSplits === null || asked.size <= mostSplits) && apart.every((names) => shared(names) < 2) && together.every((names) => [0, names.size].includes(shared(names)));
     expect(satisfied && problem.follows.every(([low, high, k]) => !(predicted[low].has(k) && [...predicted[high]].some((c) => c !== k))), "the tree does not satisfy its constraints");
     return paid;
   }
@@ -476,7 +476,7 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   // ---- the check ----
 
   return function check(facts, data, weight, table) {
-    const { penalty: price, scale } = facts, T = facts.tests.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
+    const { penalty: price, scale } = facts, T = facts.splits.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
     expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
     const infeasible = facts.claim === null;
     expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");
@@ -485,14 +485,14 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     expect(T >= 1 && depth >= 1 && (few || (depth <= 8 && T <= MOST_SWEPT)), tooLarge);
     const loss = infeasible ? table.map((line) => line.map(() => 0)) : table, claim = infeasible ? 1 : whole(facts.claim, "the claim");
     expect(claim < EXACT, "its claim is too large");
-    const left = facts.tests.map((test) => leftOf(test, data));
-    facts.tests.forEach((test, f) => { for (const twin of [...(test.same || []), ...(test.complement || [])]) expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that another stands for separates the rows otherwise"); });
+    const left = facts.splits.map((split) => leftOf(split, data));
+    facts.splits.forEach((split, f) => { for (const twin of [...(split.same || []), ...(split.complement || [])]) expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that another stands for separates the rows otherwise"); });
     const problem = pose(facts, data, left, loss, told, infeasible ? 0 : price);
     problem.oneTest = depth === 1 && T >= WIDE;
     if (depth > 1 && depth <= 3 && T >= WIDE) problem.swept = sweeps(problem);
     const sets = told.places.mostColumns === 0 ? [] : columnSets(problem), walked = oneColumn.nestedSets(problem, sets);
     if (!few && depth > 3) {
-      // Sets of columns by themselves, if nothing is said of tests.
+      // Sets of columns by themselves, if nothing is said of splits.
       const apart = sets.filter((_, s) => !walked[s]).map((set) => problem.column.filter((c) => set.includes(c)).length);
       const plain = !told.places.span.size && !told.places.neverBelow.length;
       expect(sets.length && (!apart.length || (plain && depth === 4 && apart.every((size) => size <= MOST_APART) && apart.reduce((sum, size) => sum + 8 * size ** 4, 0) <= MOST_SUMS)), tooLarge);
@@ -528,11 +528,11 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       expect(!alive.some((line) => line.includes(true)), "some cases are neither excluded by multipliers nor listed");
     }
     const { span, neverBelow, apart, together, mostColumns } = told.places, ofColumns = span.size + neverBelow.length + apart.length + together.length > 0 || mostColumns !== null;
-    // Where an order asks which rows other columns tell apart, a test counts for each column that it stands for.
-    const each = ofColumns || told.orders.length > 0, standsFor = (test) => (each && !ofColumns ? [test, ...(test.same || []), ...(test.complement || [])] : [test]);
-    const words = left.flatMap((side, f) => standsFor(facts.tests[f]).map((one) => (each ? one.feature + " " : "") + same(bits(side))));
+    // Where an order asks which rows other columns tell apart, a split counts for each column that it stands for.
+    const each = ofColumns || told.orders.length > 0, standsFor = (split) => (each && !ofColumns ? [split, ...(split.same || []), ...(split.complement || [])] : [split]);
+    const words = left.flatMap((side, f) => standsFor(facts.splits[f]).map((one) => (each ? one.feature + " " : "") + same(bits(side))));
     const splits = allSplits(data, each), asked = new Set(words), absent = [...splits].filter((split) => !asked.has(split)).length;
     expectTerms(facts, data, T, absent === 0, facts.constraints);
-    return { objective: infeasible ? Infinity : claim / scale, bound: infeasible ? Infinity : claim / scale, tests: T, splits: splits.size, absent, infeasible };
+    return { objective: infeasible ? Infinity : claim / scale, bound: infeasible ? Infinity : claim / scale, candidates: T, splits: splits.size, absent, infeasible };
   };
 };

@@ -2,7 +2,7 @@
 //
 // What rows cost that no column tells apart is taken off first: no tree avoids it. Beyond that, more rows cost no less;
 // so a cut between two tried cuts a < b of a column costs at least what the left side of a and the right side of b do.
-// Costs are compared as doubles, and as fractions wherever these are too near to be told apart. Under `tests` and
+// Costs are compared as doubles, and as fractions wherever these are too near to be told apart. Under `splits` and
 // `together` all trees are tried (whole-trees.js).
 "use strict";
 const { expect, whole, largest } = require("./values.js");
@@ -202,14 +202,14 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   const limits = wholeTrees.limitsOf(facts);
   const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : []), ...(limits ? limits.words : [])];
   expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");
-  expectTerms(facts, data, columns.tests, absent === 0, told);
+  expectTerms(facts, data, columns.candidates, absent === 0, told);
   expectTree(facts, data);
   const [low, high] = treeCost(facts, data, measure, price, limit), unit = measure.unit.plus(price), of = (cost) => cost.over(unit).toNumber();
   expect(low.equals(claim[0]) && high.equals(claim[1]), `the tree costs ${of(low)} to ${of(high)} on the data, it claims ${of(claim[0])} to ${of(claim[1])}`);
   if (limits) wholeTrees.expectKept(limits, facts.tree.root);
   const proof = (below) => {
     const [cheapest, dearest, bound] = measure.ends(low, high, below), reached = !bound.less(cheapest);
-    return { objective: of(dearest), bound: of(reached ? cheapest : bound), tests: columns.tests, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
+    return { objective: of(dearest), bound: of(reached ? cheapest : bound), candidates: columns.candidates, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
   };
   if (limits) {
     const off = 64 * (measure.off + 1e-12 * price.toNumber());

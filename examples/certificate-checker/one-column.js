@@ -1,16 +1,16 @@
-// Trees over nested tests of one column, all of them, for constrained.js beside this file.
+// Trees over nested splits of one column, all of them, for constrained.js beside this file.
 //
-// Tests are nested if the rows that they separate can be put in an order of which each test cuts off a beginning. Rows
-// between two neighbouring tests are a cell, and a tree of depth D parts the cells into at most 2^D intervals with a
+// Splits are nested if the rows that they separate can be put in an order of which each split cuts off a beginning. Rows
+// between two neighbouring splits are a cell, and a tree of depth D parts the cells into at most 2^D intervals with a
 // label each; of two neighbours of one label one is made. So all trees are walks over the cells in which the leaf at
 // hand goes on by a cell, or one of another label begins.
 "use strict";
 const FROM_DEPTH = 4, DEEPEST = 8, MOST_WALKS = 2e6, MOST_HELD = 5e7;
 
-// The cells of rows, from 0 without gaps, by the tests of one column; null if they are not nested.
-function cellsOf(rows, tests) {
-  const n = rows.length, ones = tests.map((f) => rows.reduce((sum, { goes }) => sum + (goes[f] ? 1 : 0), 0));
-  const parting = tests.map((f, i) => [f, Math.min(ones[i], n - ones[i]), ones[i]]).filter(([, smaller]) => smaller);
+// The cells of rows, from 0 without gaps, by the splits of one column; null if they are not nested.
+function cellsOf(rows, candidates) {
+  const n = rows.length, ones = candidates.map((f) => rows.reduce((sum, { goes }) => sum + (goes[f] ? 1 : 0), 0));
+  const parting = candidates.map((f, i) => [f, Math.min(ones[i], n - ones[i]), ones[i]]).filter(([, smaller]) => smaller);
   if (!parting.length) return rows.map(() => 0);
   const [least, , its] = parting.reduce((a, b) => (b[1] < a[1] ? b : a));
   const first = rows.findIndex(({ goes }) => Boolean(goes[least]) === 2 * its <= n); // it is at one end
@@ -26,13 +26,13 @@ function cellsOf(rows, tests) {
 // Of each of some sets of columns the cells of the rows if its trees are walks, else null.
 function nestedSets(problem, sets) {
   const { places, sums, held, depth, column, price } = problem;
-  const plain = places.mostTests === null && !places.together.length && !problem.follows.length && places.mostColumns !== 0;
+  const plain = places.mostSplits === null && !places.together.length && !problem.follows.length && places.mostColumns !== 0;
   const grows = held.every(({ measure }) => measure.every((value) => value >= 0)) && sums.every(({ node, leaf }) => node >= 0 && leaf.every((use) => use >= 0));
   return sets.map((set) => {
     if (!plain || !grows || depth < FROM_DEPTH || depth > DEEPEST || price < 0 || set.length !== 1) return null;
-    const tests = [...column.keys()].filter((f) => column[f] === set[0]);
-    const deep = [...Array(depth).keys()].map((level) => problem.may(Array(level).fill(tests[0])));
-    return deep.every((may) => tests.every((f) => may[f])) ? cellsOf(problem.rows, tests) : null;
+    const candidates = [...column.keys()].filter((f) => column[f] === set[0]);
+    const deep = [...Array(depth).keys()].map((level) => problem.may(Array(level).fill(candidates[0])));
+    return deep.every((may) => candidates.every((f) => may[f])) ? cellsOf(problem.rows, candidates) : null;
   });
 }
 

@@ -1,6 +1,6 @@
-// What subtrees cost at least over many thresholds, for constrained.js beside this file: no pair of tests is counted.
+// What subtrees cost at least over many thresholds, for constrained.js beside this file: no pair of splits is counted.
 //
-// Tests of a column of which each sends left some of the rows of the one before are a chain; a row goes left at the
+// Splits of a column of which each sends left some of the rows of the one before are a chain; a row goes left at the
 // first so many of them as its code says. With x < f < y on a chain, the rows right of f are among those right of y,
 // and the rows left of f among those left of x; a tree of fewer rows is one of more rows that pays at most its dearest
 // label for each row added. So the two sides of y and x, less the dearest labels of the rows with codes in (x, y],
@@ -14,13 +14,13 @@ module.exports = (problem) => {
     const mine = [...column.keys()].filter((f) => column[f] === c), own = [];
     const size = new Map(mine.map((f) => [f, rows.reduce((sum, row) => sum + (row.goes[f] ? 1 : 0), 0)]));
     for (const f of mine.sort((a, b) => size.get(b) - size.get(a) || a - b)) {
-      const chain = own.find((tests) => rows.every(({ goes }) => !goes[f] || goes[tests[tests.length - 1]]));
+      const chain = own.find((candidates) => rows.every(({ goes }) => !goes[f] || goes[candidates[candidates.length - 1]]));
       if (chain) chain.push(f); else own.push([f]);
     }
-    for (const tests of own) {
+    for (const candidates of own) {
       const code = new Int32Array(n);
-      rows.forEach(({ goes }, r) => { for (const f of tests) if (goes[f]) code[r]++; });
-      chains.push({ tests, code, column: c });
+      rows.forEach(({ goes }, r) => { for (const f of candidates) if (goes[f]) code[r]++; });
+      chains.push({ candidates, code, column: c });
     }
   });
 
@@ -44,17 +44,17 @@ module.exports = (problem) => {
     const all = (some) => { const sums = new Float64Array(wide); for (const r of some) for (let v = 0; v < wide; v++) sums[v] += values[r][v]; return sums; };
     const sums = (chain, some) => {
       // Of each code, the sums of the rows up to it.
-      const found = new Float64Array((chain.tests.length + 1) * wide);
+      const found = new Float64Array((chain.candidates.length + 1) * wide);
       for (const r of some) for (let v = 0, at = chain.code[r] * wide; v < wide; v++) found[at + v] += values[r][v];
       for (let i = wide; i < found.length; i++) found[i] += found[i - wide];
       return found;
     };
-    // Of each test that may be asked at the end of a path, its two best leaves.
+    // Of each split that may be asked at the end of a path, its two best leaves.
     const stumps = (some, asked, keep = false) => {
       const low = bounds[keep], whole = all(some), found = column.map(() => Infinity), part = new Float64Array(wide);
-      for (const chain of chains) if (chain.tests.some((f) => asked[f])) {
+      for (const chain of chains) if (chain.candidates.some((f) => asked[f])) {
         const right = sums(chain, some);
-        chain.tests.forEach((f, place) => {
+        chain.candidates.forEach((f, place) => {
           if (!asked[f]) return;
           for (let v = 0; v < wide; v++) part[v] = right[place * wide + v];
           found[f] = leaf(part, none, 0, low) + leaf(whole, part, 0, low);
@@ -62,7 +62,7 @@ module.exports = (problem) => {
       }
       return found;
     };
-    // The least of a subtree over each set of columns; of the first set, in `each`, that behind either answer of a test.
+    // The least of a subtree over each set of columns; of the first set, in `each`, that behind either answer of a split.
     const subtrees = (some, path, sets, keep = false, each = null) => {
       const low = bounds[keep], whole = all(some), alone = leaf(whole, none, 0, low), found = sets.map(() => alone);
       const used = new Set(sets.flat()), may = problem.may(path);
@@ -86,8 +86,8 @@ module.exports = (problem) => {
       const best = [new Float64Array(names.length), new Float64Array(names.length)];
       const plain = K === 2 && (H === 0 || (H === 1 && low[0][0] === low[0][1])), limit = plain && H ? low[0][0] : -Infinity, m = wide - 1;
       mine.forEach((a, number) => {
-        if (!inside[a.tests[0]] || a.known.length < 2) return;
-        const below = problem.may([...path, a.tests[0]]), under = mine.map(({ tests }) => below[tests[0]]);
+        if (!inside[a.candidates[0]] || a.known.length < 2) return;
+        const below = problem.may([...path, a.candidates[0]]), under = mine.map(({ candidates }) => below[candidates[0]]);
         const order = some.map((_, i) => i).sort((i, j) => a.of[i] - a.of[j]);
         const holding = sets.map((set, s) => (set.includes(a.column) ? s : -1)).filter((s) => s >= 0);
         here.fill(0);
@@ -130,7 +130,7 @@ module.exports = (problem) => {
             let one = Infinity, two = Infinity;
             for (const c of sets[s]) { one = Math.min(one, best[0][c]); two = Math.min(two, best[1][c]); }
             found[s] = Math.min(found[s], node + one + two);
-            if (each && !s) for (let f = a.known[cut]; f < a.known[cut + 1]; f++) each[a.tests[f]] = [two, one]; // left, right
+            if (each && !s) for (let f = a.known[cut]; f < a.known[cut + 1]; f++) each[a.candidates[f]] = [two, one]; // left, right
           }
         }
       });
@@ -139,21 +139,21 @@ module.exports = (problem) => {
     // Takes from `alive`, of roots and sets, the cases whose least weighted cost exceeds a limit, intervals first.
     const exclude = (alive, sets, limit) => {
       const every = rows.map((_, r) => r), strict = lasting.includes(false);
-      for (const { tests, code } of chains) {
+      for (const { candidates, code } of chains) {
         const known = new Map();
         const side = (f, left, live, keep) => {
           const key = `${f},${left},${keep || !strict}`;
           if (!known.has(key)) known.set(key, new Map());
           const mine = known.get(key), lacking = live.filter((s) => !mine.has(s));
           if (lacking.length) {
-            const value = subtrees(every.filter((r) => code[r] > f === left), [tests[0]], lacking.map((s) => sets[s]), keep);
+            const value = subtrees(every.filter((r) => code[r] > f === left), [candidates[0]], lacking.map((s) => sets[s]), keep);
             lacking.forEach((s, i) => mine.set(s, value[i]));
           }
           return (s) => mine.get(s);
         };
-        const stack = [[-1, tests.length]];
+        const stack = [[-1, candidates.length]];
         while (stack.length) {
-          const [x, y] = stack.pop(), roots = tests.slice(x + 1, y);
+          const [x, y] = stack.pop(), roots = candidates.slice(x + 1, y);
           let live = sets.map((_, s) => s).filter((s) => roots.some((f) => alive[f][s]));
           if (!live.length) continue;
           const between = every.reduce((sum, r) => (code[r] > x && code[r] <= y ? sum + dearest[r] : sum), 0);
@@ -164,7 +164,7 @@ module.exports = (problem) => {
           if (!live.length) continue;
           const some = roots.map((f, i) => (live.some((s) => alive[f][s]) ? x + 1 + i : -1)).filter((f) => f >= 0);
           const f = some[some.length >> 1], [zero, one] = [side(f, false, live, false), side(f, true, live, false)];
-          for (const s of live) if (zero(s) + one(s) + node > limit) alive[tests[f]][s] = false;
+          for (const s of live) if (zero(s) + one(s) + node > limit) alive[candidates[f]][s] = false;
           stack.push([x, f], [f, y]);
         }
       }

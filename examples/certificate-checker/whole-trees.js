@@ -1,7 +1,7 @@
-// Certificates of trees of numbers and of survival under a limit on all tests of a tree at once, for leaf-sums.js.
+// Certificates of trees of numbers and of survival under a limit on all splits of a tree at once, for leaf-sums.js.
 //
-//   "splits": N                    at most N different tests: the best tree over each set of N tests
-//   "together": [["a", "b"], …]   of some columns all are tested or none: the best tree that tests at least those needed
+//   "splits": N                    at most N different splits: the best tree over each set of N splits
+//   "together": [["a", "b"], …]   of some columns all are used or none: the best tree that uses at least those needed
 //
 // Nothing is listed in them: all trees are tried, in doubles first, and counted as fractions wherever these are too near
 // to be told apart.
@@ -10,50 +10,50 @@ const { expect, whole } = require("./values.js");
 
 const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, FREE = 2;
 
-// The limits of a certificate: {tests, together, words}, null if it has none.
+// The limits of a certificate: {mostSplits, together, words}, null if it has none.
 function limitsOf(facts) {
   if (!("splits" in facts) && !("together" in facts)) return null;
-  const tests = "splits" in facts ? whole(facts.splits, "the splits") : null, together = facts.together || [];
+  const mostSplits = "splits" in facts ? whole(facts.splits, "the splits") : null, together = facts.together || [];
   expect(Array.isArray(together) && together.every((group) => Array.isArray(group) && new Set(group).size > 1), "its trees split on fewer than two columns together");
-  expect(tests === null || !together.length, "it is under `splits <= N` and `together` at once");
+  expect(mostSplits === null || !together.length, "it is under `splits <= N` and `together` at once");
   const quoted = (name) => (/[,"]/.test(name) || name !== name.trim() ? `"${name.replace(/"/g, '""')}"` : name);
-  return { tests, together, words: [...(tests === null ? [] : [`splits <= ${tests}`]), ...together.map((group) => `together[${group.map(quoted).join(",")}]`)] };
+  return { mostSplits, together, words: [...(mostSplits === null ? [] : [`splits <= ${mostSplits}`]), ...together.map((group) => `together[${group.map(quoted).join(",")}]`)] };
 }
 
 function splitsOf(node) {
   return "split" in node ? [node.split, ...splitsOf(node.left), ...splitsOf(node.right)] : [];
 }
 
-function expectKept({ tests, together, words }, root) {
+function expectKept({ mostSplits, together, words }, root) {
   const splits = splitsOf(root), asked = new Set(splits.map((split) => split.feature));
-  const kept = (tests === null || new Set(splits.map((split) => JSON.stringify(split))).size <= tests)
+  const kept = (mostSplits === null || new Set(splits.map((split) => JSON.stringify(split))).size <= mostSplits)
     && together.every((group) => new Set(group.map((name) => asked.has(name))).size === 1);
   expect(kept, `its tree does not satisfy ${words.join(" and ")}`);
 }
 
 // What no tree costs less than; `some` is {measure, price, ranks, off}, and `at`, `shares`, `ofSides` tell limits on leaves.
 function least(limits, some, columns, depth, limit, leaves) {
-  if (limits.tests !== null) return setsOfTests(limits.tests, some, depth, limit, leaves);
+  if (limits.mostSplits !== null) return setsOfSplits(limits.mostSplits, some, depth, limit, leaves);
   expect(columns.every((column) => "feature" in column), "a column of it holds splits of several columns of the data, which `together` distinguishes");
   expect(depth <= LEVELS && !limit.leaves, `it is of \`together\` and of more than ${LEVELS} levels, or of a number of leaves`);
   expect(new Set(limits.together.flat()).size <= MOST_NEEDED, `it is of \`together\` of more than ${MOST_NEEDED} columns`);
   return allOrNone(limits.together, some, columns.map(({ feature }) => feature), depth, limit);
 }
 
-// ---- at most N different tests ----
+// ---- at most N different splits ----
 
-// N tests part the rows into cells. What leads to a node is a state, a number of N digits: each test was answered 0 or 1,
-// or is still FREE. The best tree below a state is the leaf, or a free test and the best trees below its two answers.
-function setsOfTests(asked, { measure, price, ranks, off }, depth, limit, leaves) {
+// N splits part the rows into cells. What leads to a node is a state, a number of N digits: each split was answered 0 or 1,
+// or is still FREE. The best tree below a state is the leaf, or a free split and the best trees below its two answers.
+function setsOfSplits(asked, { measure, price, ranks, off }, depth, limit, leaves) {
   const n = ranks[0].length, every = [...ranks[0].keys()], answers = new Map();
   for (const rank of ranks)
     for (const cut of [...new Set(rank)].sort((a, b) => a - b).slice(0, -1)) {
-      const side = rank.map((r) => Number(r <= cut !== rank[0] <= cut)); // which side is the left one tells no tests apart
+      const side = rank.map((r) => Number(r <= cut !== rank[0] <= cut)); // which side is the left one tells no splits apart
       answers.set(side.join(""), side);
     }
-  const tests = [...answers.values()], most = Math.min(asked, tests.length), states = 3 ** most, cells = 2 ** most;
+  const candidates = [...answers.values()], most = Math.min(asked, candidates.length), states = 3 ** most, cells = 2 ** most;
   let sets = 1;
-  for (let k = 0; k < most - 1; k++) sets *= (tests.length - k) / (k + 1);
+  for (let k = 0; k < most - 1; k++) sets *= (candidates.length - k) / (k + 1);
   expect(most <= MOST_TESTS && sets <= MOST_SETS, `it is of more sets of splits than ${MOST_SETS}, or of more than ${MOST_TESTS} splits`);
   if (!most) return measure.low(every);
   const digit = (state, axis) => Math.floor(state / 3 ** axis) % 3, free = (state) => [...Array(most).keys()].filter((axis) => digit(state, axis) === FREE);
@@ -87,7 +87,7 @@ function setsOfTests(asked, { measure, price, ranks, off }, depth, limit, leaves
     for (const line of sums) line.fill(0);
     for (let i = 0; i < n; i++) {
       let cell = 0;
-      chosen.forEach((test, axis) => { cell |= tests[test][i] << axis; });
+      chosen.forEach((split, axis) => { cell |= candidates[split][i] << axis; });
       lines.forEach((line, k) => { sums[k][held[cell]] += line[i]; });
     }
     for (const state of order) {
@@ -99,7 +99,7 @@ function setsOfTests(asked, { measure, price, ranks, off }, depth, limit, leaves
   };
   const exactOf = (chosen) => {
     const leaf = (state) => {
-      const rows = every.filter((i) => chosen.every((test, axis) => digit(state, axis) === FREE || digit(state, axis) === tests[test][i]));
+      const rows = every.filter((i) => chosen.every((split, axis) => digit(state, axis) === FREE || digit(state, axis) === candidates[split][i]));
       return rows.length >= limit.rows ? measure.low(rows) : null;
     };
     return below(leaf, (one, two) => one && two && price.plus(one).plus(two), lesser);
@@ -108,7 +108,7 @@ function setsOfTests(asked, { measure, price, ranks, off }, depth, limit, leaves
   let lowest = Infinity, near = [];
   const choose = (chosen, from) => {
     if (chosen.length < most) {
-      for (let test = from; test < tests.length; test++) choose([...chosen, test], test + 1);
+      for (let split = from; split < candidates.length; split++) choose([...chosen, split], split + 1);
       return;
     }
     const found = nearOf(chosen);
@@ -128,7 +128,7 @@ function lesser(one, two) {
 
 // ---- all or none of some columns ----
 
-// A choice of the groups that are tested bars the columns of the others and needs its own. What is needed is a set of
+// A choice of the groups that are used bars the columns of the others and needs its own. What is needed is a set of
 // bits; of the root of a tree the rest is dealt to its two sides in all ways.
 function allOrNone(together, { measure, price, ranks, off }, names, depth, limit) {
   const every = [...ranks[0].keys()], cost = price.toNumber(), [A, B, C] = measure.rows;
@@ -140,8 +140,8 @@ function allOrNone(together, { measure, price, ranks, off }, names, depth, limit
     const needed = [...wanted], sets = 2 ** needed.length, used = [...names.keys()].filter((c) => !barred.has(names[c]));
     const bit = (c) => (wanted.has(names[c]) ? 1 << needed.indexOf(names[c]) : 0);
 
-    // visit(column, rank, rows of the left side, sums of both sides): the tests that leave rows enough on either side.
-    const tests = (rows, visit) => {
+    // visit(column, rank, rows of the left side, sums of both sides): the splits that leave rows enough on either side.
+    const candidates = (rows, visit) => {
       for (const c of used) {
         const sorted = [...rows].sort((i, j) => ranks[c][i] - ranks[c][j]), all = [0, 0, 0], own = [0, 0, 0];
         for (const i of rows) { all[0] += A[i]; all[1] += B[i]; all[2] += C[i]; }
@@ -153,12 +153,12 @@ function allOrNone(together, { measure, price, ranks, off }, names, depth, limit
       }
     };
     const sides = (rows, c, cut) => [rows.filter((i) => ranks[c][i] <= cut), rows.filter((i) => ranks[c][i] > cut)];
-    // Nearly what the best trees cost that test at least each set of needed columns; `each` hears of every root.
+    // Nearly what the best trees cost that use at least each set of needed columns; `each` hears of every root.
     const nearest = (rows, levels, each = () => {}) => {
       const best = new Float64Array(sets).fill(Infinity);
       best[0] = nearLeaf(rows);
       if (!levels) return best;
-      tests(rows, (c, cut, [a, b, q], all) => {
+      candidates(rows, (c, cut, [a, b, q], all) => {
         const own = bit(c);
         if (levels === 1) {
           const paid = cost + measure.near(a, b, q) + measure.near(all[0] - a, all[1] - b, all[2] - q);

@@ -1,6 +1,6 @@
 """A cut-based formulation without flows (Alston, Validi & Hicks 2022, "CUT1", with a leaf at every node).
 
-    b_tf   node t tests f                     w_tk   node t predicts class k
+    b_tf   node t splits on f                 w_tk   node t predicts class k
     s_it   row i ends at node t, and is right: 0 or 1 as soon as b and w are, so no solver need branch on it
 
     min Σ_i c_i (1 - Σ_t s_it)                                      c_i   what an error on row i costs
@@ -45,11 +45,11 @@ def build(problem: Problem):
     encoded, tree = problem.encoded, problem.topology
     n, F, K = encoded.n_rows, encoded.n_candidate_splits, len(encoded.classes)
     B, T = tree.branch_nodes, tree.nodes
-    row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
+    row, split, klass = Axis("row", n), Axis("split", F), Axis("class", K)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
     cost = error_cost(problem)
-    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, integer=True)
+    b = m.columns("b", node_axis(B), split, role=Role.BRANCH, integer=True)
     w = m.columns("w", node_axis(T), klass, role=Role.LABEL, integer=True)
     s = m.columns("s", row, node_axis(T), role=Role.SINK, cost=-cost[:, None])
     m.columns("one", role=Role.CONSTANT, cost=cost.sum(), lower=1.0)
@@ -85,9 +85,9 @@ def start(problem: Problem, heap):
     heap.expect_depth(tree.depth)
     B, T = tree.branch_nodes, tree.nodes
     end = heap.reach(encoded.X)
-    label = np.where(heap.test[T] < 0, heap.label[T], -1)
+    label = np.where(heap.split[T] < 0, heap.label[T], -1)
     return {
-        "b": heap.test[B][:, None] == np.arange(encoded.n_candidate_splits),
+        "b": heap.split[B][:, None] == np.arange(encoded.n_candidate_splits),
         "w": label[:, None] == np.arange(len(encoded.classes)),
         "s": (end[:, None] == T) & (heap.label[end] == encoded.y)[:, None],
         "one": np.ones(()),
@@ -95,11 +95,11 @@ def start(problem: Problem, heap):
 
 
 def decode(problem: Problem, point):
-    test, label = blank_arrays(problem.topology)
+    split, label = blank_arrays(problem.topology)
     tree, b, w = problem.topology, point["b"], point["w"]
-    test[tree.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
+    split[tree.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
     label[tree.nodes] = np.where(w.max(axis=1) > 0.5, w.argmax(axis=1), -1)
-    return settle(test, problem.encoded, label)
+    return settle(split, problem.encoded, label)
 
 
 def objective(problem: Problem, heap) -> float:

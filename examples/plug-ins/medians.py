@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odtc.extend import NUMERIC, Threshold, level_tests
+from odtc.extend import NUMERIC, Threshold, level_splits
 
 KIND = "encoding"
 NAME = "medians"
@@ -10,11 +10,11 @@ SUMMARY = "numeric columns cut at their median (medians:parts=4 at quartiles); o
 OPTIONS = {"parts": (int, "parts of about the same number of rows (default 2)")}
 
 
-def tests(dataset, parts: int = 2):
+def splits(dataset, parts: int = 2):
     found = []
     for place, feature in enumerate(dataset.features):
         if feature.kind != NUMERIC:
-            found += level_tests(dataset, place)
+            found += level_splits(dataset, place)
             continue
         known = dataset.X[~np.isnan(dataset.X[:, place]), place]
         cuts = np.unique(np.quantile(known, np.arange(1, parts) / parts)) if len(known) else []

@@ -38,13 +38,13 @@ def min_cuts(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> tuple[np.n
     return c[:, 1], S
 
 
-def walks(test: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Return the node where each row ends in the tree whose node t splits on column `test[t]` (-1: no split). At an
+def walks(split: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return the node where each row ends in the tree whose node t splits on column `split[t]` (-1: no split). At an
     integer point the walk there is a minimum cut of 0 if the row is not classified correctly (Proposition 1): every
     arc that leaves it has capacity 0."""
     node, rows = np.ones(len(X), int), np.arange(len(X))
-    for _ in range(len(test).bit_length()):
-        asked = test[node]
+    for _ in range(len(split).bit_length()):
+        asked = split[node]
         node = np.where(asked >= 0, 2 * node + X[rows, np.maximum(asked, 0)], node)
     return node
 

@@ -176,7 +176,7 @@ def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray
         return whole
     many = np.count_nonzero(left, axis=0)
     rare = RARE * many < n
-    if 4 * rare.sum() > a:  # as of tests for single levels of a name
+    if 4 * rare.sum() > a:  # as of splits for single levels of a name
         apart = np.zeros((a, b), dtype)
         _add_rare(left, right, np.flatnonzero(rare & (many > 0)), apart)
         if not rare.all():

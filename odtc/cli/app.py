@@ -58,7 +58,10 @@ MEANT_OPTIONS = {
     "--charset": "--text-encoding",
     "--skip-rows": "--skip-lines",
     "--cv": "--folds",
+    **dict.fromkeys(("--models", "--model"), "--formulations"),
+    **dict.fromkeys(("--formulation", "--formulations"), "--model"),
 }
+NAMES_OF = {"--ignore", "--categorical", "--numeric", "--auxiliary"}  # options that take several names
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
@@ -322,6 +325,9 @@ def _usage(problem) -> str:
     versions of typer leave out."""
     if type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
         return f"No such option: {problem.option_name}{_option_meant(problem.option_name, problem.ctx.command.params)}"
+    text = problem.format_message()
+    if text.startswith("Got unexpected extra argument") and NAMES_OF.intersection(sys.argv) and "." not in text:
+        return f"{text}: several names of an option are written with commas, as in --ignore A,B"
     wrong = problem.__cause__.errors()[0] if hasattr(problem.__cause__, "errors") else {}
     wanted = {"int_parsing": "a whole number", "float_parsing": "a number"}.get(wrong.get("type"))
     if wanted is None or problem.param is None:

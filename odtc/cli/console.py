@@ -376,7 +376,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
     done, *doing = progress.phase.split(", ", 1) if progress.phase else [""]
     parts += [(done, "", 2)] if done else []
     parts += [(words, "", 5) for words in doing]
-    parts += [] if progress.nodes is None else [(f"{progress.nodes:,} nodes", "", 3)]
+    parts += [] if progress.nodes is None else [(f"{progress.nodes:,} node{'' if progress.nodes == 1 else 's'}", "", 3)]
     return [*parts, *compiled, (name, "", 4)]
 
 
@@ -414,7 +414,7 @@ def assured_facts(done) -> dict:
     return {
         "all": all(entry.holds for entry in entries),
         "confidence": done.confidence,
-        "assumption": assumption(done.problem, done.labelled, done.asked),
+        "assumption": assumption(done.problem, done.labelled, done.requested),
         "constraints": [entry.to_json() for entry in entries],
         "of_the_tree": of_the_tree(done),
         "searched": [str(given) for given in done.problem.constraints],

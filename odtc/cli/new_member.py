@@ -29,7 +29,7 @@ FIRST = {
     "reader": "json_lines",
     "encoding": "medians",
     "selection": "nearest_rows",
-    "heuristic": "one_test",
+    "heuristic": "one_split",
     "format": "json_model",
     "point": "json_point",
 }

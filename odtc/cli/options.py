@@ -162,6 +162,18 @@ def _tree_of_stem(given: Path) -> Path:
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json|STEM", callback=_tree_of_stem)]
 
 
+PARTS = ("hold_out", "gap")  # fields whose numbers are shares
+
+
+def share(text: str | float) -> float:
+    """Return a number that is written as a share or in percent: 0.25 or 25%; raises BadParameter."""
+    try:
+        number = str(text).strip()
+        return float(number[:-1]) / 100 if number.endswith("%") else float(number)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number such as 0.25 or 25%, got {text!r}") from None
+
+
 SECTIONS = {ReadingSpec: DATA, ModelSpec: MODEL_SECTION, SolvingSpec: SOLVER}  # of help, unless a field names one
 
 
@@ -265,7 +277,13 @@ def _option(one, section: str, help: str | None = None, hidden: bool = False):
     return Annotated[
         kind,
         typer.Option(
-            *written, metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group, hidden=hidden
+            *written,
+            metavar=metavar,
+            help=help,
+            autocompletion=complete,
+            rich_help_panel=group,
+            hidden=hidden,
+            parser=share if one.name in PARTS else None,
         ),
     ]
 

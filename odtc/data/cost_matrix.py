@@ -60,7 +60,9 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
         given = (
             class_weight
             if isinstance(class_weight, Mapping)
-            else _assignments(class_weight, f"{option('class_weight')}: expected balanced, or CLASS=W,…")
+            else _assignments(
+                class_weight, f"{option('class_weight')}: expected balanced, or CLASS=W such as {classes[0]}=5"
+            )
         )
         rows = np.ones(K)
         for name, value in given.items():
@@ -238,8 +240,10 @@ def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
         cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:
+            other = next((one for one in classes if one != name), "PREDICTED")
             raise ChoiceError(
-                f"expected TRUE:PREDICTED=COST in {option('cost')}, got {name}={value} (or the path of a CSV file)"
+                f"expected TRUE:PREDICTED=COST in {option('cost')}, such as {name}:{other}={value} for rows of {name} "
+                f"that are predicted as {other}, got {name}={value} (or name a CSV file)"
             )
         pairs[(known or cuts)[0]] = value
     return pairs

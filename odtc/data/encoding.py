@@ -22,14 +22,14 @@ from odtc.base.registry import Registry
 from odtc.base.whole_numbers import MAX_EXACT, whole_losses
 from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
 from odtc.base.wording import option
-from odtc.data.binary_tests import merged_scales, merged_tests
-from odtc.data.binary_tests.column_tests import threshold_tests
+from odtc.data.binary_splits import merged_scales, merged_splits
+from odtc.data.binary_splits.column_splits import threshold_splits
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
 from odtc.data.file_text import label_types
 from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.splits import Split, Splits, TestList
+from odtc.data.splits import Split, SplitList, Splits
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 
@@ -41,7 +41,7 @@ class Encoding(Protocol):
     OPTIONS: dict  # name -> (type, help), of `--encoding NAME:KEY=VALUE`
 
     @abstractmethod
-    def tests(self, dataset: Dataset, **options) -> Sequence[tuple[Split, bool]]:
+    def splits(self, dataset: Dataset, **options) -> Sequence[tuple[Split, bool]]:
         """Return the splits as (split, ones_left): the column is 1 on the left side of the split if `ones_left`, as
         for the levels of one-hot columns, otherwise 1 on its right side, as for thresholds."""
         ...
@@ -66,19 +66,19 @@ LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless
 class Encoded:
     """Binary rows and columns without duplicates; arrays are read-only.
 
-    Column j of `X` has the results of `tests[j]`; no column is constant, and no two are identical or complementary.
+    Column j of `X` has the results of `splits[j]`; no column is constant, and no two are identical or complementary.
     Data rows of one label with equal results for all splits are one row here, unless `merge` is False: row i represents
     `copies[i]` data rows, of `weight[i]` together, in the order in which they first appear.
     """
 
     name: str
-    X: np.ndarray  # bool, (rows, tests), C order; or RankedAnswers, which is made dense if it has to be
+    X: np.ndarray  # bool, (rows, splits), C order; or RankedAnswers, which is made dense if it has to be
     y: np.ndarray  # int32, (rows,)
     weight: np.ndarray  # float64, (rows,): summed
     copies: np.ndarray  # int64, (rows,)
     row_of: np.ndarray  # int64, (data rows,): the merged row of each data row
-    tests: Sequence[Split]
-    ones_left: np.ndarray  # bool, (tests,): the column is 1 if the split goes left
+    splits: Sequence[Split]
+    ones_left: np.ndarray  # bool, (splits,): the column is 1 if the split goes left
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     target: str
@@ -190,7 +190,7 @@ class Encoded:
         return whole_losses(self).cheapest(rows)
 
     def find(self, split: Split) -> tuple[int, bool] | None:
-        """Return (test, left_is_zero) of the split of the encoding that separates the data rows in the same way as this
+        """Return (split, left_is_zero) of the split of the encoding that separates the data rows as this
         one, otherwise None.
 
         `left_is_zero` is True if the column is 0 on the split's left side, False if it is
@@ -200,7 +200,7 @@ class Encoded:
         if left is not None and self.by_column:  # a split on its own columns, before one on others
             # Of thresholds that separate the rows in the same way, but not the boxes around them, the intended one.
             places = self._of_features.get(split.features, ())
-            for place in sorted(places, key=lambda place: self.tests[place] != split) if self.radius else places:
+            for place in sorted(places, key=lambda place: self.splits[place] != split) if self.radius else places:
                 if (same := np.array_equal(left, self.X[:, place])) or np.array_equal(left, ~self.X[:, place]):
                     return place, not same
         place = None if left is None else self.place(left)
@@ -216,7 +216,7 @@ class Encoded:
         return merged if np.array_equal(left, merged[self.row_of]) else None
 
     def place(self, column: np.ndarray) -> tuple[int, bool] | None:
-        """Return (test, same): the split whose results are this column (bool (rows,)), or its complement if `same` is
+        """Return (split, same): the split whose results are this column (bool (rows,)), or its complement if `same` is
         False; None if there is none."""
         if isinstance(self.X, RankedAnswers):
             place = self.X.find(column)
@@ -239,13 +239,13 @@ class Encoded:
     @cached_property
     def _of_features(self) -> dict[tuple[int, ...], list[int]]:
         found: dict[tuple[int, ...], list[int]] = {}
-        for place, test in enumerate(self.tests):
-            found.setdefault(test.features, []).append(place)
+        for place, split in enumerate(self.splits):
+            found.setdefault(split.features, []).append(place)
         return found
 
     @cached_property
     def _places(self) -> dict[bytes, int]:
-        """The test by its column, packed, and flipped so that it begins with a 0."""
+        """The split by its column, packed, and flipped so that it begins with a 0."""
         packed = np.packbits((self.X ^ self.X[0]).T, axis=1)
         return {column.tobytes(): place for place, column in enumerate(packed)}
 
@@ -269,7 +269,7 @@ def encode(
         for rows whose cells may be moved; otherwise only one.
     radius : sequence of float (features,), or empty
         How far the numbers of each column may be moved either way: in the encodings `auto` and `thresholds`, thresholds
-        are then between the ends of these intervals (`threshold_tests`), and several may separate the rows alike.
+        are then between the ends of these intervals (`threshold_splits`), and several may separate the rows alike.
     merge : bool
         Merge data rows of one label with equal results for all splits into one weighted row. False keeps one row
         for each data row, as the models of the papers are printed.
@@ -297,7 +297,7 @@ def encode(
             )
 
     phases.begin("encoding")
-    asked = TestList.of(module.tests(dataset, **options))
+    asked = SplitList.of(module.splits(dataset, **options))
     look()
     radius = tuple(float(r) if 0 < r < np.inf else 0.0 for r in radius)
     if not any(radius) or module.NAME not in BETWEEN_ENDS:
@@ -317,26 +317,26 @@ def encode(
         X, row_of, first, kept, stands_for = merged_scales.ranked(dataset, asked, scales, of, look)
         return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
     _expect_levels(dataset, asked)
-    by_feature = merged_tests.answers_by_feature(dataset, asked, look)
-    row_of, first = merged_tests.merged_rows(dataset, by_feature, look)
+    by_feature = merged_splits.answers_by_feature(dataset, asked, look)
+    row_of, first = merged_splits.merged_rows(dataset, by_feature, look)
     require_cells(len(first), len(asked))
-    lines = [merged_tests.Line(mine, table, code[first]) for mine, table, code in by_feature]
-    kept, stands_for = merged_tests.merged_columns(asked, lines, of)
-    X = merged_tests.table_of(lines, kept, look)
+    lines = [merged_splits.Line(mine, table, code[first]) for mine, table, code in by_feature]
+    kept, stands_for = merged_splits.merged_columns(asked, lines, of)
+    X = merged_splits.table_of(lines, kept, look)
     return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
 
 
-def _of_moved(dataset: Dataset, asked: TestList, radius: tuple[float, ...], bins: int | None) -> TestList:
+def _of_moved(dataset: Dataset, asked: SplitList, radius: tuple[float, ...], bins: int | None) -> SplitList:
     """Return the splits, with those thresholds of the columns whose numbers may be moved that are between the ends of
     boxes."""
     parts = []
     for place in range(len(dataset.features)):
-        own = [test for test in asked if test[0].features == (place,)]
-        parts.append(threshold_tests(dataset, place, bins, radius[place]) if radius[place] else own)
-    return TestList.joined(parts)
+        own = [split for split in asked if split[0].features == (place,)]
+        parts.append(threshold_splits(dataset, place, bins, radius[place]) if radius[place] else own)
+    return SplitList.joined(parts)
 
 
-def _expect_levels(dataset: Dataset, asked: TestList) -> None:
+def _expect_levels(dataset: Dataset, asked: SplitList) -> None:
     """Raise DataError for a column of words with a different one in nearly each row, if the results of its splits are
     more than a search can store: it takes some 110 bytes for each."""
     large = [
@@ -349,9 +349,9 @@ def _expect_levels(dataset: Dataset, asked: TestList) -> None:
         return
     from odtc.data.column_types import words_among_numbers  # with polars, without which an estimator is imported
 
-    tests = Counter(split.features for split, _ in asked)
+    splits = Counter(split.features for split, _ in asked)
     for at in large:
-        if tests[(at,)] * dataset.n_rows > MOST_OF_LEVELS:
+        if splits[(at,)] * dataset.n_rows > MOST_OF_LEVELS:
             feature = dataset.features[at]
             words = words_among_numbers(feature.levels, feature.decimal)
             shown = f"; all but {len(words):,} are numbers (not {words[0]!r})" if words else ""
@@ -376,7 +376,7 @@ def of_each_column(encoded: Encoded) -> Encoded | None:
     Encoded
         Itself if no such splits were merged; None if they were, and the data is not there.
     """
-    merged = [(encoded.tests[at].features, others) for at, others in enumerate(encoded.stands_for) if others]
+    merged = [(encoded.splits[at].features, others) for at, others in enumerate(encoded.stands_for) if others]
     if encoded.by_column or all(one.features == features for features, others in merged for one, _ in others):
         return encoded
     if encoded.dataset is None:
@@ -409,7 +409,7 @@ def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
         again = encode(dataset, encoded.scheme, encoded.by_column, encoded.radius, encoded.merge)
     except OdtcError:
         return encoded
-    same = encoded.tests == again.tests and all(
+    same = encoded.splits == again.splits and all(
         np.array_equal(getattr(encoded, part), getattr(again, part)) for part in ("X", "y", "weight", "copies", "sums")
     )
     return replace(encoded, dataset=dataset, row_of=again.row_of) if same else encoded
@@ -418,12 +418,12 @@ def with_rows(encoded: Encoded, dataset: Dataset | None) -> Encoded:
 def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers:
     """Return bool (data rows, splits): the outcome of each split for each row of a data set, stored as the encoding
     stores its own."""
-    asked = TestList(Splits.of(encoded.tests), encoded.ones_left)
+    asked = SplitList(Splits.of(encoded.splits), encoded.ones_left)
     if isinstance(encoded.X, RankedAnswers):
         scales = asked.scales
-        lines, place = merged_scales.scales_of(dataset, asked, merged_scales.tests_by_scale(scales))
+        lines, place = merged_scales.scales_of(dataset, asked, merged_scales.splits_by_scale(scales))
         return RankedAnswers(merged_scales.ranks_on(lines), scales, place)
-    return np.stack([test.left(dataset.X) == ones_left for test, ones_left in asked], axis=1)
+    return np.stack([split.left(dataset.X) == ones_left for split, ones_left in asked], axis=1)
 
 
 def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded:
@@ -442,7 +442,7 @@ def _encoded(dataset, how, asked, X, row_of, first, kept, stands_for) -> Encoded
         weight=summed_weights(row_of, dataset.weight, len(first)),
         copies=np.bincount(row_of, dataset.copies, len(first)).astype(np.int64),
         row_of=row_of,
-        tests=asked.splits.taken(kept),
+        splits=asked.splits.taken(kept),
         ones_left=asked.ones_left[kept],
         features=dataset.features,
         classes=dataset.classes,

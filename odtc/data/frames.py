@@ -191,7 +191,7 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
     `declared`: categorical."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
-    if declared or any(isinstance(value, str) or _is_interval(value) for value in there):
+    if declared or any(isinstance(value, str) or _is_span(value) for value in there):
         text = pl.Series([None if value is None else _text(value, place) for value in known], dtype=pl.String)
         return text.cast(pl.Categorical) if declared else text
     if there and all(isinstance(value, (bool, np.bool_)) for value in there):
@@ -250,7 +250,7 @@ def _number(value, place: str) -> float:
 def _text(value, place: str) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    known = isinstance(value, (str, int, float, np.number)) or hasattr(value, "isoformat") or _is_interval(value)
+    known = isinstance(value, (str, int, float, np.number)) or hasattr(value, "isoformat") or _is_span(value)
     if not known:
         raise _strange(value, place)
     return str(value)
@@ -260,9 +260,9 @@ def _strange(value, place: str) -> TypeError:
     return TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}")
 
 
-def _is_interval(value) -> bool:
-    """Return whether a cell is an interval of pandas, as `pandas.cut` makes them."""
-    return type(value).__name__ == "Interval"
+def _is_span(value) -> bool:
+    """Return whether a cell is an interval of pandas, as `pandas.cut` makes them, or a period, as `to_period` does."""
+    return type(value).__name__ in ("Interval", "Period")
 
 
 def _is_missing(value) -> bool:

@@ -105,12 +105,12 @@ class Inspection:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
         if (weights := self.weights) is not None:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
-        tests = (
+        splits = (
             self.refusal
             or f"{option('encoding', self.encoding)}: {self.n_candidate_splits:,} different splits of all columns"
         )
         return "\n".join(
-            [said, "", *(row.rstrip() for row in rows), "", tests, *(f"note: {n.text}" for n in self.notes)]
+            [said, "", *(row.rstrip() for row in rows), "", splits, *(f"note: {n.text}" for n in self.notes)]
         )
 
 
@@ -187,9 +187,11 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         is_whole = reading.missing == "separate" or not lacks_cells
         kept = whole if is_whole else read_as(data, reading)
         encoded = encode(kept, encoding)
-        tests = Splits.of(encoded.tests)
-        asked: Counter | None = Counter(test.features[0] for test in tests.others.values() if len(test.features) == 1)
-        asked.update(dict(enumerate(tests.per_threshold(len(kept.features)).tolist())))
+        splits = Splits.of(encoded.splits)
+        asked: Counter | None = Counter(
+            split.features[0] for split in splits.others.values() if len(split.features) == 1
+        )
+        asked.update(dict(enumerate(splits.per_threshold(len(kept.features)).tolist())))
         n_candidate_splits, refusal = encoded.n_candidate_splits, ""
     except OdtcError as problem:
         asked, n_candidate_splits, refusal = None, None, str(problem)
@@ -265,7 +267,7 @@ def _gaps(table, n_rows: int) -> np.ndarray:
     return found
 
 
-def _column(feature: Feature, table, at: int, role: str, tests: int | None) -> Column:
+def _column(feature: Feature, table, at: int, role: str, splits: int | None) -> Column:
     """Return the contents of a column of a table: its different values and how many rows have each."""
     known, code = distinct(table, at)
     counts = np.bincount(code, minlength=len(known))
@@ -282,7 +284,7 @@ def _column(feature: Feature, table, at: int, role: str, tests: int | None) -> C
     else:
         values = _listed(feature.name, [feature.levels[int(at)] for at in known], counts.tolist(), feature.codebook)
     text = None if feature.codebook is None else feature.codebook.columns.get(feature.name)
-    return Column(feature.name, role, feature.kind, len(known), missing, tests, values, text)
+    return Column(feature.name, role, feature.kind, len(known), missing, splits, values, text)
 
 
 def _target(dataset: Dataset) -> Column:

@@ -14,7 +14,7 @@ import numpy as np
 from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
 from odtc.base.wording import option
-from odtc.data.binary_tests.column_tests import midpoints
+from odtc.data.binary_splits.column_splits import midpoints
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Split, Subset, Term, Threshold

@@ -33,7 +33,7 @@ class Levels:
     def of(cls, encoded: Encoded) -> list["Levels"]:
         """Return the features with three or more levels that each have a split, in their order."""
         found = []
-        for feature, told in tests_by_feature(encoded).items():
+        for feature, told in splits_by_feature(encoded).items():
             ones = {_value(split): column for split, column in told if _value(split) is not None}
             if len(ones) > 2 and (np.sum([*ones.values()], axis=0) == 1).all():
                 values = sorted(ones, key=lambda value: (value != "missing", value))
@@ -51,7 +51,7 @@ class Features:
     encoded: Encoded
     scales: Scales
     numeric: np.ndarray  # int64: scales
-    tests: np.ndarray  # int64: splits of the encoding
+    splits: np.ndarray  # int64: splits of the encoding
     levels: tuple[Levels, ...]
 
     @classmethod
@@ -60,13 +60,13 @@ class Features:
         by_level = {one.feature for one in levels}
         alone = [
             scales.size[scales.scale[j]] == 1 and (_value(split) is None or split.feature not in by_level)
-            for j, split in enumerate(encoded.tests)
+            for j, split in enumerate(encoded.splits)
         ]
         return cls(encoded, scales, np.flatnonzero(scales.size > 1), np.flatnonzero(alone), levels)
 
     @property
     def n(self) -> int:
-        return len(self.numeric) + len(self.tests) + len(self.levels)
+        return len(self.numeric) + len(self.splits) + len(self.levels)
 
     @property
     def size(self) -> np.ndarray:
@@ -88,22 +88,22 @@ class Features:
     def fixed(self) -> np.ndarray:
         """bool (rows, features): the row goes left whatever is chosen, by a split or by its level 0."""
         level = [(one.level == 0)[:, None] for one in self.levels]
-        return np.hstack([np.zeros(self.rank.shape, bool), ~self.encoded.X[:, self.tests], *level])
+        return np.hstack([np.zeros(self.rank.shape, bool), ~self.encoded.X[:, self.splits], *level])
 
     @property
     def free(self) -> np.ndarray:
         """bool (rows, chosen): the row has this level."""
         return np.hstack([one.level[:, None] == np.arange(1, one.n) for one in self.levels])
 
-    def ask(self, test: int, split: Split, column: np.ndarray):
+    def ask(self, candidate: int, split: Split, column: np.ndarray):
         """Return (feature, threshold, levels, left) of a split of the encoding, or of this split with its column: the
         number of a threshold or -1, bool (chosen,) the levels that go left, bool (rows,) the rows that go left.
         Raises TreeError for a split that is none of these."""
         left_levels = np.zeros(len(self.owner), bool)
-        if test < self.encoded.n_candidate_splits and test in self.tests:
-            return len(self.numeric) + int(np.searchsorted(self.tests, test)), -1, left_levels, ~column
-        if test < self.encoded.n_candidate_splits and (scale := self.scales.scale[test]) in self.numeric:
-            return int(np.searchsorted(self.numeric, scale)), int(self.scales.place[test]), left_levels, ~column
+        if candidate < self.encoded.n_candidate_splits and candidate in self.splits:
+            return len(self.numeric) + int(np.searchsorted(self.splits, candidate)), -1, left_levels, ~column
+        if candidate < self.encoded.n_candidate_splits and (scale := self.scales.scale[candidate]) in self.numeric:
+            return int(np.searchsorted(self.numeric, scale)), int(self.scales.place[candidate]), left_levels, ~column
         for feature, one in enumerate(self.levels, self.n - len(self.levels)):
             left = np.ones(one.n, bool)
             left[one.level[column]] = False
@@ -121,19 +121,19 @@ class Features:
         """Return the split of the encoding at a node, or a set of levels and the rows with one of them (bool (rows,)):
         the levels that go right."""
         if feature < len(self.numeric):
-            return int(self.scales.test(self.numeric[feature], threshold))
+            return int(self.scales.split(self.numeric[feature], threshold))
         if feature < self.n - len(self.levels):
-            return int(self.tests[feature - len(self.numeric)])
+            return int(self.splits[feature - len(self.numeric)])
         one = self.levels[feature - self.n + len(self.levels)]
         right = np.append(False, ~left_levels[self.owner == feature])
         return Subset(one.feature, tuple(one.values[right].tolist())), right[one.level]
 
 
-def tests_by_feature(encoded: Encoded) -> dict[int, list[tuple[Split, np.ndarray]]]:
+def splits_by_feature(encoded: Encoded) -> dict[int, list[tuple[Split, np.ndarray]]]:
     """Return by feature the splits of the encoding on it, in the order of features, and their columns (bool (rows,));
     splits that were merged into another one are included."""
     found = {}
-    for place, (split, same_as) in enumerate(zip(encoded.tests, encoded.stands_for)):
+    for place, (split, same_as) in enumerate(zip(encoded.splits, encoded.stands_for)):
         for one, same in ((split, True), *same_as):
             if not isinstance(one, Oblique):  # it is not on one feature by itself
                 found.setdefault(one.feature, []).append((one, encoded.X[:, place] == same))

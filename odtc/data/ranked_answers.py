@@ -20,14 +20,14 @@ BLOCK = 2**24  # cells that are filled between two looks at the clock
 
 
 class RankedAnswers:
-    """bool (rows, tests), read-only: row i has the result rank[i, scale[j]] > place[j] for split j.
+    """bool (rows, splits), read-only: row i has the result rank[i, scale[j]] > place[j] for split j.
 
     It is indexed like an array. `numpy.asarray` and whatever else an array has make the dense table.
 
     Attributes
     ----------
     rank : uint32 (rows, scales), for how many splits of the scale the row has the result 1
-    scale, place : int64 (tests,)
+    scale, place : int64 (splits,)
     """
 
     dtype = np.dtype(bool)
@@ -67,13 +67,13 @@ class RankedAnswers:
 
     @property
     def dense(self) -> np.ndarray:
-        """bool (rows, tests). Raises DataError if there are too many cells, ModelError if the memory is too small,
+        """bool (rows, splits). Raises DataError if there are too many cells, ModelError if the memory is too small,
         TimeLimitReached if the deadline has passed."""
         if self._dense is None:
             require_cells(*self.shape)
-            rows, tests = self.shape
-            require_memory(rows * tests, f"the table of the answers of {rows:,} rows to {tests:,} splits")
-            dense, step = np.empty(self.shape, bool), max(1, BLOCK // max(1, tests))
+            rows, splits = self.shape
+            require_memory(rows * splits, f"the table of the answers of {rows:,} rows to {splits:,} splits")
+            dense, step = np.empty(self.shape, bool), max(1, BLOCK // max(1, splits))
             for first in range(0, rows, step):
                 deadline.check()
                 here = slice(first, first + step)
@@ -85,14 +85,14 @@ class RankedAnswers:
     def __getitem__(self, key):
         if self._dense is not None:
             return self._dense[key]
-        rows, tests = key if isinstance(key, tuple) else (key, slice(None))
-        rows, tests = (_numbers(part) for part in (rows, tests))
-        if isinstance(tests, slice):
-            tests = np.arange(self.shape[1])[tests]
+        rows, splits = key if isinstance(key, tuple) else (key, slice(None))
+        rows, splits = (_numbers(part) for part in (rows, splits))
+        if isinstance(splits, slice):
+            splits = np.arange(self.shape[1])[splits]
             if isinstance(rows, np.ndarray) and rows.ndim == 1:
-                require_cells(len(rows), len(tests))
-                return self.rank[np.ix_(rows, self.scale[tests])] > self.place[tests]
-        return self.rank[rows, self.scale[tests]] > self.place[tests]
+                require_cells(len(rows), len(splits))
+                return self.rank[np.ix_(rows, self.scale[splits])] > self.place[splits]
+        return self.rank[rows, self.scale[splits]] > self.place[splits]
 
     def __array__(self, dtype=None, copy=None):
         return self.dense if dtype is None else self.dense.astype(dtype)
@@ -117,12 +117,12 @@ class RankedAnswers:
         """Return the results of some rows, int or bool (rows,), as ranks."""
         return RankedAnswers(self.rank[rows], self.scale, self.place)
 
-    def part(self, rows: np.ndarray, tests: np.ndarray) -> "RankedAnswers":
-        """Return the results of some rows, int or bool (rows,), for some splits, int (tests,), as ranks."""
-        return RankedAnswers(self.rank[rows], self.scale[tests], self.place[tests])
+    def part(self, rows: np.ndarray, splits: np.ndarray) -> "RankedAnswers":
+        """Return the results of some rows, int or bool (rows,), for some splits, int (splits,), as ranks."""
+        return RankedAnswers(self.rank[rows], self.scale[splits], self.place[splits])
 
     def ones(self, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return int64 (tests,): how many rows, of all or of some, int or bool (rows,), have the result 1 for each
+        """Return int64 (splits,): how many rows, of all or of some, int or bool (rows,), have the result 1 for each
         split."""
         rank, found = self.rank if rows is None else self.rank[rows], np.empty(self.shape[1], np.int64)
         order = np.argsort(self.scale, kind="stable")
@@ -133,11 +133,11 @@ class RankedAnswers:
             found[mine] = above[self.place[mine]]
         return found
 
-    def codes(self, tests: np.ndarray) -> np.ndarray:
-        """Return int64 (rows,): for how many of some splits, int (tests,), each row has the result 1."""
+    def codes(self, splits: np.ndarray) -> np.ndarray:
+        """Return int64 (rows,): for how many of some splits, int (splits,), each row has the result 1."""
         found = np.zeros(len(self), np.int64)
-        for scale in np.unique(self.scale[tests]):
-            places = np.sort(self.place[tests[self.scale[tests] == scale]])
+        for scale in np.unique(self.scale[splits]):
+            places = np.sort(self.place[splits[self.scale[splits] == scale]])
             found += np.searchsorted(places, np.arange(int(self.rank[:, scale].max(initial=0)) + 1))[
                 self.rank[:, scale]
             ]
@@ -161,11 +161,11 @@ def rows_of(X: "np.ndarray | RankedAnswers", rows: np.ndarray) -> "np.ndarray | 
     return X.taken(rows) if isinstance(X, RankedAnswers) else X[rows]
 
 
-def require_cells(rows: int, tests: int) -> None:
+def require_cells(rows: int, splits: int) -> None:
     """Raise DataError if a dense table of this many rows and splits is too large."""
-    if rows * tests > MOST_CELLS:
+    if rows * splits > MOST_CELLS:
         raise DataError(
-            f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} splits on {rows:,} rows; take fewer "
+            f"expected at most {MOST_CELLS:,} binary cells, got {splits:,} splits on {rows:,} rows; take fewer "
             f"thresholds ({option('encoding', 'auto:bins=16')}); {option('model', 'auto')} without constraints needs "
             "no column for each of them"
         )

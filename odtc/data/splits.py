@@ -7,7 +7,7 @@ missing ones left. A new kind of split is one more class in `KINDS`. All have
     measured   those of them that it uses as numbers, so that it has no result for a missing cell
     scale, cut only Threshold and Oblique: splits of one scale are nested, in the order of their cuts
 
-In an encoding with millions of thresholds these are stored as arrays (`Splits`, `TestList`): the object of a threshold
+In an encoding with millions of thresholds these are stored as arrays (`Splits`, `SplitList`): the object of a threshold
 is made when it is needed.
 """
 
@@ -328,13 +328,13 @@ class Splits(Sequence):
         return found
 
 
-class TestList(Sequence):
+class SplitList(Sequence):
     """Splits as in an encoding: (split, ones_left).
 
     Parameters
     ----------
     splits : Splits
-    ones_left : bool (tests,)
+    ones_left : bool (splits,)
     """
 
     __test__ = False  # for pytest it is none
@@ -343,21 +343,21 @@ class TestList(Sequence):
         self.splits, self.ones_left = splits, ones_left
 
     @classmethod
-    def of(cls, tests: Iterable[tuple[Split, bool]]) -> "TestList":
+    def of(cls, splits: Iterable[tuple[Split, bool]]) -> "SplitList":
         """Return these splits, unchanged if they are already stored in this form."""
-        if isinstance(tests, TestList):
-            return tests
-        given = list(tests)
+        if isinstance(splits, SplitList):
+            return splits
+        given = list(splits)
         return cls(Splits.of([split for split, _ in given]), np.array([left for _, left in given], bool))
 
     @classmethod
-    def thresholds(cls, feature: int, cuts: np.ndarray) -> "TestList":
+    def thresholds(cls, feature: int, cuts: np.ndarray) -> "SplitList":
         """Return the thresholds of a feature."""
         splits = Splits(np.full(len(cuts), feature, np.int64), np.array(cuts, float), {})
         return cls(splits, np.zeros(len(cuts), bool))
 
     @classmethod
-    def joined(cls, parts: Iterable[Iterable[tuple[Split, bool]]]) -> "TestList":
+    def joined(cls, parts: Iterable[Iterable[tuple[Split, bool]]]) -> "SplitList":
         """Return all splits of these lists, one after the other."""
         lists = [cls.of(part) for part in parts]
         if not lists:
@@ -381,14 +381,14 @@ class TestList(Sequence):
     def __eq__(self, other) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):
             return False
-        two = TestList.of(other)
+        two = SplitList.of(other)
         return self.splits == two.splits and np.array_equal(self.ones_left, two.ones_left)
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def scales(self) -> np.ndarray:
-        """Return int32 (tests,): the scale of each split, numbered by first occurrence: thresholds of a feature have
+        """Return int32 (splits,): the scale of each split, numbered by first occurrence: thresholds of a feature have
         the same one, any other split has its own."""
         feature = self.splits.feature
         alone = (feature < 0) | self.ones_left

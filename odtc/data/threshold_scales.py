@@ -23,7 +23,7 @@ MOST = 10**6  # units: a solver with a tolerance of 1e-6 can distinguish as many
 
 @dataclass(frozen=True)
 class Scales:
-    """`scale` and `place` are int32 or int64 of shape (tests,): test j is cut number place[j], from 0, of scale[j]."""
+    """`scale` and `place` are int32 or int64 of shape (splits,): split j is cut place[j], from 0, of scale[j]."""
 
     scale: np.ndarray
     place: np.ndarray
@@ -34,7 +34,7 @@ class Scales:
     def n(self) -> int:
         return len(self.size)
 
-    def test(self, scale, place) -> np.ndarray:
+    def split(self, scale, place) -> np.ndarray:
         """Return the split that is this cut of this scale; arrays broadcast."""
         at = (np.cumsum(self.size) - self.size)[scale] + place
         return at if self._in_order else self._order[at]
@@ -54,17 +54,17 @@ class Scales:
         if isinstance(X := encoded.X, RankedAnswers):
             return cls(X.scale, X.place, np.bincount(X.scale), X.rank.view(np.int32))
         members: dict = {}
-        for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+        for j, (split, ones_left) in enumerate(zip(encoded.splits, encoded.ones_left)):
             ordered = isinstance(split, Threshold | Oblique) and not ones_left
-            members.setdefault(("scale", split.scale) if ordered else ("test", j), []).append(j)
+            members.setdefault(("scale", split.scale) if ordered else ("split", j), []).append(j)
         scale, place = np.empty(encoded.n_candidate_splits, np.int64), np.empty(encoded.n_candidate_splits, np.int64)
-        for number, tests in enumerate(members.values()):
-            if len(tests) > 1:
-                tests.sort(key=lambda j: encoded.tests[j].cut)
-            scale[tests], place[tests] = number, np.arange(len(tests))
+        for number, splits in enumerate(members.values()):
+            if len(splits) > 1:
+                splits.sort(key=lambda j: encoded.splits[j].cut)
+            scale[splits], place[splits] = number, np.arange(len(splits))
         rank = np.empty((encoded.n_rows, len(members)), np.int32)
-        for number, tests in enumerate(members.values()):
-            rank[:, number] = _sum(encoded.X, np.array(tests))
+        for number, splits in enumerate(members.values()):
+            rank[:, number] = _sum(encoded.X, np.array(splits))
         return cls(scale, place, np.bincount(scale), rank)
 
     @classmethod
@@ -84,14 +84,14 @@ class Scales:
         chains = _chains(ones)
         if len(chains) == len(single):
             return self
-        test_of = self._order[np.cumsum(self.size) - self.size]  # the first split of each scale
+        split_of = self._order[np.cumsum(self.size) - self.size]  # the first split of each scale
         kept = np.flatnonzero(self.size > 1)
         scale, place = np.empty_like(self.scale), self.place.copy()
         for number, old in enumerate(kept.tolist()):
             scale[self.scale == old] = number
         for number, chain in enumerate(chains, len(kept)):
-            tests = test_of[single[chain]]
-            scale[tests], place[tests] = number, np.arange(len(chain))
+            splits = split_of[single[chain]]
+            scale[splits], place[splits] = number, np.arange(len(chain))
         ranks = [ones[:, chain].sum(axis=1) for chain in chains]
         return Scales(scale, place, np.bincount(scale), np.column_stack([self.rank[:, kept], *ranks]))
 

@@ -24,7 +24,7 @@ from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions
-from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.estimators.tree_estimator import TreeEstimator, name_of
 from odtc.estimators.units import LARGEST, ONE, Units, in_doubles
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
@@ -178,6 +178,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if y is None:
             raise ValueError("OptimalTreeClassifier requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
+        self._target = name_of(y, self._names())
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
             raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
@@ -428,7 +429,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             self.features_,
             tuple(map(_label, self.classes_)),
             weight[kept],
-            "y",
+            self._target,
             missing="separate",
             auxiliary=features,
             auxiliary_X=np.ascontiguousarray(cells[kept]) + 0.0,

@@ -41,7 +41,7 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
     labels = list(range(max(1, len(dataset.classes))))
     if not texts:
         return labels
-    encoded = _without_tests(dataset, scheme, cost)
+    encoded = _without_splits(dataset, scheme, cost)
     try:
         named = encode(dataset, scheme, by_column=True)
     except DataError:  # no split separates rows
@@ -105,7 +105,7 @@ def _leaf(label: int) -> HeapTree:
     return HeapTree(np.array([-1, -1], np.int32), np.array([-1, label], np.int32))
 
 
-def _without_tests(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> Encoded:
+def _without_splits(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> Encoded:
     """Return each row of the data unchanged, without candidate splits."""
     n = dataset.n_rows
     return Encoded(
@@ -115,7 +115,7 @@ def _without_tests(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> En
         weight=dataset.weight.copy(),
         copies=np.ones(n, np.int64),
         row_of=np.arange(n),
-        tests=Splits.of([]),
+        splits=Splits.of([]),
         ones_left=np.zeros(0, bool),
         features=dataset.features,
         classes=dataset.classes,

@@ -9,7 +9,7 @@ import numpy as np
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.estimators import parameters
-from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.estimators.tree_estimator import TreeEstimator, name_of
 from odtc.estimators.units import in_doubles
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination
@@ -111,6 +111,7 @@ class LeafSumsEstimator(TreeEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
+        self._target = name_of(y, self._names())
         rows, targets = self._rows(X, y, sample_weight)
         targets, unit = self._in_units(targets, rows.weight)
         weight, (rows, mass) = rows.weight, self._weighed(rows)
@@ -184,7 +185,7 @@ class LeafSumsEstimator(TreeEstimator):
             self.features_,
             (),
             weight[kept],
-            "y",
+            self._target,
             missing="separate",
             task=self.TASK.NAME,
         )

@@ -143,13 +143,13 @@ def _best_pruning(problem: "Problem", heap: HeapTree, orders: Sequence[tuple[str
         tree = heap.to_tree(problem.encoded)
         if (rises(tree, orders) and not broken(problem, heap)) or not tree.n_branch_nodes:
             return tree, paid
-        branches = np.flatnonzero(heap.test >= 0)
-        for t in branches[(heap.test[2 * branches] < 0) & (heap.test[2 * branches + 1] < 0)]:
-            test = heap.test.copy()
-            test[t] = -1
-            if test.tobytes() not in seen:
-                seen.add(test.tobytes())
-                cut = settle(test, problem.encoded, beyond=heap.beyond)
+        branches = np.flatnonzero(heap.split >= 0)
+        for t in branches[(heap.split[2 * branches] < 0) & (heap.split[2 * branches + 1] < 0)]:
+            split = heap.split.copy()
+            split[t] = -1
+            if split.tobytes() not in seen:
+                seen.add(split.tobytes())
+                cut = settle(split, problem.encoded, beyond=heap.beyond)
                 heapq.heappush(queue, (problem.module.objective(problem, cut), next(number), cut))
         if len(seen) > MAX_PRUNINGS:
             queue = [min(queue, key=lambda one: (one[2].n_branch_nodes, one[0]))]

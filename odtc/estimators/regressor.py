@@ -150,7 +150,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         return self.TASK.sums_of(targets[:, 0], weight)
 
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
-        return self.TASK.measured(rows, targets[:, 0], "y")
+        return self.TASK.measured(rows, targets[:, 0], self._target)
 
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         if self.TASK is regression:

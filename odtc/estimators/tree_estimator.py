@@ -56,6 +56,13 @@ def _as_table(X):
     return _dense(X)
 
 
+def name_of(y, columns) -> str:
+    """Return the name of the labels: the one of a series or of the only column of a frame if it is a text that no
+    column of X has, otherwise y."""
+    names = [getattr(y, "name", None), *getattr(y, "columns", ())]
+    return next((name for name in names if isinstance(name, str) and name.strip() and name not in columns), "y")
+
+
 class TreeEstimator(InspectionMixin, BaseEstimator):
     """An estimator whose `fit` makes `tree_`; it has `categorical_features`, `random_state` and `time_limit`."""
 

@@ -277,7 +277,7 @@ def _satisfied(run: Run, kept: list[dict], tree: Tree, labelled: Dataset | None)
     for given, entry in zip(run.fit.problem.constraints if run.fit else (), kept):
         figures = {
             key: "–" if entry[key] is None else board.shown_figure(given, entry[key])
-            for key in ("asked", "training", "test")
+            for key in ("requested", "training", "test")
         }
         interval = None if entry["test"] is None else rate_interval(given, run.fit.problem, tree, labelled)
         shown.append(entry | figures | {"interval": interval})
@@ -429,7 +429,7 @@ def _features(run: Run) -> list[tuple[str, str, str, int]]:
     """Return (name, kind, levels, splits) of each column of the data; -1 splits if the encoding is not known."""
     encoded = run.fit.problem.encoded if run.fit else None
     n = len(run.tree.features)
-    counted = Splits.of(encoded.tests).per_feature(n).tolist() if encoded else [0] * n
+    counted = Splits.of(encoded.splits).per_feature(n).tolist() if encoded else [0] * n
     return [
         (
             shown.name if shown.name == feature.name else f"{shown.name} ({feature.name})",

@@ -99,7 +99,7 @@ def frontier(points: list[dict], ax, title: str = "") -> None:
     Parameters
     ----------
     points : list of dict
-        As in `odtc frontier --json`: `asked`, `ended`, `objective`, `bound`.
+        As in `odtc frontier --json`: `requested`, `ended`, `objective`, `bound`.
     ax : matplotlib axes
     title : str
 
@@ -119,14 +119,14 @@ def frontier(points: list[dict], ax, title: str = "") -> None:
         ax.plot(*_against(left, "objective"), "o", mfc="none", color="#d55e00", label="best tree so far")
         ax.plot(*_against(left, "bound"), "_", color="#0072b2", label="bound: no tree costs less")
     for place, point in enumerate(one for one in points if one["ended"] == "infeasible"):
-        ax.axvline(point["asked"], color="#999999", linestyle=":", label=None if place else "no tree")
+        ax.axvline(point["requested"], color="#999999", linestyle=":", label=None if place else "no tree")
     ax.set(xlabel="number of the constraint", ylabel="objective", title=title)
     ax.legend(frameon=False)
     ax.grid(alpha=0.25)
 
 
 def _against(points: list[dict], key: str) -> tuple[list[float], list[float]]:
-    return [point["asked"] for point in points], [point[key] for point in points]
+    return [point["requested"] for point in points], [point[key] for point in points]
 
 
 def on_front(points) -> list[int]:

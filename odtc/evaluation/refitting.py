@@ -4,7 +4,7 @@ The distance of a tree to the old one is a pair, compared in this order:
 
     rows    the share of the weight of the new rows that the two predict differently; if the leaves of a task answer
             numbers (odtc.data.task), the mean distance of the answers on the new rows, in units of the target
-    tests   the share of the splits of either tree that only one of them has: 1 - |A ∩ B| / |A ∪ B|, once the splits of
+    splits  the share of the splits of either tree that only one of them has: 1 - |A ∩ B| / |A ∪ B|, once the splits of
             the old tree were moved to the new data (odtc.problem.projection)
 """
 
@@ -51,15 +51,15 @@ class Distance:
     """Distance of a tree from the old one: shares from 0 to 1; with `numbers`, `rows` is in units of the target."""
 
     rows: float
-    tests: float
+    splits: float
     numbers: bool = False
 
     @property
     def order(self) -> tuple[float, float]:
-        return round(self.rows, 12), round(self.tests, 12)
+        return round(self.rows, 12), round(self.splits, 12)
 
     def to_json(self) -> dict:
-        return {"answers" if self.numbers else "rows": self.rows, "tests": self.tests}
+        return {"answers" if self.numbers else "rows": self.rows, "splits": self.splits}
 
     @property
     def rows_words(self) -> str:
@@ -184,7 +184,7 @@ def refit(
     candidates = [best.decoded.heap, projection.heap, *([own] if own is not None else []), *trees]
     costs = [paid, *(_cost(problem, heap) for heap in candidates[1:])]
     before = old_answers(old, problem.encoded.dataset)
-    kept = _tests(projection.heap, problem)
+    kept = _splits(projection.heap, problem)
     found = [
         (_distance(heap, problem, before, kept), cost, heap)
         for heap, cost in zip(candidates, costs)
@@ -216,7 +216,7 @@ def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
     seconds = best.proof.seconds or 0.0
     solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=message)
     done = without_model(best.problem, heap, solution, best.labelled, simplify)
-    return replace(done, asked=best.asked, confidence=best.confidence)
+    return replace(done, requested=best.requested, confidence=best.confidence)
 
 
 def expect_nearness(within: float | None, most: int) -> None:
@@ -315,7 +315,7 @@ def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | 
     end, K, label = heap.reach(encoded.X)[encoded.row_of], len(encoded.classes), heap.label.copy()
     for t in np.unique(end):
         label[t] = np.bincount(said[end == t], encoded.dataset.weight[end == t], K).argmax()
-    return HeapTree(heap.test.copy(), label, heap.beyond)
+    return HeapTree(heap.split.copy(), label, heap.beyond)
 
 
 def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool]:
@@ -339,8 +339,8 @@ def _cost(problem: Problem, heap: HeapTree) -> float | None:
         return None
 
 
-def _tests(heap: HeapTree, problem: Problem) -> set:
-    return {heap.split(t, problem.encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()}
+def _splits(heap: HeapTree, problem: Problem) -> set:
+    return {heap.split_at(t, problem.encoded)[0] for t in np.flatnonzero(heap.split >= 0).tolist()}
 
 
 def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) -> Distance:
@@ -348,10 +348,10 @@ def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) 
     told, weight = rows_told(encoded.dataset)
     now, before = heap.answers(encoded)[encoded.row_of][told], before[told]
     apart = np.nan_to_num(np.abs(now - before)) if numbers else now != before
-    tests = _tests(heap, problem)
-    either = len(tests | asked)
+    splits = _splits(heap, problem)
+    either = len(splits | asked)
     rows = float((weight * apart).sum() / weight.sum()) if weight.sum() else 0.0
-    return Distance(rows, 1 - len(tests & asked) / either if either else 0.0, numbers)
+    return Distance(rows, 1 - len(splits & asked) / either if either else 0.0, numbers)
 
 
 def with_start(spec: RunSpec, path) -> RunSpec:

@@ -1,6 +1,6 @@
 """The cards of columns that share their rows: each card is made once, and every column takes its own of them.
 
-In a formulation of trees the columns of a node and all tests have entries in the same rows, with the same number in
+In a formulation of trees the columns of a node and all splits have entries in the same rows, with the same number in
 each: from test to test only the name of the column changes, and which of the rows are there; from node to node the
 rows move (odtc.model.repeated_labels). So the cards of one node are laid out once, and for each column a digit or two
 are changed in them, and its cards copied to the file.

@@ -38,7 +38,7 @@ from odtc.formulations.shared.node_choices import (
     choice_rows,
     fit_to_depth,
     point_of,
-    tests_at_nodes,
+    splits_at_nodes,
     tree_of,
     whole_with_stumps,
 )
@@ -145,19 +145,19 @@ def build(problem: Problem) -> Model:
     encoded, tree, lam, graph = problem.encoded, problem.topology, problem.params.lambda_, Graph.of(problem)
     X, y, n, F, K = encoded.X, encoded.y, encoded.n_rows, encoded.n_candidate_splits, len(encoded.classes)
     B, bottom = tree.branch_nodes, tree.bottom
-    row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
+    row, split, klass, side = Axis("row", n), Axis("split", F), Axis("class", K), Axis("side", 2)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
     # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the cost of an error   (8.1), (8.5)
     price, whole = error_cost(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
-    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, graph.whole)[:, None])
+    b = m.columns("b", node_axis(B), split, role=Role.BRANCH, cost=lam, integer=np.isin(B, graph.whole)[:, None])
     w = (
         m.columns("w", node_axis(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump)
         if len(graph.label)
         else None
     )
     if graph.stump:
-        p = m.columns("p", node_axis(bottom), test, side, klass, role=Role.STUMP, integer=whole)
+        p = m.columns("p", node_axis(bottom), split, side, klass, role=Role.STUMP, integer=whole)
     g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * price)
     m.constant((1 - lam) * float(price.sum()))
 
@@ -167,7 +167,7 @@ def build(problem: Problem) -> Model:
     # Σ_k p_tfsk = b_tf                                t bottom, f, s                   instead of (8.4), with stumps
     if graph.stump:
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
-        pick = m.rows("pick", node_axis(bottom), test, side, lower=0, upper=0)
+        pick = m.rows("pick", node_axis(bottom), split, side, lower=0, upper=0)
         m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
         m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
 
@@ -240,10 +240,10 @@ def separate(problem: Problem, point, relaxed: bool = False, broken: float = BRO
     if not relaxed and (np.abs(chosen - np.round(chosen)) < SURE).all():
         # The next trees will send a row that was caught to its other ends: all its walks at once
         # take fewer rounds, and a round is a MIP.
-        test = tests_at_nodes(problem, point)
-        test[graph.last] = -1
-        end = walks(test, problem.encoded.X)
-        taken = walk_sets(end, len(test))
+        split = splits_at_nodes(problem, point)
+        split[graph.last] = -1
+        end = walks(split, problem.encoded.X)
+        taken = walk_sets(end, len(split))
         caught = np.flatnonzero(g > (sink * taken).sum(axis=1) + broken)
         if problem.params.literal:  # the proof of Proposition 1: the nodes on the path of the row are the source set
             return caught, taken[caught]
@@ -330,7 +330,7 @@ class _Separation:
 
     def take(self, point, relaxed: bool) -> None:
         """Take the trees of a point, if they are better."""
-        asked = settle(tests_at_nodes(self.problem, point), self.problem.encoded)
+        asked = settle(splits_at_nodes(self.problem, point), self.problem.encoded)
         self.best = _better(self.problem, self.best, asked, *(() if relaxed else (decode(self.problem, point),)))
 
     def learn(self, bound: float | None) -> None:

@@ -63,7 +63,7 @@ def build(problem: Problem) -> Model:
     of_step, rise, dear = _steps(encoded.cost)
     B, L = tree.branch_nodes, tree.leaves
     row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))
-    feature, klass, test = Axis("feature", p), Axis("class", K), Axis("test", F)
+    feature, klass, split = Axis("feature", p), Axis("class", K), Axis("split", F)
     step = Axis("class" if of_step.tolist() == list(range(K)) else "step", len(rise))
     of_class = np.bincount(y, weight, K)
     m = ModelBuilder(f"{NAME}_d{D}")
@@ -121,7 +121,7 @@ def build(problem: Problem) -> Model:
         ("right", 0, beyond, ~bits & ~last[:, None], -1.0),
     ):
         M = members.sum(axis=0)
-        turn = m.rows(name, node, test, upper=M * (1.0 + (asked.sum(axis=1) if sign > 0 else 0)))
+        turn = m.rows(name, node, split, upper=M * (1.0 + (asked.sum(axis=1) if sign > 0 else 0)))
         m.add(turn[t, np.arange(F)], f[t, scales.scale], M)
         has, q = np.nonzero(asked)
         if Q:
@@ -148,20 +148,20 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     heap.expect_depth(tree.depth)
     if not early(problem):
         heap = heap.filled(tree.depth, own=bool(problem.constraints))
-    test, end, K, Q = heap.test[tree.branch_nodes], heap.reach(encoded.X), len(encoded.classes), _n_bits(scales)
+    split, end, K, Q = heap.split[tree.branch_nodes], heap.reach(encoded.X), len(encoded.classes), _n_bits(scales)
     leaf, label = tree.rightmost(end), np.zeros(len(tree.leaves), int)
     label[leaf - len(label)] = heap.label[end]
     of_step, _, dear = _steps(encoded.cost)
     l = leaf[:, None] == tree.leaves
     count = l.T @ (whole_weights(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
     point = {
-        "f": (scales.scale[test][:, None] == np.arange(scales.n)) & (test >= 0)[:, None],
+        "f": (scales.scale[split][:, None] == np.arange(scales.n)) & (split >= 0)[:, None],
         "p": label[:, None] == np.arange(K),
         "l": l,
         "wrong": np.where(dear[:, label].T, count[:, of_step], 0),
     }
-    place = np.where(test >= 0, scales.place[test], 0)
-    return point | {"d": test >= 0} | ({"tau": place[:, None] >> Q - 1 - np.arange(Q) & 1} if Q else {})
+    place = np.where(split >= 0, scales.place[split], 0)
+    return point | {"d": split >= 0} | ({"tau": place[:, None] >> Q - 1 - np.arange(Q) & 1} if Q else {})
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -169,11 +169,11 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     tree, scales = problem.topology, Scales.of(problem.encoded)
     asked, Q = point["f"].argmax(axis=1), _n_bits(scales)
     code = (np.rint(point["tau"]).astype(int) << Q - 1 - np.arange(Q)).sum(axis=1) if Q else 0
-    test, label = blank_arrays(tree)
-    found = scales.test(asked, np.minimum(code, scales.size[asked] - 1))
-    test[tree.branch_nodes] = np.where(point["f"].max(axis=1) > 0.5, found, -1)
+    split, label = blank_arrays(tree)
+    found = scales.split(asked, np.minimum(code, scales.size[asked] - 1))
+    split[tree.branch_nodes] = np.where(point["f"].max(axis=1) > 0.5, found, -1)
     label[tree.nodes] = point["p"].argmax(axis=1)[tree.rightmost(tree.nodes) - len(tree.leaves)]
-    return settle(test, problem.encoded, label)
+    return settle(split, problem.encoded, label)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:

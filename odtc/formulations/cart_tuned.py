@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.data.cost_matrix import unit_cost
-from odtc.heuristics.heuristic import tests_of
+from odtc.heuristics.heuristic import splits_of
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -68,14 +68,14 @@ def tree(problem: Problem) -> HeapTree:
     )
     search.fit(X, y, sample_weight=weight)
     best = search.best_estimator_
-    test = tests_of(best, problem.topology)
-    label = np.full(len(test), -1, np.int32)
+    split = splits_of(best, problem.topology)
+    label = np.full(len(split), -1, np.int32)
     # CART's prediction for a representative row of each leaf is the label of the leaf.
-    reached = HeapTree(test, label).reach(encoded.X)
+    reached = HeapTree(split, label).reach(encoded.X)
     ends, first = np.unique(reached, return_index=True)
     label = label.copy()
     label[ends] = best.predict(encoded.X[first].astype(np.float32))
-    return settle(test, encoded, label if alike else None)
+    return settle(split, encoded, label if alike else None)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:

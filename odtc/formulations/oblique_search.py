@@ -193,7 +193,7 @@ def _gaps_note(problem: Problem, heap: HeapTree) -> str:
     """Return a note on where a row goes if a number that the tree uses is missing; "" if none can be missing."""
     encoded = problem.encoded
     gaps = np.isnan(raw_values(encoded)).any(axis=0)
-    asked = [heap.split(t, encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()]
+    asked = [heap.split_at(t, encoded)[0] for t in np.flatnonzero(heap.split >= 0).tolist()]
     weighed = {place for split in asked if isinstance(split, Oblique) for place in split.measured if gaps[place]}
     if not weighed:
         return ""

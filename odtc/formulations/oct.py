@@ -78,7 +78,7 @@ def build(problem: Problem) -> Model:
     x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
     B, L = tree.branch_nodes, tree.leaves
     row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
-    node, level, feature = Axis("node", len(B), 1), Axis("level", D), Axis("feature" if scales else "test", x.shape[1])
+    node, level, feature = Axis("node", len(B), 1), Axis("level", D), Axis("feature" if scales else "split", x.shape[1])
     m = ModelBuilder(f"{NAME}_d{D}")
 
     # min Σ_t L_t + α L̂ Σ_t d_t
@@ -152,15 +152,15 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     encoded, tree, scales = problem.encoded, problem.topology, _numeric(problem)
     heap.expect_depth(tree.depth)
     heap.expect_rows(encoded, problem.params.n_min)
-    end, test = heap.reach(encoded.X), heap.test[tree.branch_nodes]
-    d = test >= 0
-    asked = test if scales is None else scales.scale[test]
+    end, split = heap.reach(encoded.X), heap.split[tree.branch_nodes]
+    d = split >= 0
+    asked = split if scales is None else scales.scale[split]
     a = d[:, None] & (asked[:, None] == np.arange(encoded.n_candidate_splits if scales is None else scales.n))
     last, label = tree.rightmost(end), np.full(len(tree.leaves), -1)
     z = last[:, None] == tree.leaves
     label[last - len(tree.leaves)] = heap.label[end]
     point = {"a": a, "d": d, "l": z.any(axis=0), "z": z} | leaf_loss.values(encoded, z, label)
-    return point if scales is None else point | {"b": np.where(d, (scales.place[test] + 1) / scales.size[asked], 0)}
+    return point if scales is None else point | {"b": np.where(d, (scales.place[split] + 1) / scales.size[asked], 0)}
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -175,12 +175,12 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     asked = a.argmax(axis=1)
     if scales:
         cut = np.rint(point["b"] * scales.size[asked]).astype(int) - 1
-        asked = scales.test(asked, cut.clip(0, scales.size[asked] - 1))
-    test, label = blank_arrays(tree)
-    test[tree.branch_nodes] = np.where(a.max(axis=1) > 0.5, asked, -1)
+        asked = scales.split(asked, cut.clip(0, scales.size[asked] - 1))
+    split, label = blank_arrays(tree)
+    split[tree.branch_nodes] = np.where(a.max(axis=1) > 0.5, asked, -1)
     c = point["c"][tree.rightmost(tree.nodes) - len(tree.leaves)]
     label[tree.nodes] = np.where(c.max(axis=1) > 0.5, c.argmax(axis=1), -1)
-    return settle(test, problem.encoded, label)
+    return settle(split, problem.encoded, label)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -213,7 +213,7 @@ def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
     """
     D, half = tree.depth, len(tree.leaves) // 2
     turn = m.rows(
-        "turn", Axis("row", X.shape[0]), Axis("test", X.shape[1]), Axis("level", D), Axis("half", half), upper=1
+        "turn", Axis("row", X.shape[0]), Axis("split", X.shape[1]), Axis("level", D), Axis("half", half), upper=1
     )
     q, h = np.arange(D)[:, None], np.arange(half)
     under = D - 1 - q  # levels between a child of the ancestor and the leaves

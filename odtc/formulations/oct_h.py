@@ -183,7 +183,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     a, b, d = (
         np.zeros((len(tree.branch_nodes), Z.shape[1])),
         np.zeros(len(tree.branch_nodes)),
-        heap.test[tree.branch_nodes] >= 0,
+        heap.split[tree.branch_nodes] >= 0,
     )
     for t in np.flatnonzero(d) + 1:
         a[t - 1], b[t - 1] = _plane(problem, heap, int(t))
@@ -256,7 +256,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 def _features(problem: Problem, heap: HeapTree) -> int:
     """Return the number of features in all nodes; 0 if they have no penalty. Raises TreeError for a node that no
     hyperplane with a gap of μ represents."""
-    nodes = np.flatnonzero(heap.test >= 0).tolist() if problem.params.alpha else []
+    nodes = np.flatnonzero(heap.split >= 0).tolist() if problem.params.alpha else []
     return sum(int(np.count_nonzero(_plane(problem, heap, t)[0])) for t in nodes)
 
 
@@ -281,7 +281,7 @@ def _weighed(problem: Problem) -> LinearTerms:
 
 def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]:
     """Return `_parting` for the rows of node t, as the tree separates them; raises TreeError if there is none."""
-    split = heap.split(t, problem.encoded)[0]
+    split = heap.split_at(t, problem.encoded)[0]
     asked = {(term.feature, term.level) for term in split.terms} if isinstance(split, Oblique) else None
     own = [
         j

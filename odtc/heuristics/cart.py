@@ -1,4 +1,4 @@
-"""CART (Breiman et al. 1984) on the encoded tests: the greedy tree everyone knows."""
+"""CART (Breiman et al. 1984) on the encoded splits: the greedy tree everyone knows."""
 
 import time
 from collections import deque
@@ -64,45 +64,45 @@ def _grown(
     if TASKS.get(encoded.task).LAW and most_leaves is None:
         heap = _tree_by_moments(encoded, topology, 0.0, least_rows, clock)
         return prune(heap, encoded, price) if price else heap
-    heap = settle(grown_tests(encoded, topology, least_rows, most_leaves, clock), encoded)
+    heap = settle(grown_splits(encoded, topology, least_rows, most_leaves, clock), encoded)
     return prune(heap, encoded, price) if price else heap
 
 
-def grown_tests(
+def grown_splits(
     encoded: Encoded,
     topology: CompleteTree,
     least_rows: int = 1,
     most_leaves: int | None = None,
     clock: Clock | None = None,
 ) -> np.ndarray:
-    """int32 (2^(depth + 1),): the tests of the greedy tree of a classification before any of its nodes is dropped, -1
+    """int32 (2^(depth + 1),): the splits of the greedy tree of a classification before any of its nodes is dropped, -1
     if a node predicts; siblings may predict the same. Arguments as of `tree`; grown once for these rows."""
     asked, clock = ("cart splits", topology.depth, least_rows, most_leaves), clock or Clock()
-    grown = partial(_grown_tests, encoded, topology, least_rows, most_leaves, clock)
+    grown = partial(_grown_splits, encoded, topology, least_rows, most_leaves, clock)
     found: np.ndarray = encoded.derived(asked, grown, clock.is_whole)
     return found
 
 
-def _grown_tests(
+def _grown_splits(
     encoded: Encoded, topology: CompleteTree, least_rows: int, most_leaves: int | None, clock: Clock
 ) -> np.ndarray:
-    test, _ = blank_arrays(topology)
+    split, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
     rows = np.flatnonzero(weight > 0)
     if not len(rows) or most_leaves == 1:
-        return test
+        return split
     rank = scales.rank if len(rows) == len(scales.rank) else scales.rank[rows]  # a copy is as large as all else
     table = Table(rank, scales.size, encoded.y[rows].astype(np.int64), weight[rows], encoded.copies[rows])
     for node, (column, place) in grow(table, topology.depth, least_rows, most_leaves, clock.is_over).items():
-        test[node] = scales.test(column, place)
-    test.setflags(write=False)
-    return test
+        split[node] = scales.split(column, place)
+    split.setflags(write=False)
+    return split
 
 
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, clock: Clock) -> HeapTree:
-    """The greedy tree for leaves that cost a function of sums, whose tests each save more than `price`."""
-    scales, (test, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
+    """The greedy tree for leaves that cost a function of sums, whose splits each save more than `price`."""
+    scales, (split, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
     code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LAW]
     w, s, _ = task.moments(encoded.sums)
     moments, size = np.stack([w, s, encoded.copies.astype(float)]), scales.size + 1
@@ -113,8 +113,8 @@ def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, lea
         _, column, cut = depth_one(code, size, moments, rows, float(max(1, least_rows)), price, law, tiny)
         if column < 0:
             continue
-        test[node] = scales.test(column, cut)
-        if 4 * node < len(test):
+        split[node] = scales.split(column, cut)
+        if 4 * node < len(split):
             left = code[column, rows] <= cut
             waiting += [(2 * node, rows[left]), (2 * node + 1, rows[~left])]
-    return settle(test, encoded)
+    return settle(split, encoded)

@@ -90,22 +90,22 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
     )
 
 
-def tests_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.ndarray:
-    """The test of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 if it does not
+def splits_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.ndarray:
+    """The split of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 if it does not
     branch; of one on 0/1 columns, or on the ranks of `scales`."""
     fitted = model.tree_
-    test, _ = blank_arrays(topology)
+    split, _ = blank_arrays(topology)
 
     def place(node, t):
         if fitted.children_left[node] >= 0:
             # rank <= c: the row lies above c cuts at most, so above number c, from 0, it does not.
-            test[t] = (
+            split[t] = (
                 fitted.feature[node]
                 if scales is None
-                else scales.test(fitted.feature[node], int(fitted.threshold[node]))
+                else scales.split(fitted.feature[node], int(fitted.threshold[node]))
             )
             place(fitted.children_left[node], 2 * t)  # left in scikit-learn: column <= 0.5, that is 0
             place(fitted.children_right[node], 2 * t + 1)
 
     place(0, 1)
-    return test
+    return split

@@ -30,7 +30,7 @@ NAME = "local_search"
 SUMMARY = "CART and other roots, subtrees of up to 3 levels re-optimised exactly until none improves"
 
 LEVELS = 3  # of a subtree that is replaced as a whole
-PRODUCTS = 2e9  # rows · tests^levels that one step may count: about a second
+PRODUCTS = 2e9  # rows · splits^levels that one step may count: about a second
 WORK = 6e9  # multiplications after which no other root is begun
 
 
@@ -39,20 +39,20 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0) -> HeapTr
     n, F = X.shape
     levels = next((h for h in range(min(LEVELS, topology.depth), 1, -1) if n * F**h <= PRODUCTS), 1)
     search = ShallowTreeSearch(X, gain, price)
-    best = _State(search, HEURISTICS.get("cart").tree(encoded, topology, price).test.copy())
+    best = _State(search, HEURISTICS.get("cart").tree(encoded, topology, price).split.copy())
     try:
         best.polished(topology, levels)
         for f in _roots(search, levels) if topology.depth > levels else ():
             if search.work > WORK or best.value(1) >= float(search.most.sum()) - search.near:
                 break
-            test = np.full_like(best.test, -1)
-            test[1] = f
-            state = _State(search, test).polished(topology, levels)
+            split = np.full_like(best.split, -1)
+            split[1] = f
+            state = _State(search, split).polished(topology, levels)
             if state.value(1) > best.value(1) + search.near:
                 best = state
     except TimeLimitReached:
         pass  # unfinished parts are left out
-    return settle(best.test, encoded)
+    return settle(best.split, encoded)
 
 
 def _roots(search: ShallowTreeSearch, levels: int) -> np.ndarray:
@@ -62,10 +62,10 @@ def _roots(search: ShallowTreeSearch, levels: int) -> np.ndarray:
 
 
 class _State:
-    """The tests of the tree, and which rows come to each of its nodes."""
+    """The splits of the tree, and which rows come to each of its nodes."""
 
-    def __init__(self, search: ShallowTreeSearch, test: np.ndarray):
-        self.search, self.test = search, test
+    def __init__(self, search: ShallowTreeSearch, split: np.ndarray):
+        self.search, self.split = search, split
         self.X, self.gain, self.price = search.X, search.gain, search.price
         self._route()
 
@@ -83,19 +83,19 @@ class _State:
 
     def _route(self) -> None:
         none = np.zeros(0, np.int64)
-        self.rows, self.label = [none, np.arange(len(self.X))], np.zeros(len(self.test), int)
-        for t in range(1, len(self.test)):
+        self.rows, self.label = [none, np.arange(len(self.X))], np.zeros(len(self.split), int)
+        for t in range(1, len(self.split)):
             rows = self.rows[t]
             self.label[t] = self.gain[rows].sum(axis=0).argmax() if len(rows) else self.label[t // 2]
-            if self.test[t] >= 0:
-                ones = self.X[rows, self.test[t]]
+            if self.split[t] >= 0:
+                ones = self.X[rows, self.split[t]]
                 self.rows += [rows[~ones], rows[ones]]
             else:
                 self.rows += [none, none]
 
     def value(self, t: int) -> float:
         """Return the gain of the subtree of a node on its rows, minus its penalty."""
-        if self.test[t] >= 0:
+        if self.split[t] >= 0:
             return self.value(2 * t) + self.value(2 * t + 1) - self.price
         return float(self.gain[self.rows[t]].sum(axis=0).max()) if len(self.rows[t]) else 0.0
 
@@ -108,46 +108,46 @@ class _State:
         if value <= self.value(t) + self.search.near:
             return False
         self._clear(t)
-        graft_subtree(self.test, t, found)
+        graft_subtree(self.split, t, found)
         self._route()
         return True
 
     def improve_above(self, t: int, levels: int) -> bool:
         """Choose the splits of the first one or two levels again, exactly, above subtrees that stay."""
         rows = self.rows[t]
-        if not len(rows) or self.test[t] < 0:
+        if not len(rows) or self.split[t] < 0:
             return False
-        before, kept = self.value(t), self.test.copy()
+        before, kept = self.value(t), self.split.copy()
         X = self.X[rows].astype(float)
         if levels == 1:
             zero, one = self._under(2 * t, rows), self._under(2 * t + 1, rows)
-            self.test[t] = (X.T @ (one - zero)).argmax()
+            self.split[t] = (X.T @ (one - zero)).argmax()
         else:
             self.search.work += CALL + len(rows) * X.shape[1] ** 2
-            self.test[[t, 2 * t, 2 * t + 1]] = _three(X, *(self._under(4 * t + j, rows) for j in range(4)))
+            self.split[[t, 2 * t, 2 * t + 1]] = _three(X, *(self._under(4 * t + j, rows) for j in range(4)))
         self._route()
         if self.value(t) > before + self.search.near:
             return True
-        self.test = kept
+        self.split = kept
         self._route()
         return False
 
     def _under(self, t: int, rows) -> np.ndarray:
         """Return the gain of each row if it goes to the subtree of this node, with unchanged labels."""
         node = np.full(len(rows), t)
-        while (moving := self.test[node] >= 0).any():
-            node = np.where(moving, 2 * node + self.X[rows, np.maximum(self.test[node], 0)], node)
+        while (moving := self.split[node] >= 0).any():
+            node = np.where(moving, 2 * node + self.X[rows, np.maximum(self.split[node], 0)], node)
         return self.gain[rows, self.label[node]]
 
     def _clear(self, t: int) -> None:
         width = 1
-        while t < len(self.test):
-            self.test[t : t + width] = -1
+        while t < len(self.split):
+            self.split[t : t + width] = -1
             t, width = 2 * t, 2 * width
 
 
 def _three(X, r00, r01, r10, r11) -> tuple[int, int, int]:
-    """The tests of a node, its left and its right child that gain most (the formula above)."""
+    """The splits of a node, its left and its right child that gain most (the formula above)."""
     F, best = X.shape[1], (-np.inf, None)
     left, right = X * (r01 - r00)[:, None], X * (r11 - r10)[:, None]
     total = left.sum(axis=0)

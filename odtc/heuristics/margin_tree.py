@@ -61,8 +61,8 @@ def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.nda
     one = np.eye(weighed.n)
     place = {(term.feature, term.level): j for j, term in enumerate(weighed.terms)}
     found = [*one]
-    for t in np.flatnonzero(heap.test >= 0).tolist():
-        split = heap.split(t, encoded)[0]
+    for t in np.flatnonzero(heap.split >= 0).tolist():
+        split = heap.split_at(t, encoded)[0]
         if isinstance(split, Oblique) and all((term.feature, term.level) in place for term in split.terms):
             along = np.zeros(weighed.n)
             for term in split.terms:

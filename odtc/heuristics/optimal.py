@@ -33,6 +33,6 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: 
             f"seconds; use {option('start', 'local_search')}, or allow more, as in "
             f"{option('start', f'optimal:seconds={10 * seconds:g}')}"
         ) from None
-    test, _ = blank_arrays(topology)
-    graft_subtree(test, 1, found)
-    return settle(test, encoded)
+    split, _ = blank_arrays(topology)
+    graft_subtree(split, 1, found)
+    return settle(split, encoded)

@@ -140,7 +140,7 @@ class _Scaled:
     def grower(self, depth: int, seed: int, sparse: bool) -> Grower:
         """Without a time limit its clock is CPU time, so that other programs on the machine change nothing."""
         clock = time.thread_time if deadline.seconds_left() is None else time.monotonic
-        return Grower(depth, seed, sparse, len(self.alone.tests), tuple(self.gaps), clock)
+        return Grower(depth, seed, sparse, len(self.alone.splits), tuple(self.gaps), clock)
 
     def heap(self, topology: CompleteTree, chosen: PrunedTree) -> HeapTree:
         """The tree of the splits of the data that a tree of scaled rows has."""
@@ -151,7 +151,7 @@ class _Scaled:
             if t not in inside:
                 return True
             h, g = chosen.H[t], float(chosen.g[t])
-            asked = h[weighed.n : weighed.n + len(alone.tests)]
+            asked = h[weighed.n : weighed.n + len(alone.splits)]
             if asked.any():
                 split = alone.split(asked, g)
                 left = np.zeros(len(rows), bool) if split is None else split.left(values[rows])
@@ -179,28 +179,28 @@ class _Alone:
     """Columns that are split on individually: the splits of the encoding on categories and on numbers with missing
     cells.
 
-    A row goes left at tests[s][c] iff `places` (float64 (rows, columns)) is at most c in column s.
+    A row goes left at splits[s][c] iff `places` (float64 (rows, columns)) is at most c in column s.
     """
 
     places: np.ndarray
-    tests: tuple[tuple[Split, ...], ...]
+    splits: tuple[tuple[Split, ...], ...]
 
     @classmethod
     def of(cls, encoded: Encoded) -> "_Alone":
         gaps, scales = np.isnan(raw_values(encoded)).any(axis=0), Scales.of(encoded)
-        places, tests = [], []
+        places, splits = [], []
         for s, size in enumerate(scales.size.tolist()):
-            asked = [int(scales.test(s, place)) for place in range(size)]
-            first = encoded.tests[asked[0]]
+            asked = [int(scales.split(s, place)) for place in range(size)]
+            first = encoded.splits[asked[0]]
             on_line = encoded.features[first.features[0]].kind == NUMERIC and not gaps[first.features[0]]
             ones_left = encoded.ones_left[asked]
             if len(first.features) > 1 or on_line or (ones_left.any() and size > 1):
                 continue
             places.append(size - scales.rank[:, s] if ones_left[0] else scales.rank[:, s])
-            tests.append(tuple(encoded.tests[j] for j in asked))
-        return cls(np.column_stack(places).astype(float) if places else np.zeros((encoded.n_rows, 0)), tuple(tests))
+            splits.append(tuple(encoded.splits[j] for j in asked))
+        return cls(np.column_stack(places).astype(float) if places else np.zeros((encoded.n_rows, 0)), tuple(splits))
 
     def split(self, h: np.ndarray, g: float) -> Split | None:
-        """The test of the one column that `h` weighs, with those left who are at g or less; None if all go one way."""
-        asked = self.tests[int(np.flatnonzero(h)[0])]
+        """The split of the one column that `h` weighs, with those left who are at g or less; None if all go one way."""
+        asked = self.splits[int(np.flatnonzero(h)[0])]
         return asked[math.floor(g)] if 0 <= g < len(asked) else None

@@ -31,7 +31,7 @@ def build_tree(
     `ask` gets the rows at the node, and returns a split or whether all rows go right. With `kept`, a hyperplane is not
     replaced by a single split that separates the rows alike.
     """
-    test, _ = blank_arrays(topology)
+    split, _ = blank_arrays(topology)
     splits: list[Split] = []
     X = raw_values(encoded)
 
@@ -44,14 +44,14 @@ def build_tree(
             t = 2 * t + asked
         else:
             return
-        test[at] = encoded.n_candidate_splits + len(splits)
+        split[at] = encoded.n_candidate_splits + len(splits)
         splits.append(asked)
         left = asked.left(X[rows])
         lay(2 * t, 2 * at, rows[left])
         lay(2 * t + 1, 2 * at + 1, rows[~left])
 
     lay(1, 1, np.arange(encoded.n_rows))
-    return settle(test, encoded, None, Beyond.of(splits, X, kept))
+    return settle(split, encoded, None, Beyond.of(splits, X, kept))
 
 
 def split_by_hyperplane(
@@ -206,29 +206,29 @@ def drop_unfit_nodes(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarra
     Each other node is replaced by the cheapest of its subtrees for all its rows, or by a leaf. Returns the tree itself
     if all nodes fit.
     """
-    test, whole = np.full(len(heap.test), -1, np.int32), True
+    split, whole = np.full(len(heap.split), -1, np.int32), True
 
     def best(t, rows):
-        """(loss, (test, left, right) or None for a leaf)"""
+        """(loss, (split, left, right) or None for a leaf)"""
         nonlocal whole
         leaf = float(encoded.loss[rows].sum(axis=0).min()), None
-        if heap.test[t] < 0 or not len(rows):
+        if heap.split[t] < 0 or not len(rows):
             return leaf
         right = heap.column(t, encoded)[rows]
         if not fits(rows, ~right):
             whole = False
             return min(leaf, best(2 * t, rows), best(2 * t + 1, rows), key=lambda one: one[0])
         sides = best(2 * t, rows[~right]), best(2 * t + 1, rows[right])
-        return sides[0][0] + sides[1][0], (heap.test[t], *(side[1] for side in sides))
+        return sides[0][0] + sides[1][0], (heap.split[t], *(side[1] for side in sides))
 
     def lay(at, found):
         if found is not None:
-            test[at] = found[0]
+            split[at] = found[0]
             lay(2 * at, found[1])
             lay(2 * at + 1, found[2])
 
     lay(1, best(1, np.arange(encoded.n_rows))[1])
-    return heap if whole else settle(test, encoded, None, heap.beyond)
+    return heap if whole else settle(split, encoded, None, heap.beyond)
 
 
 def rows_at_node(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:

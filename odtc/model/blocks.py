@@ -21,7 +21,7 @@ LARGE = 1 << 16  # labels: more are kept by few bytes, and those of a model that
 
 @dataclass(frozen=True)
 class Axis:
-    """`size` labels from `first` on: nodes count from 1 (heap order), rows and tests from 0."""
+    """`size` labels from `first` on: nodes count from 1 (heap order), rows and splits from 0."""
 
     name: str
     size: int

@@ -58,7 +58,7 @@ class Round:
     bound: float | None
     seconds: float
     what: str = "rows"
-    chosen: float | None = None  # no tree over the tests that were chosen costs less; `bound` is of all trees
+    chosen: float | None = None  # no tree over the splits that were chosen costs less; `bound` is of all trees
 
     def __str__(self) -> str:
         more = "broken" if self.what == "rows" else "added"

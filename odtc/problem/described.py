@@ -47,17 +47,17 @@ class Described:
         encoded = self.problem.encoded
         return [
             split.words(encoded.features)[0 if ones_left else 1]
-            for split, ones_left in zip(encoded.tests, encoded.ones_left)
+            for split, ones_left in zip(encoded.splits, encoded.ones_left)
         ]
 
     @cached_property
     def scales(self) -> list[str]:
         """Each scale of the model: the feature of its thresholds, or its only split."""
         encoded, scales = self.problem.encoded, Scales.of(self.problem.encoded)
-        first = [int(scales.test(scale, 0)) for scale in range(scales.n)]
+        first = [int(scales.split(scale, 0)) for scale in range(scales.n)]
         return [
             encoded.features[split.feature].name
-            if isinstance(split := encoded.tests[at], Threshold)
+            if isinstance(split := encoded.splits[at], Threshold)
             else self.splits[at]
             for at in first
         ]
@@ -83,7 +83,7 @@ class Described:
         """
         encoded, features = self.problem.encoded, self.problem.encoded.features
         names: list[frozenset[str]] = []
-        if axis.name == "test":
+        if axis.name == "split":
             names = [
                 frozenset(
                     (
@@ -91,7 +91,7 @@ class Described:
                         *(features[at].name for at in split.features),
                     )
                 )
-                for split, merged in zip(encoded.tests, encoded.stands_for)
+                for split, merged in zip(encoded.splits, encoded.stands_for)
             ]
         elif axis.name == "class":
             names = [frozenset((name,)) for name in self.classes]

@@ -91,14 +91,14 @@ class ExactObjective:
         predicted = heap.label[heap.reach(self.problem.encoded.X)]
         return (self._of_loss * self._losses.of(predicted) + self._of_node * self._charge.count(heap)) * self.unit
 
-    def labelled(self, test: np.ndarray) -> HeapTree:
+    def labelled(self, split: np.ndarray) -> HeapTree:
         """Return the tree of some splits, int32 (2^(depth + 1),), whose leaves predict the label of least cost."""
         encoded = self.problem.encoded
-        ends = HeapTree(test, np.full_like(test, -1)).reach(encoded.X)
-        label = np.full_like(test, -1)
+        ends = HeapTree(split, np.full_like(split, -1)).reach(encoded.X)
+        label = np.full_like(split, -1)
         for end in np.unique(ends).tolist():
             label[end] = self._losses.cheapest(np.flatnonzero(ends == end))
-        return settle(test, encoded, label)
+        return settle(split, encoded, label)
 
     @cached_property
     def whole_loss(self) -> np.ndarray:

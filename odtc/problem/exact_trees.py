@@ -149,16 +149,16 @@ class ExactTrees:
                 yield before + paid, (split, one, other)
 
     def _heap(self, listed: tuple[int, Nested]) -> HeapTree:
-        test, label = blank_arrays(self.problem.topology)
+        split, label = blank_arrays(self.problem.topology)
         stack: list[tuple[int, Nested]] = [(1, listed[1])]
         while stack:
             node, tree = stack.pop()
             if isinstance(tree, int):
                 label[node] = tree
             else:
-                test[node] = tree[0]
+                split[node] = tree[0]
                 stack += [(2 * node, tree[1]), (2 * node + 1, tree[2])]
-        return settle(test, self.problem.encoded, label)
+        return settle(split, self.problem.encoded, label)
 
 
 def are_few(problem: Problem) -> bool:

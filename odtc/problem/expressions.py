@@ -46,11 +46,11 @@ class Statement(StrEnum):
     PREDICTED = "row i is predicted k at node t"  # [row, node, class]
     PASSES = "row i is correct below node t"  # [row, node]: it comes through t, and is right where it ends
     USED = "a row ends at node t"  # [node]
-    ASKS = "node t splits on f"  # [node, test]
+    ASKS = "node t splits on f"  # [node, split]
     ASKS_SCALE = "node t splits on a threshold of column s"  # [node, scale] (odtc.data.threshold_scales)
     BRANCHES = "node t branches"  # [node]
     PREDICTS = "node t predicts k"  # [node, class]: its label, if rows end there
-    STUMP = "node t splits on f, and its child on side s predicts k"  # [node, test, side, class]
+    STUMP = "node t splits on f, and its child on side s predicts k"  # [node, split, side, class]
 
 
 # The role of a block that is a statement by itself, and the names of the axes of the statement.
@@ -61,11 +61,11 @@ SAID_BY = {
     Statement.PREDICTED: (Role.PREDICTED, ("row", "node", "class")),
     Statement.PASSES: (Role.FLOW, ("row", "node")),
     Statement.USED: (Role.USED, ("node",)),
-    Statement.ASKS: (Role.BRANCH, ("node", "test")),
+    Statement.ASKS: (Role.BRANCH, ("node", "split")),
     Statement.ASKS_SCALE: (Role.FEATURE, ("node", "scale")),
     Statement.BRANCHES: (Role.SPLIT, ("node",)),
     Statement.PREDICTS: (Role.LABEL, ("node", "class")),
-    Statement.STUMP: (Role.STUMP, ("node", "test", "side", "class")),
+    Statement.STUMP: (Role.STUMP, ("node", "split", "side", "class")),
 }
 
 Label = str | np.ndarray | Callable[[dict[str, np.ndarray]], np.ndarray]
@@ -223,9 +223,9 @@ def stated(problem: Problem, model: Model, what: Statement, at: str | None = Non
     if what == Statement.ENDS:
         return _summed(stated(problem, model, Statement.PREDICTED, at), "class")
     if what == Statement.BRANCHES:
-        tests = stated(problem, model, Statement.ASKS, at)
-        if tests is not None:
-            return _summed(tests, "test")
+        splits = stated(problem, model, Statement.ASKS, at)
+        if splits is not None:
+            return _summed(splits, "split")
         return _summed(stated(problem, model, Statement.ASKS_SCALE, at), "scale")
     return None
 

@@ -242,7 +242,7 @@ class Compiled(Protocol):
 
     def scope(self, problem: Problem) -> str:
         """Return the trees for which the model's bound is valid, if these are not all trees over the encoding: in
-        words, such as "trees over the 51 of 15131 tests that were chosen"; ""."""
+        words, such as "trees over the 51 of 15131 splits that were chosen"; ""."""
         return ""
 
     def trimmed(self, problem: Problem, heap: HeapTree) -> HeapTree:

@@ -68,9 +68,9 @@ def identity_of(
         "classes": list(encoded.classes),
         "features": [feature.to_json() for feature in features],
         "missing": encoded.missing,
-        "tests": [
+        "splits": [
             [split.to_json(features), bool(left), _merged(features, merged)]
-            for split, left, merged in _timed(zip(encoded.tests, encoded.ones_left, encoded.stands_for))
+            for split, left, merged in _timed(zip(encoded.splits, encoded.ones_left, encoded.stands_for))
         ],
         **({"task": encoded.task} if encoded.task != CLASSIFICATION else {}),
         "groups": [[of.text, list(of.names)] for of in encoded.groups],

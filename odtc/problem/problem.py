@@ -23,7 +23,7 @@ class Choice:
 
     formulation: str
     why: str
-    asked: str = "auto"
+    requested: str = "auto"
 
 
 @dataclass(frozen=True)

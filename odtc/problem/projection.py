@@ -58,7 +58,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
     encoded = problem.encoded
     beyond: dict[Split, np.ndarray] = {}
     changes: list[Change] = []
-    test, _ = blank_arrays(problem.topology)
+    chosen, _ = blank_arrays(problem.topology)
     X, rows = _cells(encoded)
 
     def number(split: Split) -> tuple[int, bool] | None:
@@ -82,9 +82,9 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
             return place(node.left if left.all() else node.right, t, depth)
         found = None if split is None else number(split)
         if split is not None and left is not None and found is None:
-            near = nearest_test(split, left, encoded)
+            near = nearest_split(split, left, encoded)
             if near is not None:
-                after = encoded.tests[near[0]].words(encoded.features)
+                after = encoded.splits[near[0]].words(encoded.features)
                 found = near[0], near[1] != bool(encoded.ones_left[near[0]])
                 words_now = after[0 if near[1] else 1]
                 changes.append(Change(words, words_now, f"{near[2]} of {rows.sum()} rows go to the other side"))
@@ -93,14 +93,14 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
         if found is None:
             changes.append(Change(words, "", why))
             return place(node.left if sum(node.left.rows) >= sum(node.right.rows) else node.right, t, depth)
-        test[t], left_is_zero = found
+        chosen[t], left_is_zero = found
         zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
         place(zero, 2 * t, depth + 1)
         place(one, 2 * t + 1, depth + 1)
 
     place(tree.root, 1, 0)
     asked = Beyond(tuple(beyond), np.stack([*beyond.values()], axis=1), np.ones(len(beyond), bool)) if beyond else None
-    return Projection(settle(test, encoded, None, asked), tuple(changes))
+    return Projection(settle(chosen, encoded, None, asked), tuple(changes))
 
 
 def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...]) -> tuple[Split | None, str]:
@@ -123,7 +123,7 @@ def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...])
         return None, "its levels do not occur"
 
 
-def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int, bool, int] | None:
+def nearest_split(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int, bool, int] | None:
     """Return the split of the encoding on the same columns whose results are most similar to those of a split.
 
     Parameters
@@ -142,9 +142,9 @@ def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int,
     """
     X, rows = _cells(encoded)
     best: tuple[int, bool, int] | None = None
-    for tests in _by_column(split, encoded):
-        for at in tests:
-            other = int(rows[encoded.tests[at].left(X) != left].sum())
+    for splits in _by_column(split, encoded):
+        for at in splits:
+            other = int(rows[encoded.splits[at].left(X) != left].sum())
             for same, moved in ((True, other), (False, int(rows.sum()) - other)):
                 if best is None or moved < best[2]:
                     best = at, same, moved
@@ -155,16 +155,16 @@ def _by_column(split: Split, encoded: Encoded) -> list[list[int]]:
     """Return the splits on the columns of a split, at most CANDIDATES for each column: the thresholds nearest to its
     own, or evenly spaced ones."""
     found: dict[tuple[int, ...], list[int]] = {}
-    for at, test in enumerate(encoded.tests):
-        if set(test.features) & set(split.features):
-            found.setdefault(test.features, []).append(at)
+    for at, candidate in enumerate(encoded.splits):
+        if set(candidate.features) & set(split.features):
+            found.setdefault(candidate.features, []).append(at)
     picked = []
-    for tests in found.values():
-        if len(tests) > CANDIDATES and isinstance(split, Threshold):
+    for splits in found.values():
+        if len(splits) > CANDIDATES and isinstance(split, Threshold):
             cut = split.threshold
-            tests = sorted(tests, key=lambda at: abs(getattr(encoded.tests[at], "threshold", np.inf) - cut))
-            tests = tests[:CANDIDATES]
-        picked.append(tests[:: -(-len(tests) // CANDIDATES)])
+            splits = sorted(splits, key=lambda at: abs(getattr(encoded.splits[at], "threshold", np.inf) - cut))
+            splits = splits[:CANDIDATES]
+        picked.append(splits[:: -(-len(splits) // CANDIDATES)])
     return picked
 
 

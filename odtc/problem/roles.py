@@ -18,9 +18,11 @@ from odtc.problem.problem import Problem
 class Role(StrEnum):
     """The meaning of a block of columns, whatever its paper calls it."""
 
-    BRANCH = "branch"  # [node, test] 1: this node has this split
+    BRANCH = "branch"  # [node, split] 1: this node has this split
     LABEL = "label"  # [node, class] 1: this node predicts this class
-    STUMP = "stump"  # [node, test, side, class] 1: bottom node has the split, its child on that side predicts the class
+    STUMP = (
+        "stump"  # [node, split, side, class] 1: bottom node has the split, its child on that side predicts the class
+    )
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is correct
     SINK = "sink"  # [row, node] 1: the row ends at this node, and is correct
     CORRECT = "correct"  # [row] 1: the row is correct
@@ -32,8 +34,8 @@ class Role(StrEnum):
     USED = "used"  # [node] 1: a row ends at this node
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
     PATH = "path"  # [path] 1: the tree has this path, with the nodes below its end
-    ARC = "arc"  # [state, test] the flow that uses this split at this state
-    # [state, test] the flow that uses an ordered split from this one to the next of the block; it costs no more
+    ARC = "arc"  # [state, split] the flow that uses this split at this state
+    # [state, split] the flow that uses an ordered split from this one to the next of the block; it costs no more
     # than any of them
     BOUND = "bound"
     # a sum of other columns, which its own rows define (odtc.formulations.shared.feature_sums); nobody reads it
@@ -60,7 +62,7 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
     for block in model.columns:
         if block.role != role or not isinstance(block, Block):  # blocks of files by others have no role
             continue
-        if role == Role.BRANCH and [axis.name for axis in block.axes] != ["node", "test"]:
+        if role == Role.BRANCH and [axis.name for axis in block.axes] != ["node", "split"]:
             continue
         if at is None or np.isin(getattr(problem.topology, at), nodes(block)).all():
             return block

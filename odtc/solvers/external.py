@@ -169,8 +169,8 @@ def lay_out(
             note = f"{Path(path).name} is written again for {module.NAME}, which cannot read it as it is"
         if file.astray:
             linked = False
-            note = f"{Path(path).name} is written again for {module.NAME}, because solvers may misread it: "
-            f"{file.astray}"
+            why = f"solvers may misread it ({file.astray})"
+            note = f"{Path(path).name} is written again for {module.NAME}, because {why}"
     if linked:
         name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if file.packed else "")
         if stem:

@@ -267,7 +267,7 @@ def heaps(draw, problem):
         if problem.module.BEYOND
         else None
     )
-    n_candidate_splits = problem.encoded.n_candidate_splits + (len(beyond.tests) if beyond else 0)
+    n_candidate_splits = problem.encoded.n_candidate_splits + (len(beyond.splits) if beyond else 0)
 
     def grow(t, depth):
         if depth == problem.topology.depth or (draw(st.booleans()) and depth):

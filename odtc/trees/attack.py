@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.data.binary_tests.column_tests import box_ends
+from odtc.data.binary_splits.column_splits import box_ends
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.trees.boxes import Boxes

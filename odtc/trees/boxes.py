@@ -19,7 +19,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.wording import option
-from odtc.data.binary_tests.column_tests import box_ends
+from odtc.data.binary_splits.column_splits import box_ends
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError

@@ -27,11 +27,11 @@ from odtc.trees.tree import Branch, Leaf, Tree
 @dataclass(frozen=True)
 class Beyond:
     """Splits that are not in the encoding, in the same form as in `Encoded`: column j of X (bool, (rows, splits), for
-    the encoded rows) has the results of tests[j]; a 1 means left if ones_left[j]. Hyperplanes that are `kept` are
+    the encoded rows) has the results of splits[j]; a 1 means left if ones_left[j]. Hyperplanes that are `kept` are
     not replaced, even if a split of the encoding separates the training rows in the same way, because it may
     separate other rows differently."""
 
-    tests: tuple[Split, ...]
+    splits: tuple[Split, ...]
     X: np.ndarray
     ones_left: np.ndarray
     kept: bool = False
@@ -47,41 +47,41 @@ class Beyond:
 
     def stays(self, j: int) -> bool:
         """Return whether split j is a hyperplane that is kept."""
-        return self.kept and len(self.tests[j].features) > 1
+        return self.kept and len(self.splits[j].features) > 1
 
 
 @dataclass(frozen=True)
 class HeapTree:
     """A tree of depth D as arrays.
 
-    `test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either test[t] >= 0 (a branch node) or
+    `split` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either split[t] >= 0 (a branch node) or
     label[t] >= 0 (it predicts), or neither (not in the tree). Split `n_candidate_splits + j` is number j of `beyond`;
     such a tree is only valid for these encoded rows.
     """
 
-    test: np.ndarray
+    split: np.ndarray
     label: np.ndarray
     beyond: Beyond | None = None
 
     def __post_init__(self):
-        self.test.setflags(write=False)
+        self.split.setflags(write=False)
         self.label.setflags(write=False)
 
     @property
     def n_branch_nodes(self) -> int:
-        return int((self.test >= 0).sum())
+        return int((self.split >= 0).sum())
 
     def reach(self, X: np.ndarray) -> np.ndarray:
-        """Return the node where each row ends, int64 of shape (rows,), for X bool (rows, tests), which is `Encoded.X`
+        """Return the node where each row ends, int64 of shape (rows,), for X bool (rows, splits), which is `Encoded.X`
         itself if the tree has splits in `beyond`."""
         node = np.ones(len(X), dtype=np.int64)
         rows = np.arange(len(X))
         while True:
-            test = self.test[node]
-            moving = test >= 0
+            here = self.split[node]
+            moving = here >= 0
             if not moving.any():
                 return node
-            node = np.where(moving, 2 * node + _answers(X, self.beyond, rows, np.where(moving, test, 0)), node)
+            node = np.where(moving, 2 * node + _answers(X, self.beyond, rows, np.where(moving, here, 0)), node)
 
     def fewest_rows(self, encoded: Encoded) -> int:
         """Return the number of data rows in the leaf with the fewest, among the leaves that rows reach."""
@@ -90,8 +90,8 @@ class HeapTree:
 
     def expect_depth(self, depth: int) -> None:
         """Raise TreeError for a tree that is laid out for another depth."""
-        if len(self.test) != 2 ** (depth + 1):
-            raise TreeError(f"expected a tree laid out for depth {depth}, got {len(self.test)} places")
+        if len(self.split) != 2 ** (depth + 1):
+            raise TreeError(f"expected a tree laid out for depth {depth}, got {len(self.split)} places")
 
     def expect_rows(self, encoded: Encoded, n_min: int) -> None:
         """Raise TreeError for a tree with a leaf that has fewer than `n_min` data rows, but at least one."""
@@ -112,7 +112,7 @@ class HeapTree:
     def exact_loss(self, encoded: Encoded) -> Any:
         """Return the same loss as a Fraction; as a float if leaves cost no rational numbers."""
         if TASKS.get(encoded.task).MOMENTS:
-            return sum(part_costs(encoded, self.reach(encoded.X), len(self.test)))
+            return sum(part_costs(encoded, self.reach(encoded.X), len(self.split)))
         losses = whole_losses(encoded)
         return losses.of(self.label[self.reach(encoded.X)]) * losses.unit
 
@@ -122,7 +122,7 @@ class HeapTree:
         end, task = self.reach(encoded.X), TASKS.get(encoded.task)
         if not task.MOMENTS:
             return np.array(list(map(float, encoded.classes)))[self.label[end]] if task.NUMBERS else self.label[end]
-        sums, value = sums_over(end, encoded.sums, len(self.test)), np.zeros(len(self.test))
+        sums, value = sums_over(end, encoded.sums, len(self.split)), np.zeros(len(self.split))
         for node in np.unique(end).tolist():
             value[node] = task.answer(sums[node])
         return value[end]
@@ -133,24 +133,24 @@ class HeapTree:
         Below a node that predicts, split 0 is added and the label is repeated. With `own` the parent's split is added
         instead, so no new split is used, and no additional rows are separated, except for a root that predicts.
         """
-        test, label = self.test.copy(), self.label.copy()
+        split, label = self.split.copy(), self.label.copy()
         for node in range(1, 2**depth):
-            if test[node] < 0:
-                test[node] = test[node // 2] if own and node > 1 else 0
+            if split[node] < 0:
+                split[node] = split[node // 2] if own and node > 1 else 0
                 label[[2 * node, 2 * node + 1]] = label[node]
                 label[node] = -1
-        return HeapTree(test, label, self.beyond)
+        return HeapTree(split, label, self.beyond)
 
-    def split(self, t: int, encoded: Encoded) -> tuple[Split, bool]:
+    def split_at(self, t: int, encoded: Encoded) -> tuple[Split, bool]:
         """Return (split, whether its ones go left) of branch node t."""
-        test, own = self.test[t], encoded.n_candidate_splits
-        if test < own:
-            return encoded.tests[test], bool(encoded.ones_left[test])
-        return self.beyond.tests[test - own], bool(self.beyond.ones_left[test - own])
+        number, own = self.split[t], encoded.n_candidate_splits
+        if number < own:
+            return encoded.splits[number], bool(encoded.ones_left[number])
+        return self.beyond.splits[number - own], bool(self.beyond.ones_left[number - own])
 
     def column(self, t: int, encoded: Encoded) -> np.ndarray:
         """Return the result of the split of branch node t for the encoded rows: bool (rows,), 1 for child 2t + 1."""
-        return _answers(encoded.X, self.beyond, np.arange(encoded.n_rows), self.test[t])
+        return _answers(encoded.X, self.beyond, np.arange(encoded.n_rows), self.split[t])
 
     def to_tree(self, encoded: Encoded) -> Tree:
         """Return the tree in original units, with training counts in its leaves."""
@@ -158,7 +158,7 @@ class HeapTree:
         ends = self.reach(encoded.X)
 
         def node(t):
-            if self.test[t] < 0:
+            if self.split[t] < 0:
                 here = ends == t
                 counts = np.bincount(encoded.y[here], encoded.weight[here], K)
                 rows = np.bincount(encoded.y[here], encoded.copies[here], K).astype(int)
@@ -167,7 +167,7 @@ class HeapTree:
                 curve = () if whole is None else task.curve(whole)
                 return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)), sums, curve)
             zero, one = node(2 * t), node(2 * t + 1)
-            split, ones_left = self.split(t, encoded)
+            split, ones_left = self.split_at(t, encoded)
             return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
         goal = encoded.goal if encoded.dataset is None else task.terms(encoded.dataset.source).get("goal", "")
@@ -191,12 +191,12 @@ class HeapTree:
             raise TreeError(
                 f"the tree has depth {tree.depth}, the model only {topology.depth}; raise {option('depth')}"
             )
-        test, label = blank_arrays(topology)
+        chosen, label = blank_arrays(topology)
         others = {}  # splits beyond the encoding, and the rows that go left
 
         def number(split):
             found = encoded.find(split)
-            if found is not None and as_written and encoded.tests[found[0]].features != split.features:
+            if found is not None and as_written and encoded.splits[found[0]].features != split.features:
                 found = None
             if found is None and beyond and (left := encoded.left(split)) is not None:
                 others.setdefault(split, left)
@@ -217,7 +217,7 @@ class HeapTree:
                     f"the tree splits on {node.split.words(encoded.features)[0]!r}, which is not a split of the "
                     f"encoding {encoded.scheme!r}; use an {option('encoding')} that holds it"
                 )
-            test[t], left_is_zero = found
+            chosen[t], left_is_zero = found
             zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
             place(zero, 2 * t)
             place(one, 2 * t + 1)
@@ -226,7 +226,7 @@ class HeapTree:
         new = (
             Beyond(tuple(others), np.stack([*others.values()], axis=1), np.ones(len(others), bool)) if others else None
         )
-        return cls(test, label, new)
+        return cls(chosen, label, new)
 
 
 def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
@@ -238,7 +238,7 @@ def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    test, label : int32 (2^(depth + 1),)
+    split, label : int32 (2^(depth + 1),)
         All -1.
     """
     size = 2 ** (topology.depth + 1)
@@ -256,19 +256,19 @@ def nested_splits(nested: tuple | None, topology: CompleteTree, split_of: Callab
     split_of : callable
         Returns the number of the split, from the entries of a branch node before its sides.
     """
-    test, _ = blank_arrays(topology)
+    chosen, _ = blank_arrays(topology)
     stack = [(1, nested)]
     while stack:
         node, tree = stack.pop()
         if tree is not None:
             *split, left, right = tree
-            test[node] = split_of(*split)
+            chosen[node] = split_of(*split)
             stack += [(2 * node, left), (2 * node + 1, right)]
-    return test
+    return chosen
 
 
 def settle(
-    test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None
+    split: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None
 ) -> HeapTree:
     """Return a HeapTree without the branch nodes that no training row needs.
 
@@ -278,7 +278,7 @@ def settle(
 
     Parameters
     ----------
-    test : int32 (2^(depth + 1),)
+    split : int32 (2^(depth + 1),)
         The split of each node, -1 if it predicts.
     encoded : Encoded
     label : int32 (2^(depth + 1),) or None
@@ -297,88 +297,88 @@ def settle(
         if not rows.size:
             return inherited
         best = encoded.cheapest(rows)
-        if test[t] < 0:
+        if split[t] < 0:
             return best if label is None or label[t] < 0 else int(label[t])
-        ones = _answers(encoded.X, beyond, rows, test[t])
+        ones = _answers(encoded.X, beyond, rows, split[t])
         if ones.all() or not ones.any():
             return walk(2 * t + int(ones[0]), rows, best)
         zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
         if zero == one and isinstance(zero, int) and labels_tell:
             return zero
-        other = test[t] >= own and not beyond.stays(test[t] - own)
-        same = encoded.place(beyond.X[:, test[t] - own]) if other else None
+        other = split[t] >= own and not beyond.stays(split[t] - own)
+        same = encoded.place(beyond.X[:, split[t] - own]) if other else None
         if same is None:
-            return int(test[t]), zero, one
+            return int(split[t]), zero, one
         return same[0], *((zero, one) if same[1] else (one, zero))
 
-    tests, labels = laid_out(walk(1, np.arange(encoded.n_rows), 0), len(test))
-    return HeapTree(tests, labels, _numbered(tests, own, beyond))
+    splits, labels = laid_out(walk(1, np.arange(encoded.n_rows), 0), len(split))
+    return HeapTree(splits, labels, _numbered(splits, own, beyond))
 
 
 def laid_out(root, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (test, label), int32 (size,), on the heap of a tree: a node is a class, or (split, child of 0, child of
+    """Return (split, label), int32 (size,), on the heap of a tree: a node is a class, or (split, child of 0, child of
     1)."""
-    tests, labels = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+    splits, labels = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
 
     def lay(node, t):
         if isinstance(node, int):
             labels[t] = node
         else:
-            tests[t] = node[0]
+            splits[t] = node[0]
             lay(node[1], 2 * t)
             lay(node[2], 2 * t + 1)
 
     lay(root, 1)
-    return tests, labels
+    return splits, labels
 
 
 def with_min_leaf_rows(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
     """Return the settled tree without the branch nodes that leave a leaf with fewer than `least` data rows."""
-    test, label, beyond = heap.test.copy(), heap.label, heap.beyond
+    split, label, beyond = heap.split.copy(), heap.label, heap.beyond
     while True:
-        rows = np.bincount(HeapTree(test.copy(), label, beyond).reach(encoded.X), encoded.copies)
+        rows = np.bincount(HeapTree(split.copy(), label, beyond).reach(encoded.X), encoded.copies)
         few = np.flatnonzero((0 < rows) & (rows < least))
         few = few[few > 1]
         if not len(few):
-            return settle(test, encoded, label, beyond)
-        test[few.max() // 2] = -1
+            return settle(split, encoded, label, beyond)
+        split[few.max() // 2] = -1
 
 
 def prune(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
     """Remove the branch nodes whose subtree saves at most `price` per branch node (cost-complexity pruning, bottom-up,
     exact for this tree)."""
-    test = heap.test.copy()
+    chosen = heap.split.copy()
 
     def cost(t, rows):
         alone = float(encoded.loss[rows].sum(axis=0).min())
-        if test[t] < 0:
+        if chosen[t] < 0:
             return alone
-        ones = _answers(encoded.X, heap.beyond, rows, test[t])
+        ones = _answers(encoded.X, heap.beyond, rows, chosen[t])
         split = price + cost(2 * t, rows[~ones]) + cost(2 * t + 1, rows[ones])
         if split < alone:
             return split
-        test[t] = -1
+        chosen[t] = -1
         return alone
 
     cost(1, np.arange(encoded.n_rows))
-    return settle(test, encoded, None, heap.beyond)
+    return settle(chosen, encoded, None, heap.beyond)
 
 
-def _answers(X: np.ndarray, beyond: Beyond | None, rows, test) -> np.ndarray:
+def _answers(X: np.ndarray, beyond: Beyond | None, rows, split) -> np.ndarray:
     """Return the results of these splits for these rows; the arrays broadcast."""
     if beyond is None:
-        return X[rows, test]
+        return X[rows, split]
     own = X.shape[1]
-    return np.where(test < own, X[rows, np.minimum(test, own - 1)], beyond.X[rows, np.maximum(test - own, 0)])
+    return np.where(split < own, X[rows, np.minimum(split, own - 1)], beyond.X[rows, np.maximum(split - own, 0)])
 
 
-def _numbered(test: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | None:
-    """Return the splits that the tree uses, each once and in the order of its nodes; `test` is changed to match."""
+def _numbered(numbers: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | None:
+    """Return the splits that the tree uses, each once and in the order of its nodes; `numbers` is changed to match."""
     asked = {}
-    for t in np.flatnonzero(test >= own):
-        split = beyond.tests[test[t] - own]
-        asked.setdefault(split, int(test[t]) - own)
-        test[t] = own + list(asked).index(split)
+    for t in np.flatnonzero(numbers >= own):
+        split = beyond.splits[numbers[t] - own]
+        asked.setdefault(split, int(numbers[t]) - own)
+        numbers[t] = own + list(asked).index(split)
     if not asked:
         return None
     return Beyond(tuple(asked), beyond.X[:, [*asked.values()]], beyond.ones_left[[*asked.values()]], beyond.kept)

@@ -42,9 +42,9 @@ def simplify_heap(heap: HeapTree, encoded: Encoded, accepts: Callable[[HeapTree]
 def needless_nodes(heap: HeapTree, encoded: Encoded) -> list[tuple[int, int]]:
     """Return (branch node, the child whose subtree can take its place) of each needless branch node, the
     lowest first."""
-    rows = np.zeros(len(heap.test), dtype=np.int64)
+    rows = np.zeros(len(heap.split), dtype=np.int64)
     np.add.at(rows, heap.reach(encoded.X), encoded.copies)
-    branches = np.flatnonzero(heap.test >= 0)[::-1].tolist()
+    branches = np.flatnonzero(heap.split >= 0)[::-1].tolist()
     for t in range(len(rows) - 1, 1, -1):
         rows[t // 2] += rows[t]
     found = []
@@ -59,23 +59,23 @@ def needless_nodes(heap: HeapTree, encoded: Encoded) -> list[tuple[int, int]]:
 
 def without(heap: HeapTree, t: int, child: int) -> HeapTree:
     """Return the tree with the subtree at `child` in place of the branch node t above it."""
-    test, label = heap.test.copy(), heap.label.copy()
+    split, label = heap.split.copy(), heap.label.copy()
 
     def clear(node):
-        if node < len(test):
-            test[node] = label[node] = -1
+        if node < len(split):
+            split[node] = label[node] = -1
             clear(2 * node)
             clear(2 * node + 1)
 
     def move(source, target):
-        test[target], label[target] = heap.test[source], heap.label[source]
-        if heap.test[source] >= 0:
+        split[target], label[target] = heap.split[source], heap.label[source]
+        if heap.split[source] >= 0:
             move(2 * source, 2 * target)
             move(2 * source + 1, 2 * target + 1)
 
     clear(t)
     move(child, t)
-    return HeapTree(test, label, heap.beyond)
+    return HeapTree(split, label, heap.beyond)
 
 
 def simplify_tree(tree: Tree) -> Tree:
@@ -102,9 +102,9 @@ def simplify_tree(tree: Tree) -> Tree:
 
 def _words(heap: HeapTree, t: int):
     """Return a subtree as nested tuples, which are equal if the subtrees are."""
-    if heap.test[t] < 0:
+    if heap.split[t] < 0:
         return int(heap.label[t])
-    return int(heap.test[t]), _words(heap, 2 * t), _words(heap, 2 * t + 1)
+    return int(heap.split[t]), _words(heap, 2 * t), _words(heap, 2 * t + 1)
 
 
 def _same(one, other) -> bool:

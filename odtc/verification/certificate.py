@@ -1,6 +1,6 @@
 """A certificate: a tree, and a few numbers by which anyone can check that no tree over these splits is better.
 
-    {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
+    {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "splits": [split, ...], "depth": D,
      "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C, "tree": {...}, "targets": [...],
      "of": {...}}
 
@@ -16,7 +16,7 @@ state with a target t, from the last level up, it checks that no tree on the row
 (odtc.verification.lower_bound). So the target of the root is a bound, and it must be C. (Sums are computed in float64,
 which is exact for whole numbers below 2^53.)
 
-A certificate over thresholds, "odtc.certificate/2", has instead of "tests" and "targets"
+A certificate over thresholds, "odtc.certificate/2", has instead of "splits" and "targets"
 
     "columns": [{"feature": F, "kind": "threshold"}, …], "least": N, "bound": B, "states": [text, …]
 
@@ -53,7 +53,7 @@ from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_l
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.coverage import Sides, answered, count_uncovered
 from odtc.verification.interval_bound import IntervalBound
-from odtc.verification.lower_bound import LowerBound, read_test
+from odtc.verification.lower_bound import LowerBound, read_split
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import count_left_out, distinct_columns, rank_columns
 
@@ -92,7 +92,7 @@ class Proof:
         return {"n_targets": self.n_targets}
 
 
-def _test_shape(value, place):
+def _split_shape(value, place):
     own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
     kind = value.get("kind") if isinstance(value, dict) else None
     return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
@@ -101,13 +101,13 @@ def _test_shape(value, place):
 def _node_shape(value, place):
     if isinstance(value, dict) and "label" in value:
         return {"label": TEXT} | OF_LEAF
-    return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
+    return {"split": _split_shape, "left": _node_shape, "right": _node_shape}
 
 
 def _column_shape(value, place):
     if isinstance(value, dict) and value.get("kind") == "threshold":
         return {"feature": TEXT, "kind": TEXT, "thresholds?": [NUMBER]}
-    return _test_shape(value, place)
+    return _split_shape(value, place)
 
 
 # The shape of a certificate (odtc.base.json_schema): of all, and of each schema.
@@ -122,7 +122,9 @@ TERMS = {
     "tree": {"root": _node_shape} | OF_TREE,
 }
 SHAPE = TERMS | {
-    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
+    "splits": [
+        lambda value, place: _split_shape(value, place) | {"same?": [_split_shape], "complement?": [_split_shape]}
+    ],
     "targets": [TEXT],
     "of?": CLAIM_SHAPE,
 }
@@ -271,12 +273,12 @@ def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: No
     """Check the proof over splits; without `bounds` the stated bound of the root is not checked."""
     depth, price, claim, scale, weight_scale = _scales(facts)
     loss = _loss(facts, dataset)
-    sides = Sides((left_of(test, dataset) for test in facts["tests"]), dataset.n_rows)
-    for at, test in enumerate(facts["tests"]):
-        for other in (*test.get("same", ()), *test.get("complement", ())):
+    sides = Sides((left_of(split, dataset) for split in facts["splits"]), dataset.n_rows)
+    for at, split in enumerate(facts["splits"]):
+        for other in (*split.get("same", ()), *split.get("complement", ())):
             if not sides.parts_as(at, left_of(other, dataset)):
                 raise CertificateError(
-                    f"the certificate leaves out the split {read_test(other)} as one of {read_test(test)}, "
+                    f"the certificate leaves out the split {read_split(other)} as one of {read_split(split)}, "
                     f"which parts the rows otherwise"
                 )
     _expect_cost(facts, dataset, loss)
@@ -363,23 +365,23 @@ def _whole_weights(weight: np.ndarray, scale: int) -> np.ndarray:
     return np.array([float(value) for value in scaled])[place]
 
 
-def left_of(test, dataset) -> np.ndarray:
+def left_of(split, dataset) -> np.ndarray:
     """Return the rows that a split sends left, bool (rows,)."""
     names = [feature.name for feature in dataset.features]
-    if test["feature"] not in names:
+    if split["feature"] not in names:
         raise CertificateError(
-            f"the certificate splits on the column {test['feature']!r}, which the data does not have"
+            f"the certificate splits on the column {split['feature']!r}, which the data does not have"
         )
-    feature = dataset.features[at := names.index(test["feature"])]
-    if test["kind"] == "threshold":
-        if not math.isfinite(threshold := float(test["threshold"])):
+    feature = dataset.features[at := names.index(split["feature"])]
+    if split["kind"] == "threshold":
+        if not math.isfinite(threshold := float(split["threshold"])):
             raise ValueError("a threshold is not a finite number")
         return answered(dataset.X, at, lambda cells: cells <= threshold)
-    if test["kind"] == "missing":
+    if split["kind"] == "missing":
         return answered(dataset.X, at, np.isnan)
-    if test["kind"] != "subset":
-        raise ValueError(f"a split is of no known kind: {test['kind']!r}")
-    values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in test["values"]]
+    if split["kind"] != "subset":
+        raise ValueError(f"a split is of no known kind: {split['kind']!r}")
+    values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in split["values"]]
     if len(values) == 1:
         return answered(dataset.X, at, lambda cells: cells == values[0])
     return answered(dataset.X, at, lambda cells: np.isin(cells, values))

@@ -43,7 +43,7 @@ SHAPE = {
     "hold_out?": NUMBER,
     "n_set_aside?": WHOLE,
     "task?": TEXT,
-    "asked?": {},
+    "requested?": {},
 }
 READ_AS = {"categorical": "a category", "numeric": "numbers"}  # given kinds of columns, whatever is in the file
 TOLD = (
@@ -99,7 +99,7 @@ NAMES = {
     "hold_out": "the share of the rows that is set aside",
     "n_set_aside": "the number of rows that are set aside",
     "all_splits": "whether its splits are all",
-    "asked": "the options of its task",
+    "requested": "the options of its task",
 }
 
 
@@ -137,7 +137,7 @@ def claim_of(dataset: Dataset, depth: int, n_candidate_splits: int, all_splits: 
         | _read_as(dataset.source)
         | ({"n_skipped_lines": dataset.n_skipped} if dataset.n_skipped else {})
         | _set_aside(dataset)
-        | ({} if dataset.task in CLASSES else {"task": dataset.task, "asked": _asked(dataset.source)})
+        | ({} if dataset.task in CLASSES else {"task": dataset.task, "requested": _asked(dataset.source)})
     )
 
 
@@ -244,7 +244,7 @@ def expect_losses(facts: dict, dataset: Dataset) -> None:
 def words(terms: dict) -> str:
     """Describe the terms in words, for the line after the claim."""
     task, names = terms.get("task"), terms["classes"]
-    asked = terms.get("asked", {})
+    asked = terms.get("requested", {})
     listed = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
     said = [f"task {task}, of which the cost is {COSTS.get(task, 'its own')}"] if task else []
     said += [f"{key} {value if isinstance(value, str) else ', '.join(value)}" for key, value in asked.items()]
@@ -272,7 +272,7 @@ def words(terms: dict) -> str:
     left += [f"{terms['n_dropped_unlabelled']:,} without a label or a weight"] if terms["n_dropped_unlabelled"] else []
     said.append(f"rows left out: {', '.join(left) or 'none'}")
     if terms["missing"] == "separate":
-        said.append("missing cells are tested for")
+        said.append("splits may separate missing cells")
     said += [f"all trees satisfy {text}" for text in terms["constraints"]]
     return "; ".join(said)
 

@@ -24,10 +24,10 @@ class Sides:
 
     Attributes
     ----------
-    packed : uint8 (tests, bytes), as numpy.packbits returns them
+    packed : uint8 (splits, bytes), as numpy.packbits returns them
     n_rows : int
-    size : int64 (tests,), how many rows go left
-    first, first_other : int64 (tests,), the first row that goes left, and right; 0 if there is none
+    size : int64 (splits,), how many rows go left
+    first, first_other : int64 (splits,), the first row that goes left, and right; 0 if there is none
     """
 
     def __init__(self, columns: Iterable[np.ndarray], n_rows: int):
@@ -43,13 +43,13 @@ class Sides:
     def __len__(self) -> int:
         return len(self.packed)
 
-    def is_one(self, test: int, column: np.ndarray) -> bool:
+    def is_one(self, split: int, column: np.ndarray) -> bool:
         """Return whether a column, bool (rows,), is equal to the rows that the split sends left."""
-        return np.array_equal(np.packbits(column), self.packed[test])
+        return np.array_equal(np.packbits(column), self.packed[split])
 
-    def parts_as(self, test: int, column: np.ndarray) -> bool:
+    def parts_as(self, split: int, column: np.ndarray) -> bool:
         """Return whether a column, bool (rows,), is equal to the rows that the split sends left, or right."""
-        return self.is_one(test, column) or self.is_one(test, ~column)
+        return self.is_one(split, column) or self.is_one(split, ~column)
 
     def holds(self, column: np.ndarray) -> bool:
         """Return whether a column, bool (rows,), is equal to the rows that some split sends left, or right."""
@@ -67,7 +67,7 @@ class Sides:
         return found
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return bool (tests, rows), of some rows, int (rows,)."""
+        """Return bool (splits, rows), of some rows, int (rows,)."""
         return (self.packed[:, rows >> 3] >> (7 - (rows & 7)).astype(np.uint8) & 1).astype(bool)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +107,7 @@ def count_uncovered(
     out.
 
     Splits by a midpoint, by a level, or by whether a cell is missing are counted if they divide the rows of the data,
-    once for each way in which they do so. A split is left out if it is not among `columns`, Sides or bool (tests,
+    once for each way in which they do so. A split is left out if it is not among `columns`, Sides or bool (splits,
     rows), the rows that each split sends left. With `of`, the feature of each split, only splits of the same feature
     count, because under a constraint on features a split of another feature is a different one.
     """
@@ -119,7 +119,7 @@ def count_uncovered(
         if of is None and splits.many <= FEW:
             absent = sum(not sides.holds(splits.side(place)) for place in range(splits.many))
         else:
-            asks = np.array([test for test in range(len(sides)) if of is None or of[test] == feature.name], np.int64)
+            asks = np.array([split for split in range(len(sides)) if of is None or of[split] == feature.name], np.int64)
             absent = splits.many - len(splits.among(sides, asks))
         if absent:
             lacking[feature.name] = absent, splits.many
@@ -153,17 +153,17 @@ class _Splits:
         self.asks_absent = separate and 0 < n_absent < len(cells)
         self.many = len(self.rows) + self.asks_absent
 
-    def among(self, sides: Sides, tests: np.ndarray) -> set[int]:
-        """Return the splits that are equal to the rows that some of the splits, int64 (tests,), send left, or right."""
+    def among(self, sides: Sides, splits: np.ndarray) -> set[int]:
+        """Return the splits that are equal to the rows that some splits, int64 (splits,), send left, or right."""
         found: set[int] = set()
         of_left, of_right = (sides.size, sides.first), (sides.n_rows - sides.size, sides.first_other)
         for inside, (size, first) in zip((True, False), (of_left, of_right)):
-            places = self._places(size[tests], first[tests], sides.n_rows)
+            places = self._places(size[splits], first[splits], sides.n_rows)
             for at in np.flatnonzero(places >= 0).tolist():
                 place = int(places[at])
                 if place not in found:
                     side = self.side(place)
-                    if sides.is_one(int(tests[at]), side if inside else ~side):
+                    if sides.is_one(int(splits[at]), side if inside else ~side):
                         found.add(place)
         return found
 

@@ -18,7 +18,7 @@ PARTS = {
     "classes": "the classes",
     "features": "the columns",
     "missing": "the policy for missing cells",
-    "tests": "the splits",
+    "splits": "the splits",
     "ones_left": "the sides of the splits",
     "stands_for": "the splits that represent others",
     "X": "the answers of the rows",

@@ -24,7 +24,7 @@ ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 
 
 class LowerBound:
-    """The bound of a certificate over X, bool (tests, rows), of rows that differ in some test, and loss float64 of
+    """The bound of a certificate over X, bool (splits, rows), of rows that differ in some split, and loss float64 of
     whole numbers (rows, classes). Raises ValueError if its targets are not written as numbers between commas."""
 
     def __init__(self, facts, X, loss, price, depth):
@@ -32,18 +32,21 @@ class LowerBound:
         # Sums of whole numbers are exact below 2^24 in float32, which multiplies twice as fast.
         real = np.float32 if float(loss.sum()) < 2**24 else np.float64
         self.floor = loss.min(axis=1)
-        self.tests, self.answers = facts["tests"], np.ascontiguousarray(X.T)  # real numbers of a block of rows at once
+        self.splits, self.answers = (
+            facts["splits"],
+            np.ascontiguousarray(X.T),
+        )  # real numbers of a block of rows at once
         self.loss = (loss - self.floor[:, None]).astype(real)
         self.most = self.loss.max(axis=1)
         features = {}
-        for f, test in enumerate(self.tests):
-            if test["kind"] == "threshold":
-                features.setdefault(test["feature"], []).append(f)
+        for f, split in enumerate(self.splits):
+            if split["kind"] == "threshold":
+                features.setdefault(split["feature"], []).append(f)
         # The splits of a feature by rising threshold: the left side of each contains those of the splits before it.
         self.chains = [
-            np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"])))
-            for tests in features.values()
-            if len(tests) > 1
+            np.array(sorted(splits, key=lambda f: float(self.splits[f]["threshold"])))
+            for splits in features.values()
+            if len(splits) > 1
         ]
         self.first = np.ones(len(X), bool)
         for chain in self.chains:
@@ -59,7 +62,7 @@ class LowerBound:
     def of_root(self, pause: Callable[[], None] = lambda: None) -> float:
         """Return a lower bound on the cost of any tree, by the targets; raises CertificateError if one does not
         follow. `pause` is called between targets, and may raise."""
-        below, sides = {}, self._sides_of_tests()
+        below, sides = {}, self._sides_of_splits()
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
             for target, *literals in phases.over(self.levels[j], f"checking targets of level {j}"):
@@ -82,8 +85,8 @@ class LowerBound:
         whole = np.packbits(np.ones(self.X.shape[1], bool)).tobytes()
         return float(self.floor.sum()) + below.get(whole, 0.0)
 
-    def _sides_of_tests(self) -> np.ndarray | None:
-        """Return float64 (2 tests,): the cost of the best tree of two levels on either side of each split in trees of
+    def _sides_of_splits(self) -> np.ndarray | None:
+        """Return float64 (2 splits,): the cost of the best tree of two levels on either side of each split in trees of
         three levels, by literals; None if it is counted state by state."""
         labels = self.loss.shape[1]
         if self.depth != 3 or len(self.levels) < 2 or not 2 <= labels <= 3:
@@ -132,7 +135,7 @@ class LowerBound:
             f = int(short[0])
             raise CertificateError(
                 f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
-                f"asking {read_test(self.tests[f])} leaves {worth[f]:.0f}"
+                f"asking {read_split(self.splits[f])} leaves {worth[f]:.0f}"
             )
 
     def _carried(self, sides, moved) -> np.ndarray:
@@ -145,23 +148,23 @@ class LowerBound:
             sides[1, chain] = np.maximum(most(right[::-1])[::-1], most(right + gone) - gone)
         return sides
 
-    def _stumps(self, blocks: "Blocks", loss, tests) -> tuple[np.ndarray, np.ndarray]:
+    def _stumps(self, blocks: "Blocks", loss, splits) -> tuple[np.ndarray, np.ndarray]:
         """Return per split the least cost of the left and of the right side, each with at most one more split."""
         total, ones = loss.sum(axis=0), blocks.sums(loss)
         if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
             gap = loss[:, 0] - loss[:, 1]
-            both, one, here = blocks.pairs(tests, gap), blocks.sums(gap[:, None])[:, 0], ones[tests]
+            both, one, here = blocks.pairs(splits, gap), blocks.sums(gap[:, None])[:, 0], ones[splits]
             return tuple(
                 self._halves(sums.sum(axis=1), own, table)
-                for sums, own, table in ((here, one[tests], both), (total - here, gap.sum() - one[tests], one - both))
+                for sums, own, table in ((here, one[splits], both), (total - here, gap.sum() - one[splits], one - both))
             )
-        most = [np.full((len(tests), len(ones)), np.inf) for _ in range(4)]
+        most = [np.full((len(splits), len(ones)), np.inf) for _ in range(4)]
         for k in range(loss.shape[1]):
-            both, here = blocks.pairs(tests, loss[:, k]), ones[tests, k, None]
+            both, here = blocks.pairs(splits, loss[:, k]), ones[splits, k, None]
             for table, side in zip(most, (both, here - both, ones[:, k] - both, total[k] - here - ones[:, k] + both)):
                 np.minimum(table, side, out=table)
-        one = np.minimum(ones[tests].min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
-        zero = np.minimum((total - ones[tests]).min(axis=1), (most[2] + most[3]).min(axis=1) + self.price)
+        one = np.minimum(ones[splits].min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
+        zero = np.minimum((total - ones[splits]).min(axis=1), (most[2] + most[3]).min(axis=1) + self.price)
         return one, zero
 
     def _halves(self, total, gap, table) -> np.ndarray:
@@ -172,7 +175,7 @@ class LowerBound:
         return (total - np.maximum(np.abs(gap), parted - 2 * self.price)) / 2
 
     def _place(self, literals) -> str:
-        said = " and ".join(("" if at & 1 else "not ") + read_test(self.tests[at >> 1]) for at in literals)
+        said = " and ".join(("" if at & 1 else "not ") + read_split(self.splits[at >> 1]) for at in literals)
         return f"where {said}," if said else "at the root"
 
 
@@ -182,7 +185,7 @@ class Blocks:
 
     Parameters
     ----------
-    answers : bool (all rows, tests)
+    answers : bool (all rows, splits)
     rows : int (rows,), rising, those of a state
     real : type of the sums, which are exact in it
     """
@@ -197,22 +200,22 @@ class Blocks:
             yield here, self.answers[self.rows[here]].astype(self.real)
 
     def ones(self) -> np.ndarray:
-        """Return int64 (tests,): the number of rows on side 1."""
+        """Return int64 (splits,): the number of rows on side 1."""
         return self.sums(np.ones((len(self.rows), 1)))[:, 0].astype(np.int64)
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return (tests, k): the sums of values (rows, k) over the rows on side 1."""
+        """Return (splits, k): the sums of values (rows, k) over the rows on side 1."""
         found = np.zeros((self.answers.shape[1], values.shape[1]), values.dtype)
         for here, X in self._each():
             found += X.T @ values[here]
         return found
 
-    def pairs(self, tests: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return (len(tests), all tests): the sums of values (rows,) over the rows on side 1 of both."""
-        found = np.zeros((len(tests), self.answers.shape[1]), values.dtype)
+    def pairs(self, splits: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return (len(splits), all splits): the sums of values (rows,) over the rows on side 1 of both."""
+        found = np.zeros((len(splits), self.answers.shape[1]), values.dtype)
         for here, X in self._each():
-            with for_product(X.size * len(tests)):
-                found += (X[:, tests] * values[here, None]).T @ X
+            with for_product(X.size * len(splits)):
+                found += (X[:, splits] * values[here, None]).T @ X
         return found
 
 
@@ -231,12 +234,12 @@ def _entries(text: str, level: int) -> list[list[int]]:
     return entries
 
 
-def read_test(test) -> str:
+def read_split(split) -> str:
     """Return the split of a certificate in readable form."""
-    if test["kind"] == "threshold":
-        return f"{test['feature']} <= {test['threshold']:.10g}"
+    if split["kind"] == "threshold":
+        return f"{split['feature']} <= {split['threshold']:.10g}"
     return (
-        f"{test['feature']} is missing"
-        if test["kind"] == "missing"
-        else f"{test['feature']} in {{{', '.join(map(str, test['values']))}}}"
+        f"{split['feature']} is missing"
+        if split["kind"] == "missing"
+        else f"{split['feature']} in {{{', '.join(map(str, split['values']))}}}"
     )

@@ -101,13 +101,13 @@ def _stumps(cuts, loss, places, strict):
         pairs = list(sides) if pairs is None else [np.minimum(a, b) for a, b in zip(pairs, sides)]
         labels = list(own) if labels is None else [np.minimum(a, b) for a, b in zip(labels, own)]
     price = cuts.rows.price
-    tests = pairs[0] + pairs[1] + price, pairs[2] + pairs[3] + price
-    free = np.stack([np.minimum(label, test.min(axis=1)) for label, test in zip(labels, tests)])
+    splits = pairs[0] + pairs[1] + price, pairs[2] + pairs[3] + price
+    free = np.stack([np.minimum(label, split.min(axis=1)) for label, split in zip(labels, splits)])
     if not strict:
         return free, 0.0
     count, least = cuts.rows.count[cuts.members], cuts.rows.least
     both, whole = table(count)
     every, total = cuts.up_to(count), float(count.sum())
     counted = (both, whole[:, None] - both), (every - both, (total - whole)[:, None] - (every - both))
-    bare = [np.where((one >= least) & (two >= least), test, np.inf) for (one, two), test in zip(counted, tests)]
-    return free, np.stack([np.minimum(label, test.min(axis=1)) for label, test in zip(labels, bare)])
+    bare = [np.where((one >= least) & (two >= least), split, np.inf) for (one, two), split in zip(counted, splits)]
+    return free, np.stack([np.minimum(label, split.min(axis=1)) for label, split in zip(labels, bare)])

@@ -61,8 +61,8 @@ def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
 
 
 def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
-    """Return float64 (tests, 2): the cost of the best tree of two levels on either side of each split (true and
-    false), in any order; `answers` is bool (rows, tests)."""
+    """Return float64 (splits, 2): the cost of the best tree of two levels on either side of each split (true and
+    false), in any order; `answers` is bool (rows, splits)."""
     every = np.arange(len(answers))
     whole, total, found = _pairs(answers, loss, every), loss.sum(axis=0), []
     for own in answers.T:
@@ -73,9 +73,9 @@ def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndar
 
 
 def _pairs(answers, loss, part):
-    """Return float64 (labels, tests, tests): the cost of a label on the rows for which two splits are true."""
-    blocks, tests = Blocks(answers, part, np.dtype(float)), np.arange(answers.shape[1])
-    return np.stack([blocks.pairs(tests, line[part]) for line in loss.T])
+    """Return float64 (labels, splits, splits): the cost of a label on the rows for which two splits are true."""
+    blocks, splits = Blocks(answers, part, np.dtype(float)), np.arange(answers.shape[1])
+    return np.stack([blocks.pairs(splits, line[part]) for line in loss.T])
 
 
 def _two_levels(pairs, total, price) -> float:

@@ -42,7 +42,7 @@ def rank_columns(
     ----------
     columns : list of dict, as in the certificate
     dataset : Dataset
-    left : called as left(test, dataset), the rows that a split sends left, bool (rows,)
+    left : called as left(split, dataset), the rows that a split sends left, bool (rows,)
     check : called for each column; may raise to end it
 
     Returns
@@ -59,7 +59,7 @@ def rank_columns(
         check()
         if column["kind"] == "nested":
             ranks.append(_nested_rank(column, dataset, left))
-            sizes.append(len(column["tests"]))
+            sizes.append(len(column["splits"]))
             continue
         if column["kind"] != "threshold":
             ranks.append(~left(column, dataset))
@@ -85,8 +85,8 @@ def rank_columns(
 def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
     """Return how many splits of a column send each row right; raises ValueError if their right sides are not nested."""
     rank, before = np.zeros(dataset.n_rows, np.int64), np.ones(dataset.n_rows, bool)
-    for test, turned in zip(column["tests"], column["turned"], strict=True):
-        right = left(test, dataset) == bool(turned)
+    for split, turned in zip(column["splits"], column["turned"], strict=True):
+        right = left(split, dataset) == bool(turned)
         if (right & ~before).any():
             raise ValueError("a column has splits that are not nested")
         rank, before = rank + right, right
@@ -356,6 +356,6 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
                     found[cut] = -group
             if found[cut] > 0:
                 new.append((key, (column, cut, int(found[cut]))))
-        for key, test in new:
-            seen.setdefault(key, []).append(test)
+        for key, split in new:
+            seen.setdefault(key, []).append(split)
     return groups

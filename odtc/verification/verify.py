@@ -323,9 +323,9 @@ def exact_floor(problem: Problem) -> Fraction:
 
 def one_leaf(problem: Problem) -> HeapTree:
     """Return the tree of one leaf with the largest loss, which is not 0 unless no loss is possible."""
-    test, label = blank_arrays(problem.topology)
+    split, label = blank_arrays(problem.topology)
     label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
-    return HeapTree(test, label)
+    return HeapTree(split, label)
 
 
 def proves(problem: Problem, paid: float) -> bool:

@@ -67,7 +67,7 @@ def _rows_shape(value, place):
     return BLOCK | (SEPARATED if isinstance(value, dict) and "cut" in value else {})
 
 
-def _test_shape(value, place):
+def _split_shape(value, place):
     return split_shape(value, place) | {"ones_left": FLAG, "same": [split_shape], "complement": [split_shape]}
 
 
@@ -101,13 +101,13 @@ SHAPE = {
     "labels?": codebook_shape,
     "classes": [TEXT],
     "label_type?": LABEL_TYPES,
-    "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "tests": [_test_shape]},
+    "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "splits": [_split_shape]},
     "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
     "cost?": [[NUMBER]],
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
     "model": {
         "formulation": TEXT,
-        "asked?": TEXT,
+        "requested?": TEXT,
         "version?": TEXT,
         "depth": WHOLE,
         "params": {},
@@ -261,14 +261,14 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             **({"by_column": True} if encoded.by_column else {}),
             **({"radius": list(encoded.radius)} if encoded.radius else {}),
             **({} if encoded.merge else {"merge": False}),
-            "tests": [
+            "splits": [
                 {
                     **split.to_json(encoded.features),
                     "ones_left": bool(ones_left),
                     "same": [s.to_json(encoded.features) for s, same in merged if same],
                     "complement": [s.to_json(encoded.features) for s, same in merged if not same],
                 }
-                for split, ones_left, merged in zip(encoded.tests, encoded.ones_left, encoded.stands_for)
+                for split, ones_left, merged in zip(encoded.splits, encoded.ones_left, encoded.stands_for)
             ],
         },
         "rows": {
@@ -298,7 +298,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "model": {
             "name": model.name,
             "formulation": problem.formulation,
-            **({"asked": problem.choice.asked} if problem.choice is not None else {}),
+            **({"requested": problem.choice.requested} if problem.choice is not None else {}),
             **({"version": problem.module.VERSION} if problem.module.VERSION else {}),
             "depth": int(problem.topology.depth),
             "params": params_to_json(problem.params),
@@ -468,7 +468,7 @@ def _is_same_build(one: Manifest, other: Manifest) -> bool:
 
 def _expect_sizes(facts: dict) -> None:
     """Raises ValueError if the sizes that a manifest states contradict each other, before anything is made of them."""
-    model, rows, tests = facts["model"], facts["rows"], facts["encoding"]["tests"]
+    model, rows, splits = facts["model"], facts["rows"], facts["encoding"]["splits"]
     depth, n, sizes, picked = model["depth"], rows["n"], [], 0
     if not 1 <= depth <= DEEPEST:
         raise ValueError(f"its depth is {depth}")
@@ -486,10 +486,10 @@ def _expect_sizes(facts: dict) -> None:
         raise ValueError(f"its depth is {depth}, but its nodes have {sum(sizes)} columns in all")
     if not sum(sizes) - picked <= model["n_cols"] <= sum(sizes):
         raise ValueError(f"it records n_cols = {model['n_cols']}, but its blocks hold {sum(sizes)} columns")
-    for key, item in (("X", -(-len(tests) // 8)), ("y", 4), ("weight", 8), ("copies", 8)):
+    for key, item in (("X", -(-len(splits) // 8)), ("y", 4), ("weight", 8), ("copies", 8)):
         if n * item > PACKED_MOST * len(rows[key]):
             raise ValueError(f"its rows are {n}, for which {key!r} is too short")
-    cell = 2 * len(tests) + 8 * len(facts["features"]) + ROW_BYTES
+    cell = 2 * len(splits) + 8 * len(facts["features"]) + ROW_BYTES
     require_memory(2 * n * cell, f"a manifest of {n:,} rows", "is it a file of odtc?")
 
 
@@ -497,18 +497,18 @@ def _problem(facts: dict) -> Problem:
     codebook = Codebook(**facts["labels"]) if "labels" in facts else None
     features = tuple(replace(Feature.from_json(one), codebook=codebook) for one in facts["features"])
     classes = tuple(facts["classes"])
-    tests = facts["encoding"]["tests"]
+    splits = facts["encoding"]["splits"]
     rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
-    bits = _unpack(rows["X"], np.uint8, n * -(-len(tests) // 8)).reshape(n, -1)
+    bits = _unpack(rows["X"], np.uint8, n * -(-len(splits) // 8)).reshape(n, -1)
     encoded = Encoded(
         name=facts["data"]["name"],
-        X=np.unpackbits(bits, axis=1, count=len(tests)).astype(bool),
+        X=np.unpackbits(bits, axis=1, count=len(splits)).astype(bool),
         y=_unpack(rows["y"], "<i4", n).astype(np.int32),
         weight=_unpack(rows["weight"], "<f8", n).astype(float),
         copies=_unpack(rows["copies"], "<i8", n).astype(np.int64),
         row_of=np.arange(n),
-        tests=tuple(split_from_json(test, features) for test in tests),
-        ones_left=np.array([test["ones_left"] for test in tests], dtype=bool),
+        splits=tuple(split_from_json(split, features) for split in splits),
+        ones_left=np.array([split["ones_left"] for split in splits], dtype=bool),
         features=features,
         classes=classes,
         target=facts["data"]["target"],
@@ -517,9 +517,9 @@ def _problem(facts: dict) -> Problem:
             tuple(
                 (split_from_json(s, features), same)
                 for key, same in (("same", True), ("complement", False))
-                for s in test[key]
+                for s in split[key]
             )
-            for test in tests
+            for split in splits
         ),
         scheme=facts["encoding"]["scheme"],
         by_column=facts["encoding"].get("by_column", False),

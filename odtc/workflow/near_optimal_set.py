@@ -129,7 +129,7 @@ class NearOptimalSet:
         return _text(self)
 
     def cells(self, using=(), without=(), leaves: int | None = None) -> list[tuple[float, int, int]]:
-        """(objective, leaves, trees) of the trees that test all columns of `using`, none of `without`, and have at most
+        """(objective, leaves, trees) of the trees that split on all columns of `using`, none of `without`, with at most
         so many leaves, the best first.
 
         Parameters
@@ -169,7 +169,7 @@ class NearOptimalSet:
         return sorted(listed)
 
     def _counted(self, columns: frozenset) -> dict:
-        """{(branch nodes, cost in the graph's units): trees} of the trees that test these columns only."""
+        """{(branch nodes, cost in the graph's units): trees} of the trees that split on only these columns."""
         if columns not in self._counts:
             self._counts[columns] = {(b, x): trees for b, x, trees in self.graph.count(columns).cells()}
         return self._counts[columns]
@@ -342,7 +342,7 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
 
         Σ_i Σ_j loss(i, tree(row i with the column of row j)) / n - Σ_i loss(i, tree(row i))
 
-    A leaf is reached by row i with the cell of row j if i passes all tests on the path that do not look at the column,
+    A leaf is reached by row i with the cell of row j if i passes all splits on the path that do not look at the column,
     and j those that do.
 
     Parameters
@@ -357,11 +357,11 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
     stack = [(1, everyone, everyone)]
     while stack:
         node, others, own = stack.pop()
-        if heap.test[node] < 0:
+        if heap.split[node] < 0:
             paid += encoded.copies[own].sum() / rows * encoded.loss[others, heap.label[node]].sum()
             continue
-        ones = encoded.X[:, int(heap.test[node])]
-        mine = feature in encoded.tests[heap.test[node]].features
+        ones = encoded.X[:, int(heap.split[node])]
+        mine = feature in encoded.splits[heap.split[node]].features
         for side, answer in enumerate((~ones, ones)):
             stack.append((2 * node + side, others if mine else others & answer, own & answer if mine else own))
     share = (paid - heap.loss(encoded)) / max(encoded.loss.max(axis=1).sum(), 1e-300)

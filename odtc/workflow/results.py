@@ -99,7 +99,7 @@ class Fit:
         The certificate that was accepted (`odtc fit --certificate` writes it, `odtc verify --certificate` checks it).
     unproved : callable or None
         Makes the certificate of the bound of a search that was ended before its proof; None if it can make none.
-    asked : tuple of Constraint or None
+    requested : tuple of Constraint or None
         The constraints that new rows must satisfy, if the search satisfied stricter ones; None if they are the
         constraints of the problem.
     bound_of_all : float or None
@@ -128,7 +128,7 @@ class Fit:
     certified: bool | None = None
     certificate: dict | None = field(default=None, compare=False)
     unproved: Callable[[], dict] | None = field(default=None, compare=False, repr=False)
-    asked: tuple[Constraint, ...] | None = None
+    requested: tuple[Constraint, ...] | None = None
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()
     interrupted: bool = False
@@ -230,7 +230,7 @@ class Fit:
         took."""
         proof, claimed = self.proof, self.claimed
         seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
-        nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
+        nodes = f", {proof.nodes} {'node' if proof.nodes == 1 else 'nodes'}" if proof.nodes is not None else ""
         word, numbers = claimed.word, claimed.numbers
         if proof.edited is not None:
             bound = "" if claimed.bound is None else f", bound {claimed.bound:.10g}"
@@ -418,7 +418,7 @@ class Fit:
     def kept(self) -> list[dict]:
         """The requirement of each constraint, and the figures of the tree on training and on test rows."""
         cart = self.greedy if self._selected is None else None
-        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked, cart)
+        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.requested, cart)
 
     def assured(self, confidence: float | None = None) -> list[Assured]:
         """Return which constraints on predictions new rows satisfy with this confidence, or with the confidence of the
@@ -426,7 +426,7 @@ class Fit:
         confidence = self.confidence if confidence is None else confidence
         if confidence is None:
             raise ChoiceError("expected a confidence such as 0.95, because the fit has no confidence")
-        return assurances(self.problem, self.tree, self.labelled, confidence, self.asked)
+        return assurances(self.problem, self.tree, self.labelled, confidence, self.requested)
 
     def to_json(self) -> dict:
         """All figures, under the keys of `odtc fit --json`."""

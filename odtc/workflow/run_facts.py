@@ -78,7 +78,9 @@ class ModelFacts(ProblemFacts):
     selection: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
     cuts: list[str] = field(default_factory=list)
     n_rows_separated: int | None = field(default=None, metadata=ONLY_IF_KNOWN)
-    model_asked: str | None = field(default=None, metadata=ONLY_IF_KNOWN)  # if another was chosen for it, as for "auto"
+    model_requested: str | None = field(
+        default=None, metadata=ONLY_IF_KNOWN
+    )  # if another was chosen for it, as for "auto"
 
     @classmethod
     def of_model(cls, problem: Problem, model: Model | None = None) -> "ModelFacts":
@@ -86,9 +88,9 @@ class ModelFacts(ProblemFacts):
         dataset = problem.encoded.dataset
         chosen = dataset.selected if dataset is not None else None
         n_dropped, selection = dataset.n_dropped if dataset else 0, chosen.facts if chosen is not None else None
-        asked = problem.choice.asked if problem.choice is not None else None
+        asked = problem.choice.requested if problem.choice is not None else None
         if model is None:
-            return cls.of(problem, n_dropped=n_dropped, selection=selection, model_asked=asked)
+            return cls.of(problem, n_dropped=n_dropped, selection=selection, model_requested=asked)
         made = dict(model.separated)
         return cls.of(
             problem,
@@ -97,7 +99,7 @@ class ModelFacts(ProblemFacts):
             selection=selection,
             cuts=list(model.cuts),
             n_rows_separated=sum(block.size for block in model.rows if block.name in made),
-            model_asked=asked,
+            model_requested=asked,
         )
 
 

@@ -7,7 +7,7 @@ from tests.command_line import odtc
 RIGHT = '''"""One threshold."""
 from odtc.extend import Threshold
 KIND, NAME, SUMMARY, OPTIONS = "encoding", "right", "one threshold", {}
-def tests(dataset, **options):
+def splits(dataset, **options):
     return [(Threshold(0, 0.25), False)]
 '''
 WRONG = RIGHT.replace("right", "wrong").replace("0.25", "1 / (dataset.n_rows - 5)")

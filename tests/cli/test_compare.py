@@ -72,7 +72,7 @@ def test_runs_side_by_side(runs):
     assert [entry["accuracy"] for entry in found["trees"]] == scores
     ET.parse(runs / "size.svg")
     said = odtc("compare", "d1", "d2", "--data", test, "--rows", "2", folder=runs)
-    assert said.code == 0 and f"{len(differing)} rows differ, the first 2" in said.out and "columns asked" in said.out
+    assert said.code == 0 and f"{len(differing)} rows differ, the first 2" in said.out and " columns\n" in said.out
     assert "predicted alike" not in odtc("compare", "d1", "d2.tree.json", folder=runs).out
 
 

@@ -59,7 +59,7 @@ def test_a_frontier_keeps_the_points_that_are_done(where, vary, sent, table):
     for point in points:
         assert point["ended"] in ("optimal", "open", "infeasible")
         if point["objective"] is not None:
-            assert point["bound"] <= point["objective"] and point["reached"] >= point["asked"] - 1e-9
+            assert point["bound"] <= point["objective"] and point["reached"] >= point["requested"] - 1e-9
     bounds = [point["bound"] for point in points if point["bound"] is not None]
     assert bounds == sorted(bounds)
 

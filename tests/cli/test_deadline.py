@@ -255,10 +255,10 @@ def test_work_that_would_not_end_is_refused_with_its_length(monkeypatch, wide):
     )
 
 
-def ranked(rows=200, tests=300):
+def ranked(rows=200, splits=300):
     rng = np.random.default_rng(0)
-    scale, place = np.repeat(np.arange(2), tests // 2), np.tile(np.arange(tests // 2), 2)
-    return RankedAnswers(rng.integers(0, tests, (rows, 2)).astype(np.uint32), scale, place)
+    scale, place = np.repeat(np.arange(2), splits // 2), np.tile(np.arange(splits // 2), 2)
+    return RankedAnswers(rng.integers(0, splits, (rows, 2)).astype(np.uint32), scale, place)
 
 
 def test_a_table_of_answers_is_made_in_blocks_within_the_limit_and_the_memory(monkeypatch):

@@ -364,7 +364,7 @@ MANIFESTS = {
     "absurd depth": edited(lambda facts: facts["model"].update(depth=25)),
     "unknown model": edited(lambda facts: facts["model"].update(formulation="nosuch")),
     "unknown parameter": edited(lambda facts: facts["model"]["params"].update(nosuch=1)),
-    "fewer tests": edited(lambda facts: facts["encoding"]["tests"].pop()),
+    "fewer tests": edited(lambda facts: facts["encoding"]["splits"].pop()),
     "fewer classes": edited(lambda facts: facts["classes"].pop()),
     "fewer features": edited(lambda facts: facts["features"].pop(0)),
     "another block": edited(lambda facts: facts["model"]["columns"].pop(0)),
@@ -379,7 +379,7 @@ MANIFESTS = {
             ("model", "nnz"),
             ("model", "columns"),
             ("rows", "y"),
-            ("encoding", "tests"),
+            ("encoding", "splits"),
         )
     },
     **{

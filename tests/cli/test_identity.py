@@ -155,7 +155,7 @@ def test_the_optimum_of_an_edited_model_is_called_one_of_the_edited_model(edited
     # The row holds the root of the solution, which decode leaves out by default, because both of its sides are equal.
     assert odtc("decode", "m.sol", "--no-simplify", folder=edited).code == 0
     tree = json.loads((edited / "m.tree.json").read_text())
-    tests = manifest(edited)["encoding"]["tests"]
+    tests = manifest(edited)["encoding"]["splits"]
     split = tree["root"]["split"]
     assert {key: tests[7][key] for key in split} == split
 

@@ -56,12 +56,14 @@ def test_verify_searches_no_tree_of_its_own(wide, monkeypatch, more):
 def test_the_model_is_recorded_as_asked_and_as_chosen(tmp_path):
     words = (MONKS / "monks-1.csv", "--encoding", "onehot", "--json")
     ours = command("fit", *words, "-o", "a", folder=tmp_path).facts
-    assert (ours["model_asked"], ours["model"]) == ("auto", "dpflow")
+    assert (ours["model_requested"], ours["model"]) == ("auto", "dpflow")
     built = command("build", *words, "--model", "auto", "-o", "b", folder=tmp_path).facts
     record = json.loads((tmp_path / "b.odt.json").read_text())["model"]
-    assert (record["asked"], record["formulation"]) == (built["model_asked"], built["model"]) == ("auto", "dpflow")
-    assert "model_asked" not in command("build", *words, "--model", "dpflow", "-o", "c", folder=tmp_path).facts
-    assert "asked" not in json.loads((tmp_path / "c.odt.json").read_text())["model"]
+    assert (
+        (record["requested"], record["formulation"]) == (built["model_requested"], built["model"]) == ("auto", "dpflow")
+    )
+    assert "model_requested" not in command("build", *words, "--model", "dpflow", "-o", "c", folder=tmp_path).facts
+    assert "requested" not in json.loads((tmp_path / "c.odt.json").read_text())["model"]
 
 
 def test_of_the_best_trees_it_has_the_fewest_leaves(tmp_path):

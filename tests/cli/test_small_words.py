@@ -126,3 +126,11 @@ def test_a_quartile_that_is_not_reached_is_told_by_the_last_time():
     curve = ((0.0, 1.0), (3.0, 0.7), (5.0, 0.45), (8.0, 0.3))
     assert survival.leaf_words((10, 10.0, 8.0, 7.0), (), curve).endswith("median 5, quartiles 3 to above 8")
     assert survival.leaf_words((10, 10.0, 8.0, 7.0), (), (*curve, (9.0, 0.2))).endswith("quartiles 3 to 9")
+
+
+@pytest.mark.parametrize(("option", "words"), [("--hold-out", ("25%", "0.25")), ("--gap", ("5%", "0.05"))])
+def test_a_share_may_be_written_in_percent(option, words, tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{at},{'pq'[at > 9]}\n" for at in range(20)))
+    said = [odtc("fit", "t.csv", option, word, "--depth", 1, "-o", "t", folder=tmp_path) for word in words]
+    assert said[0].code == said[1].code == 0 and said[0].err == said[1].err
+    assert said[0].out.partition("proved")[0] == said[1].out.partition("proved")[0]

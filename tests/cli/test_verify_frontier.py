@@ -127,7 +127,7 @@ def _tree_of_a_looser_number(facts):
 
 
 def _another_number(facts):
-    facts["points"][0]["asked"] = 0.1
+    facts["points"][0]["requested"] = 0.1
 
 
 def _another_constraint(facts):

@@ -324,7 +324,7 @@ def test_rows_with_a_column_each():
     problem = data_problem({})
     encoded, tree = problem.encoded, problem.topology
     m = ModelBuilder("rows")
-    m.columns("b", Axis("node", 3, 1), Axis("test", encoded.n_candidate_splits), role=Role.BRANCH, integer=True)
+    m.columns("b", Axis("node", 3, 1), Axis("split", encoded.n_candidate_splits), role=Role.BRANCH, integer=True)
     m.columns("g", Axis("row", encoded.n_rows), role=Role.CORRECT, cost=-encoded.weight)
     model = cut.add(problem, m.finish(), ("equivalent_points", "subtree_value"))
     assert model.user_cuts == ("same", "worth")

@@ -44,6 +44,6 @@ def assert_parts_alike(a: HeapTree, b: HeapTree, encoded):
 
 
 def assert_same(a: HeapTree, b: HeapTree):
-    np.testing.assert_array_equal(a.test, b.test)
+    np.testing.assert_array_equal(a.split, b.split)
     np.testing.assert_array_equal(a.label, b.label)
-    assert (a.beyond and a.beyond.tests) == (b.beyond and b.beyond.tests)
+    assert (a.beyond and a.beyond.splits) == (b.beyond and b.beyond.splits)

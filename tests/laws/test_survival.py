@@ -315,12 +315,12 @@ def test_nested_tests_are_the_cuts_of_one_scale(seed):
     x = rng.integers(0, 5, (12, 2))
     X = np.column_stack([x[:, j] > cut for j in range(2) for cut in rng.permutation(4)] + [rng.random(12) > 0.5])
     tests = [SimpleNamespace() for _ in range(9)]
-    scales = Scales.of(SimpleNamespace(X=X, tests=tests, ones_left=np.zeros(9, bool), n_candidate_splits=9, n_rows=12))
+    scales = Scales.of(SimpleNamespace(X=X, splits=tests, ones_left=np.zeros(9, bool), n_candidate_splits=9, n_rows=12))
     nested = scales.nested()
     assert scales.n == 9 and nested.n <= 3
     for j in range(9):
         assert ((nested.rank[:, nested.scale[j]] > nested.place[j]) == X[:, j]).all()
-        assert nested.test(nested.scale[j], nested.place[j]) == j
+        assert nested.split(nested.scale[j], nested.place[j]) == j
 
 
 def certified(folder, depth: int, lam: str = "0"):

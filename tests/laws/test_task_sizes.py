@@ -70,7 +70,7 @@ def test_a_certificate_states_how_its_target_was_read(tmp_path, task):
     words = ["--time", "y", "--event", "z"] if task == "survival" else ["--actions", "y,z", "--goal", "max"]
     assert run_cli("certify", data, "--task", task, *words, "--depth", 1, "-o", tmp_path / "c.json").code == 0
     facts = json.loads((tmp_path / "c.json").read_text())
-    forged = [facts | {"of": facts["of"] | {"asked": {}}}, facts | {"of": facts["of"] | {"task": "median"}}]
+    forged = [facts | {"of": facts["of"] | {"requested": {}}}, facts | {"of": facts["of"] | {"task": "median"}}]
     if task == "survival":
         forged.append(facts | {"claim": [facts["claim"][0], str(Fraction(facts["claim"][1]) * 10**24)]})
         root = facts["tree"]["root"]
@@ -322,7 +322,7 @@ def test_a_frontier_holds_the_best_tree_of_each_number_of_leaves(tmp_path, task)
     data = written(tmp_path / "d.csv", "a,b,y,z", zip(a, b, a + rng.integers(1, 5, 30), rng.integers(0, 2, 30)))
     words = ["--time", "y", "--event", "z"] if task == "survival" else ["--target", "y", "--auxiliary", "z"]
     told = run_cli("frontier", data, "--task", task, *words, "--depth", 2, "--vary", "leaves <= 1:4:1", "--json")
-    found = {point["asked"]: point for point in told.facts["points"]}
+    found = {point["requested"]: point for point in told.facts["points"]}
     for leaves in (1, 2, 3, 4):
         constraint = ["--constraint", f"leaves <= {leaves}"]
         one = run_cli("fit", data, "--task", task, *words, "--depth", 2, *constraint, "--json", "-o", tmp_path / "t")

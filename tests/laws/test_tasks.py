@@ -73,7 +73,7 @@ def columns_of(problem, rows: int) -> np.ndarray:
     data = problem.encoded.dataset
     X = data.X[data.copies > 0]
     assert len(X) == rows
-    return np.stack([split.left(X) for split in problem.encoded.tests], axis=1)
+    return np.stack([split.left(X) for split in problem.encoded.splits], axis=1)
 
 
 @given(seed=st.integers(0, 10**6), K=st.integers(2, 4), missing=st.booleans(), least=st.integers(1, 3))
@@ -491,7 +491,7 @@ def test_a_certificate_over_nested_and_equal_tests_proves_the_tree(monkeypatch, 
     facts, data = of_nested_tests(1, 3)
     nested = [column for column in facts["columns"] if column["kind"] == "nested"]
     assert nested and check_leaf_sums(facts, data).optimal
-    nested[0]["tests"] = nested[0]["tests"][::-1]
+    nested[0]["splits"] = nested[0]["splits"][::-1]
     with pytest.raises(CertificateError, match="not nested"):
         check_leaf_sums(facts, data)
 
@@ -947,7 +947,7 @@ def test_a_table_of_a_task_is_inspected_and_refitted_near_its_old_tree(fitted_ta
     assert again["verified"] and again["task"] == name  # columns and task are those of the old tree
     assert again["objective"] <= again["refit"]["best_objective"] + again["refit"]["within"]
     apart = "rows" if name == "policy" else "answers"
-    assert again["refit"]["distance"][apart] == again["refit"]["distance"]["tests"] == 0
+    assert again["refit"]["distance"][apart] == again["refit"]["distance"]["splits"] == 0
     old, now = again["drift"]["figures"]["old_now"], again["drift"]["figures"]["new_now"]
     assert old == pytest.approx(now) == again["judged"]["training"][FIGURES[name]]
     page = (fitted_tasks / f"again_{name}.drift.html").read_text(encoding="utf-8")
@@ -1017,7 +1017,7 @@ def test_a_frontier_of_a_task_has_the_best_tree_of_each_number(fitted_tasks, nam
     words = [data_of(name), *TABLES[name], "--depth", "2", "--encoding", "auto:bins=3"]
     points = json.loads(said(fitted_tasks, "frontier", *words, "--vary", "leaves <= 2:4:1", "--json"))["points"]
     for point in points:
-        one = ["fit", *words, "--constraint", f"leaves <= {point['asked']:.0f}", "-o", "one", "--json"]
+        one = ["fit", *words, "--constraint", f"leaves <= {point['requested']:.0f}", "-o", "one", "--json"]
         fitted = json.loads(said(fitted_tasks, *one))
         assert point["ended"] == "optimal" and point["objective"] == pytest.approx(fitted["objective"])
 

@@ -167,7 +167,7 @@ def test_at_a_tree_the_rows_it_gets_wrong_are_caught(form, data):
 def test_walks_end_where_the_tree_sends_the_rows(data):
     problem = data.draw(problems(LOOPS[0], depths=(1, 2, 3)))
     heap = data.draw(heaps(problem))
-    np.testing.assert_array_equal(walks(heap.test, problem.encoded.X), heap.reach(problem.encoded.X))
+    np.testing.assert_array_equal(walks(heap.split, problem.encoded.X), heap.reach(problem.encoded.X))
 
 
 @pytest.mark.parametrize("params", VARIANTS["bendersoct"], ids=str)

@@ -101,7 +101,7 @@ def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
     if kind == "split":
         branch = rnd.choice([node for node in nodes if "split" in node])
         branch["split"] = {
-            key: value for key, value in rnd.choice(facts["tests"]).items() if key not in ("same", "complement")
+            key: value for key, value in rnd.choice(facts["splits"]).items() if key not in ("same", "complement")
         }
     if kind in ("claim", "depth"):
         facts[kind] += rnd.choice([-2, -1, 1, 2])
@@ -175,7 +175,7 @@ def _best(facts, rows) -> float:
     from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch
     from odtc.data.splits import split_from_json
 
-    X = np.stack([split_from_json(test, rows.features).left(rows.X) for test in facts["tests"]], axis=1)
+    X = np.stack([split_from_json(test, rows.features).left(rows.X) for test in facts["splits"]], axis=1)
     loss = np.array(facts["loss"], float)[rows.y]
     gain = loss.max() - loss
     return float(
@@ -269,7 +269,7 @@ FORGERIES = [
     {"loss": [[0, 0], [0, 0]], "claim": 0, "targets": [""]},
     {"penalty": 1000},
     {"scale": 0},
-    {"tests": [{"kind": "threshold", "feature": "a1", "threshold": float("nan")}]},
+    {"splits": [{"kind": "threshold", "feature": "a1", "threshold": float("nan")}]},
 ]
 
 
@@ -463,9 +463,9 @@ def test_classes_in_another_order_are_refused():
 def test_a_test_of_two_levels_with_missing_cells_that_is_left_out_is_seen(mixed):
     facts, dataset = certificate_of(mixed, target="y", missing="separate", weights="w")
     assert check(facts, dataset).left_out == {} and facts["of"]["all_splits"]
-    at = next(i for i, test in enumerate(facts["tests"]) if test["feature"] == "on" and test["kind"] == "subset")
-    kept = [test for i, test in enumerate(facts["tests"]) if i != at]
-    assert not any(test.get("same") or test.get("complement") for test in facts["tests"])
+    at = next(i for i, test in enumerate(facts["splits"]) if test["feature"] == "on" and test["kind"] == "subset")
+    kept = [test for i, test in enumerate(facts["splits"]) if i != at]
+    assert not any(test.get("same") or test.get("complement") for test in facts["splits"])
     rows = np.stack([left_of(test, dataset) for test in kept])
     assert count_uncovered(dataset, rows)[1].keys() == {"on"}
 
@@ -551,12 +551,12 @@ def test_all_tests_are_one_set_to_the_encoder_and_to_the_checker(data):
         assert not every_split(dataset)
         return
     splits = [
-        split for at, test in enumerate(encoded.tests) for split in (test, *(s for s, _ in encoded.stands_for[at]))
+        split for at, test in enumerate(encoded.splits) for split in (test, *(s for s, _ in encoded.stands_for[at]))
     ]
     asked = {min(tuple(left), tuple(~left)) for left in (split.left(X) for split in splits)}
     wanted = every_split(dataset)
     assert {tuple(map(bool, one)) for one in asked} == wanted
-    columns = np.stack([split.left(X) for split in encoded.tests])
+    columns = np.stack([split.left(X) for split in encoded.splits])
     assert count_uncovered(dataset, columns) == (count_uncovered(dataset, columns)[0], {})
     for at in range(len(columns)):  # one that is left out is missed
         assert count_uncovered(dataset, np.delete(columns, at, axis=0))[1]

@@ -21,7 +21,7 @@ from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
 from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.verification.leaf_sums import every_tree
-from odtc.verification.lower_bound import Blocks, LowerBound, read_test
+from odtc.verification.lower_bound import Blocks, LowerBound, read_split
 from odtc.workflow import pipeline
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
@@ -62,7 +62,7 @@ def _asked(facts, dataset) -> np.ndarray:
         dataset.X[:, place[test["feature"]]] <= test["threshold"]
         if test["kind"] == "threshold"
         else np.isin(dataset.X[:, place[test["feature"]]], ["uv".index(value) for value in test["values"]])
-        for test in facts["tests"]
+        for test in facts["splits"]
     ]
     return np.stack(columns, axis=1)
 
@@ -70,23 +70,23 @@ def _asked(facts, dataset) -> np.ndarray:
 @pytest.mark.parametrize("key", ["same", "complement"])
 def test_a_test_that_is_left_out_and_separates_otherwise(key):
     facts, dataset = certificate()
-    one, other = ({k: v for k, v in test.items() if k not in ("same", "complement")} for test in facts["tests"][:2])
-    facts["tests"][0][key] = [other]
+    one, other = ({k: v for k, v in test.items() if k not in ("same", "complement")} for test in facts["splits"][:2])
+    facts["splits"][0][key] = [other]
     refused(facts, dataset, "leaves out the split")
     for alike in ([], [one], [one, one]):
-        facts["tests"][0][key] = alike
+        facts["splits"][0][key] = alike
         assert check(facts, dataset)
 
 
 def test_a_test_that_asks_the_other_way_round_is_the_same_one():
     facts, dataset = certificate()
-    at = next(at for at, test in enumerate(facts["tests"]) if test["kind"] == "subset")
-    (level,) = facts["tests"][at]["values"]
+    at = next(at for at, test in enumerate(facts["splits"]) if test["kind"] == "subset")
+    (level,) = facts["splits"][at]["values"]
     turned = {"kind": "subset", "feature": "c", "values": [{"u": "v", "v": "u"}[level]]}
-    facts["tests"][at]["complement"] = [turned]
+    facts["splits"][at]["complement"] = [turned]
     assert check(facts, dataset)
     # Which rows go left decides, not how many.
-    facts["tests"][at]["complement"] = [{"kind": "threshold", "feature": "a", "threshold": 0.5}]
+    facts["splits"][at]["complement"] = [{"kind": "threshold", "feature": "a", "threshold": 0.5}]
     refused(facts, dataset, "leaves out the split")
 
 
@@ -228,13 +228,13 @@ def test_a_target_that_the_targets_below_do_not_carry():
 )
 def test_targets_that_are_none(targets, words):
     facts, dataset = certificate(3 if len(targets) < 3 else 2)
-    assert len(facts["tests"]) == 5
+    assert len(facts["splits"]) == 5
     refused(facts | {"targets": targets}, dataset, words)
 
 
 def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
     facts, dataset = certificate(4, {"lambda": 0.05})
-    feature = [test["feature"] for test in facts["tests"]]
+    feature = [test["feature"] for test in facts["splits"]]
     low, high = [at for at, name in enumerate(feature) if name == "a"]
     rows = _asked(facts, dataset)
     # No row is at most the lower threshold and above the higher one; literal 2f is the right side of test f.
@@ -298,20 +298,20 @@ def test_weights_that_are_not_whole_at_the_scale():
             {"kind": "threshold", "feature": "z", "threshold": 0.5},
             "splits on the column 'z', which the data does not have",
         ),
-        ({"kind": "threshold", "feature": "a", "threshold": float("inf")}, "expected a finite number at tests"),
-        ({"kind": "threshold", "feature": "a", "threshold": float("nan")}, "expected a finite number at tests"),
+        ({"kind": "threshold", "feature": "a", "threshold": float("inf")}, "expected a finite number at splits"),
+        ({"kind": "threshold", "feature": "a", "threshold": float("nan")}, "expected a finite number at splits"),
     ],
 )
 def test_tests_that_cannot_be(test, words):
     facts, dataset = certificate()
-    facts["tests"][0] = test
+    facts["splits"][0] = test
     refused(facts, dataset, words)
 
 
 def test_a_level_that_the_data_has_not_is_in_no_row():
     facts, dataset = certificate()
-    at = next(at for at, test in enumerate(facts["tests"]) if test["kind"] == "subset")
-    facts["tests"][at] = facts["tests"][at] | {"values": [*facts["tests"][at]["values"], "w"]}
+    at = next(at for at, test in enumerate(facts["splits"]) if test["kind"] == "subset")
+    facts["splits"][at] = facts["splits"][at] | {"values": [*facts["splits"][at]["values"], "w"]}
     assert check(facts, dataset)
 
 
@@ -350,7 +350,7 @@ def least(X, loss, rows, height, price) -> float:
 @settings(max_examples=60, deadline=None)
 def test_no_bound_that_is_carried_is_above_the_best_tree_of_its_side(data):
     X, loss, tests, price = data.draw(chained())
-    bound = LowerBound({"tests": tests, "targets": [""]}, X, loss, price, 3)
+    bound = LowerBound({"splits": tests, "targets": [""]}, X, loss, price, 3)
     every = np.ones(X.shape[1], bool)
     exact = np.array([[least(X, bound.loss, side, 1, price) if side.any() else 0.0 for side in (x, ~x)] for x in X]).T
     known = np.array(data.draw(st.lists(st.booleans(), min_size=exact.size, max_size=exact.size))).reshape(exact.shape)
@@ -365,7 +365,7 @@ def test_no_bound_that_is_carried_is_above_the_best_tree_of_its_side(data):
 @settings(max_examples=60, deadline=None)
 def test_one_more_test_on_a_side_is_tried_out_exactly(data):
     X, loss, tests, price = data.draw(chained())
-    bound = LowerBound({"tests": tests, "targets": [""]}, X, loss, price, 3)
+    bound = LowerBound({"splits": tests, "targets": [""]}, X, loss, price, 3)
     parts = np.array([at for at, x in enumerate(X) if x.any() and not x.all()], int)
     if len(parts):
         every = np.arange(X.shape[1])
@@ -395,8 +395,8 @@ def test_the_best_trees_on_either_side_of_each_test_are_those_of_trying_all(seed
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(every_tree, "repays", lambda work, loops=loops: loops)
             patch.setattr(every_tree, "_compiled", lambda: PLAIN)
-            bound = LowerBound({"tests": tests, "targets": texts}, X, loss, price, 3)
-            assert not loops or bound._sides_of_tests() == pytest.approx(np.array(exact))
+            bound = LowerBound({"splits": tests, "targets": texts}, X, loss, price, 3)
+            assert not loops or bound._sides_of_splits() == pytest.approx(np.array(exact))
             try:
                 accepted.append(bound.of_root())
             except CertificateError as refused:
@@ -460,7 +460,7 @@ HALVES = [{"kind": "subset", "feature": "c", "values": ["u"]}]
 def bound_of(loss, targets, depth=1, X=((True, True, False, False),)) -> float:
     asked, loss = np.array(X), np.array(loss, float)
     tests = HALVES if len(asked) == 1 else [{"kind": "subset", "feature": f"c{at}", "values": ["u"]} for at in range(2)]
-    return LowerBound({"tests": tests, "targets": targets}, asked, loss, 0, depth).of_root()
+    return LowerBound({"splits": tests, "targets": targets}, asked, loss, 0, depth).of_root()
 
 
 def test_sums_past_24_bits_are_exact():
@@ -506,8 +506,8 @@ def test_a_cell_at_the_threshold_goes_left():
 
 
 def test_a_missing_cell_is_read_in_words():
-    assert read_test({"kind": "missing", "feature": "a"}) == "a is missing"
-    assert read_test({"kind": "subset", "feature": "a", "values": ["u", "v"]}) == "a in {u, v}"
+    assert read_split({"kind": "missing", "feature": "a"}) == "a is missing"
+    assert read_split({"kind": "subset", "feature": "a", "values": ["u", "v"]}) == "a in {u, v}"
 
 
 # What a proof says beside the bound.
@@ -549,8 +549,8 @@ def test_the_states_of_a_certificate_that_is_not_checked_are_counted():
 def test_a_certificate_of_another_task_states_what_was_asked():
     source = {"actions": ("a", "b"), "treatment": "t", "outcome": "", "weights": None}
     terms = claim_of(replace(numbers(), task="policy", source=source), 2, 3, True)
-    assert terms["task"] == "policy" and terms["asked"] == {"actions": ["a", "b"], "treatment": "t"}
-    assert not {"task", "asked"} & claim_of(numbers(), 2, 3, True).keys()
+    assert terms["task"] == "policy" and terms["requested"] == {"actions": ["a", "b"], "treatment": "t"}
+    assert not {"task", "requested"} & claim_of(numbers(), 2, 3, True).keys()
 
 
 @pytest.mark.parametrize(
@@ -571,7 +571,7 @@ def test_a_file_that_is_no_certificate_is_refused_before_the_data_are_read(text,
 def test_a_test_of_a_certificate_that_is_no_test_is_refused_at_its_place():
     facts, dataset = certificate()
     for wrong in (7, None, [], {"kind": ["threshold"], "feature": "a"}, {"kind": "other", "feature": "a"}):
-        refused(facts | {"tests": [wrong]}, dataset, r"the certificate is not whole: expected .* tests\[0\]")
+        refused(facts | {"splits": [wrong]}, dataset, r"the certificate is not whole: expected .* splits\[0\]")
 
 
 TERMS = {
@@ -593,7 +593,7 @@ TERMS = {
         (
             {"weights": "w", "auxiliary": ["a", "b"], "missing": "separate", "constraints": ["features <= 2"]},
             "target 'y' (n, p); weights in column 'w'; no split uses a, b; rows left out: none; "
-            "missing cells are tested for; all trees satisfy features <= 2",
+            "splits may separate missing cells; all trees satisfy features <= 2",
         ),
         (
             {"n_dropped_missing": 1200, "n_dropped_unlabelled": 3},
@@ -601,7 +601,7 @@ TERMS = {
             "rows left out: 1,200 with missing cells, 3 without a label or a weight",
         ),
         (
-            {"task": "median", "asked": {"scores": "s", "actions": ["u", "v"]}},
+            {"task": "median", "requested": {"scores": "s", "actions": ["u", "v"]}},
             "task median, of which the cost is the absolute error around the median of each leaf; scores s; "
             "actions u, v; target 'y' (n, p); every row counts 1; rows left out: none",
         ),

@@ -20,14 +20,14 @@ from odtc.data.encoding import encode
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, SolverError, TimeLimitReached
 from odtc.formulations import cg
-from odtc.formulations.cg import initial_columns, over_all_tests
+from odtc.formulations.cg import initial_columns, over_all_splits
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked
 from odtc.formulations.cg.initial_columns import columns_of, paths_of, splits_of, tail_of
 from odtc.formulations.cg.pricing import Duals, _stops, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
-from odtc.formulations.cg.threshold_sampling import count_tests, pool_tests, sample_tests
+from odtc.formulations.cg.threshold_sampling import count_splits, pool_splits, sample_splits
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.parameters import parse_params
@@ -234,7 +234,7 @@ def test_the_best_tree_that_any_search_finds_is_the_result(params, columns, few_
     problem = data.draw(problems(("cg", params | {"columns": columns}), depths=(2, 3), most_rows=10))
     with pytest.MonkeyPatch.context() as patched:
         if few_paths:
-            patched.setattr(cg, "_with_tests", refuse_paths)
+            patched.setattr(cg, "_with_splits", refuse_paths)
         check(*fitted(problem), exhaustive_cost(problem))
 
 
@@ -264,7 +264,7 @@ def test_a_result_names_who_found_the_tree_and_who_proved_it(name, params, finde
 
 
 def test_the_seconds_of_a_fit_include_the_first_search(monkeypatch):
-    took, run = [], over_all_tests.OverAllTests.run
+    took, run = [], over_all_splits.OverAllSplits.run
 
     def slow(self, *args):
         began = time.monotonic()
@@ -273,7 +273,7 @@ def test_the_seconds_of_a_fit_include_the_first_search(monkeypatch):
         took.append(time.monotonic() - began)
         return found
 
-    monkeypatch.setattr(over_all_tests.OverAllTests, "run", slow)
+    monkeypatch.setattr(over_all_splits.OverAllSplits, "run", slow)
     done = odtc.fit(MONKS / "monks-1.csv", "cg", 3, splits="sampled", tail="0")
     assert took and done.solution.seconds >= sum(took)
     assert done.solution.history[0][0] >= took[0]
@@ -281,7 +281,7 @@ def test_the_seconds_of_a_fit_include_the_first_search(monkeypatch):
 
 @pytest.mark.parametrize("reward, least", [(0.5, 4), pytest.param(0.0, 0, marks=pytest.mark.long)])
 def test_columns_start_from_a_tree_no_worse_than_the_local_search_over_all_tests(reward, least, monkeypatch):
-    monkeypatch.setattr(over_all_tests, "MOST", 1.0)  # the search over all tests ends with its first tree
+    monkeypatch.setattr(over_all_splits, "MOST", 1.0)  # the search over all tests ends with its first tree
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 6)).round(1)
     data = rows_of(X, (X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] * X[:, 3] > 0.2) ^ (rng.random(120) < 0.15))
@@ -405,7 +405,7 @@ def test_a_resumed_leaf_has_the_rows_that_are_asked_for(tmp_path):
 
 def damage(facts, how):
     one = next(column for column in facts["columns"] if column[0] == column[1])
-    node = next(at for at, some in enumerate(facts["splits"]) if some)
+    node = next(at for at, some in enumerate(facts["node_splits"]) if some)
     if how == "end":
         one[0] = one[1] = 99
     elif how == "negative":
@@ -415,15 +415,15 @@ def damage(facts, how):
     elif how == "way":
         one[2] = one[2][:-1]
     elif how == "twice":
-        facts["splits"][node].append(facts["splits"][node][0])
+        facts["node_splits"][node].append(facts["node_splits"][node][0])
     elif how == "none":
-        facts["splits"][node].append(-1)
+        facts["node_splits"][node].append(-1)
     elif how == "huge":
-        facts["splits"][node].append(10**30)
+        facts["node_splits"][node].append(10**30)
     elif how == "leaf":
-        facts["splits"][-1].append(0)
+        facts["node_splits"][-1].append(0)
     elif how == "nodes":
-        facts["splits"].pop()
+        facts["node_splits"].pop()
     elif how == "three":
         one.pop()
     elif how == "text":
@@ -431,9 +431,9 @@ def damage(facts, how):
     elif how == "object":
         facts["columns"] = {}
     elif how == "ones_left":
-        del facts["tests"][0]["ones_left"]
-    elif how == "tests":
-        facts["tests"].pop()
+        del facts["splits"][0]["ones_left"]
+    elif how == "splits":
+        facts["splits"].pop()
 
 
 @pytest.mark.parametrize(
@@ -452,7 +452,7 @@ def damage(facts, how):
         "text",
         "object",
         "ones_left",
-        "tests",
+        "splits",
     ],
 )
 def test_damaged_columns_are_refused_in_a_sentence(how, tmp_path):
@@ -567,17 +567,17 @@ def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
 def test_threshold_sampling_keeps_what_cart_asks():
     encoded = encode(odtc.read(MONKS / "monks-1.csv"))
     topology, cart = CompleteTree(3), HEURISTICS.get("cart").tree(encoded, CompleteTree(3))
-    few, many = (sample_tests(encoded, topology, q, 0, cart) for q in (1, 100))
-    assert all(np.array_equal(one, other) for one, other in zip(many, sample_tests(encoded, topology, 100, 0, cart)))
+    few, many = (sample_splits(encoded, topology, q, 0, cart) for q in (1, 100))
+    assert all(np.array_equal(one, other) for one, other in zip(many, sample_splits(encoded, topology, 100, 0, cart)))
     for t in topology.branch_nodes.tolist():
-        assert cart.test[t] < 0 or cart.test[t] in few[t]
+        assert cart.split[t] < 0 or cart.split[t] in few[t]
         assert (len(few[t]) <= 2 or t == 1) and set(few[t].tolist()) <= set(many[t].tolist())
     assert not any(len(tests) for tests in (many[0], *many[8:]))
     assert few[1].tolist() == many[1].tolist()  # of the root all are kept
-    pool = pool_tests(encoded, topology, 100, 0, cart, 1000)
+    pool = pool_splits(encoded, topology, 100, 0, cart, 1000)
     assert pool.tolist() == np.unique(np.concatenate(many)).tolist()
-    least = pool_tests(encoded, topology, 100, 0, cart, 3).tolist()
-    assert len(least) == 3 < len(pool) and least == sorted(set(cart.test[cart.test >= 0].tolist()))
+    least = pool_splits(encoded, topology, 100, 0, cart, 3).tolist()
+    assert len(least) == 3 < len(pool) and least == sorted(set(cart.split[cart.split >= 0].tolist()))
 
 
 @pytest.mark.parametrize("splits", ["sampled", "pooled"])
@@ -622,7 +622,7 @@ def test_over_some_tests_the_bound_of_all_trees_is_never_above_the_optimum(param
     problem = data.draw(problems(("cg", params), depths=(2, 3), most_rows=10))
     with pytest.MonkeyPatch.context() as patch:
         if looks is not None:
-            patch.setattr(over_all_tests, "MOST", looks)
+            patch.setattr(over_all_splits, "MOST", looks)
         patch.setattr(initial_columns, "WHOLE", 0)  # so that "auto" takes some tests
         with deadline.within(data.draw(st.sampled_from([None, 600.0]))):  # with a limit a bound is asked for early
             problem = cg.prepared(replace(problem, params=replace(problem.params, columns="start")))
@@ -640,7 +640,7 @@ def test_what_is_proved_holds_for_the_thresholds_beside_those_of_the_tree(seed, 
     """If the search over all tests finds nothing, thresholds around those in use are added until none improves."""
     greedy = HEURISTICS.get("cart").tree
     found = lambda over, part=None: greedy(over.problem.encoded, over.problem.topology)
-    monkeypatch.setattr(over_all_tests.OverAllTests, "run", found)
+    monkeypatch.setattr(over_all_splits.OverAllSplits, "run", found)
     monkeypatch.setattr(initial_columns, "WHOLE", 0)
     monkeypatch.setattr(initial_columns, "MOST", 12)  # paths: six of the 100 thresholds are chosen
     rng = np.random.default_rng(seed)
@@ -649,14 +649,14 @@ def test_what_is_proved_holds_for_the_thresholds_beside_those_of_the_tree(seed, 
     done = odtc.fit(rows_of(X, y), "cg", 2)
     heap, encoded = done.decoded.heap, done.problem.encoded
     scales, least = Scales.of(encoded), heap.loss(encoded)
-    asked = set(columns_of(done.model.problem).paths.tests.tolist())
+    asked = set(columns_of(done.model.problem).paths.candidates.tolist())
     assert done.facts["restricted"]["termination"] == "optimal" and done.proof.bound <= least
     for node in (1, 2, 3):
-        scale, place = scales.scale[heap.test[node]], scales.place[heap.test[node]]
+        scale, place = scales.scale[heap.split[node]], scales.place[heap.split[node]]
         for other in (place - 2, place - 1, place + 1, place + 2):
             if 0 <= other < scales.size[scale]:
-                test = heap.test.copy()
-                test[node] = scales.test(scale, other)
+                test = heap.split.copy()
+                test[node] = scales.split(scale, other)
                 assert test[node] in asked and settle(test, encoded).loss(encoded) >= least
 
 
@@ -808,7 +808,7 @@ def test_any_tree_is_made_one_of_the_columns_that_there_are(tail, data):
         problem.module.objective(problem, heap)
     )
     first = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
-    if columns_of(problem).of_tree(columns_asked(columns_of(problem).paths, given_.test)) is None:
+    if columns_of(problem).of_tree(columns_asked(columns_of(problem).paths, given_.split)) is None:
         assert problem.module.objective(problem, heap) <= problem.module.objective(problem, first) + 1e-9
 
 
@@ -828,11 +828,11 @@ def test_the_start_that_is_named_is_never_refused(tmp_path):
 def test_sampling_ends_with_the_time_limit():
     """Columns that the manifest holds are of the samples so far; who samples again needs all of them."""
     encoded = encode(odtc.read(MONKS / "monks-1.csv"))
-    whole = count_tests(encoded, CompleteTree(2), 0)
+    whole = count_splits(encoded, CompleteTree(2), 0)
     with deadline.within(0):
-        begun = count_tests(encoded, CompleteTree(2), 0, whole=False)
+        begun = count_splits(encoded, CompleteTree(2), 0, whole=False)
         with pytest.raises(TimeLimitReached):
-            count_tests(encoded, CompleteTree(2), 0)
+            count_splits(encoded, CompleteTree(2), 0)
     assert sum(begun[1].values()) == 1 < sum(whole[1].values())
     assert set(begun[1]) <= set(whole[1])
 
@@ -854,7 +854,7 @@ def test_ctrl_c_in_the_search_over_all_tests_hands_in_its_tree(monkeypatch):
         if next(looks, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(over_all_tests.OverAllTests, "_check", look)
+    monkeypatch.setattr(over_all_splits.OverAllSplits, "_check", look)
     monkeypatch.setattr(initial_columns, "WHOLE", 0)
     fit = pipeline.fit(MONKS / "monks-1.csv", "cg", 3)
     assert fit.verified and fit.proof.termination == "interrupted" and 0 <= fit.proof.bound <= fit.proof.objective

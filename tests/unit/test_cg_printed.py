@@ -91,8 +91,8 @@ def loss_of(problem, heap):
     encoded, total = problem.encoded, 0.0
     for row in range(encoded.n_rows):
         node = 1
-        while heap.test[node] >= 0:
-            node = 2 * node + int(encoded.X[row, heap.test[node]])
+        while heap.split[node] >= 0:
+            node = 2 * node + int(encoded.X[row, heap.split[node]])
         total += encoded.loss[row, heap.label[node]]
     return total
 
@@ -128,7 +128,7 @@ def test_new_columns_of_the_heuristic_have_the_negative_reduced_cost_that_is_sta
     first = next(block.start for block in model.columns if block.name == "x")
     dual = np.concatenate([duals.alpha, duals.beta, duals.gamma])
     assert ((np.array(paths.costs) - (model.A.T @ dual)[first:])[before:] < 0).all()
-    assert all(len(set(way)) == len(way) for _, way in paths.paths) or len(paths.tests) < 2
+    assert all(len(set(way)) == len(way) for _, way in paths.paths) or len(paths.candidates) < 2
 
 
 @given(data=st.data())

@@ -50,18 +50,18 @@ def trees(encoded, n: int, depth=3):
 
 
 def column(encoded, test: int) -> str:
-    return NAMES[encoded.tests[test].features[0]]
+    return NAMES[encoded.splits[test].features[0]]
 
 
 def ways(encoded, text: str, heap) -> list[list[int]]:
     """The groups of branch nodes of which a repair takes one away, by the kind of a constraint."""
-    asking = np.flatnonzero(heap.test >= 0).tolist()
+    asking = np.flatnonzero(heap.split >= 0).tolist()
     kind, named = text.split("[")[0].split()[0], text.partition("[")[2].partition("]")[0].split(",")
-    of = {t: column(encoded, heap.test[t]) for t in asking}
+    of = {t: column(encoded, heap.split[t]) for t in asking}
     if kind in ("branch_nodes", "leaves"):
         return [[t] for t in asking if 2 * t not in asking and 2 * t + 1 not in asking]
     if kind == "splits":
-        return [[t for t in asking if heap.test[t] == test] for test in {heap.test[t] for t in asking}]
+        return [[t for t in asking if heap.split[t] == test] for test in {heap.split[t] for t in asking}]
     if kind == "not_below":
         above = {t: [t >> up for up in range(1, t.bit_length())] for t in asking}
         return [[t] for t in asking if of[t] == named[0] and any(of[s] == named[1] for s in above[t])]
@@ -93,7 +93,7 @@ def test_what_is_taken_away_is_what_is_missed_least_one_part_after_another(text)
             return {heap.loss(encoded)}
         without = []
         for nodes in ways(encoded, text, heap):
-            test = heap.test.copy()
+            test = heap.split.copy()
             test[nodes] = -1
             without.append(settle(test, encoded, None))
         least = min(tree.loss(encoded) for tree in without)
@@ -119,7 +119,7 @@ def test_another_root_is_the_best_of_those_that_may_stand_there(text):
         if not broken(problem, heap):
             continue
         found, seen = mended(problem, heap), seen + 1
-        rooted = [settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None) for test in (-1, *may)]
+        rooted = [settle(np.append([-1, test], heap.split[2:]).astype(np.int32), encoded, None) for test in (-1, *may)]
         assert not broken(problem, found)
         assert found.loss(encoded) == min(tree.loss(encoded) for tree in rooted)
     assert seen >= 6
@@ -134,7 +134,7 @@ def test_of_very_many_roots_some_are_tried(monkeypatch):
         may = np.flatnonzero(allowed)
         for heap in trees(encoded, 12):
             some = [-1, may[0], may[-1]]
-            rooted = [settle(np.append([-1, at], heap.test[2:]).astype(np.int32), encoded, None) for at in some]
+            rooted = [settle(np.append([-1, at], heap.split[2:]).astype(np.int32), encoded, None) for at in some]
             found = on_features.with_root(encoded, heap, allowed)
             assert found.loss(encoded) == min(tree.loss(encoded) for tree in rooted)
 
@@ -218,7 +218,7 @@ def test_labels_that_keep_a_share_are_found_if_one_leaf_keeps_it(text):
         found = given.module.mend(encoded, given, heap)
         if broken(problem, found):
             assert found is heap and not may
-        elif not (found.test >= 0).any() and (heap.test >= 0).any():
+        elif not (found.split >= 0).any() and (heap.split >= 0).any():
             assert found.loss(encoded) in may
         seen += 1
     assert seen

@@ -89,7 +89,7 @@ def same_encoding(one, other, scheme):
         assert str(found.value) == str(problem)
         return
     found = encode(one, scheme)
-    assert found.tests == wanted.tests and found.stands_for == wanted.stands_for
+    assert found.splits == wanted.splits and found.stands_for == wanted.stands_for
     for name in ("X", "y", "weight", "copies", "row_of"):
         np.testing.assert_array_equal(np.asarray(getattr(found, name)), np.asarray(getattr(wanted, name)))
 

@@ -41,8 +41,8 @@ def test_the_rank_of_a_row_is_how_many_tests_of_a_column_send_it_right(seed):
     level = {"kind": "subset", "feature": "c", "values": ["v"]}
     lacks = {"kind": "missing", "feature": "b"}
     numbers = [{"kind": "threshold", "feature": "a", "threshold": cut} for cut in (0.5, 1.5, 2.5)]
-    nested = {"kind": "nested", "tests": numbers, "turned": [0, 0, 0]}
-    turned = {"kind": "nested", "tests": numbers[::-1], "turned": [1, 1, 1]}
+    nested = {"kind": "nested", "splits": numbers, "turned": [0, 0, 0]}
+    turned = {"kind": "nested", "splits": numbers[::-1], "turned": [1, 1, 1]}
     columns = [{"kind": "threshold", "feature": "a"}, {"kind": "threshold", "feature": "b", "thresholds": some}]
     columns += [level, lacks, nested, turned]
     found = rank_columns(columns, data, left_of)
@@ -86,14 +86,14 @@ def test_a_test_sends_those_rows_left_that_have_one_of_its_values():
 def test_columns_that_are_none_are_refused():
     data = drawn(0, True)
     two = [{"kind": "threshold", "feature": "a", "threshold": cut} for cut in (0.5, 1.5)]
-    assert rank_columns([{"kind": "nested", "tests": two, "turned": [0, 0]}], data, left_of)
+    assert rank_columns([{"kind": "nested", "splits": two, "turned": [0, 0]}], data, left_of)
     other = Dataset("d", np.arange(4.0)[:, None], np.zeros(4, np.int32), data.features[:1], ("p",), np.ones(4))
     for tests, turned in ((two[::-1], [0, 0]), (two, [1, 1]), (two, [0, 1])):
         with pytest.raises(ValueError, match="splits that are not nested"):
-            rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
+            rank_columns([{"kind": "nested", "splits": tests, "turned": turned}], other, left_of)
     for tests, turned in ((two, [0]), (two[:1], [0, 0]), (two, [])):
         with pytest.raises(ValueError, match="zip"):
-            rank_columns([{"kind": "nested", "tests": tests, "turned": turned}], other, left_of)
+            rank_columns([{"kind": "nested", "splits": tests, "turned": turned}], other, left_of)
     for wrong in ([1.0, 1.0], [2.0, 1.0], [0.0, 2.0, 1.0], [1.0, np.inf], [-np.inf, 1.0], [np.nan], [1.0, 2.0, 2.0]):
         with pytest.raises(ValueError, match="not finite numbers in rising order"):
             rank_columns([{"kind": "threshold", "feature": "a", "thresholds": wrong}], other, left_of)

@@ -67,7 +67,7 @@ def drawn(seed: int, depth: int = 0, size: tuple[int, int] | None = None) -> Pro
         most_columns=rng.choice([None, 1, 2, 3]),
         apart=tuple(sets[: rng.integers(1, 3)]) if rng.random() < 0.3 else (),
         together=tuple(sets[: rng.integers(1, 3)]) if settled and not plain else (),
-        most_tests=None if plain else rng.choice([None, None, 1, 2, 9]),
+        most_splits=None if plain else rng.choice([None, None, 1, 2, 9]),
         levels=of_levels[:, column],
         below=of_columns[np.ix_(column, column)],
         follows=np.concatenate([pairs, rng.integers(0, K, (len(pairs), 1))], axis=1).reshape(-1, 3),
@@ -141,7 +141,7 @@ class Judge:
 
     def trees(self, root: int, rows: frozenset, path: tuple, columns: frozenset):
         zeros, ones = (self.states(side, (*path, root), columns) for side in self.sides(rows, root))
-        own_test = frozenset([root] if self.problem.most_tests is not None or self.problem.together else [])
+        own_test = frozenset([root] if self.problem.most_splits is not None or self.problem.together else [])
         for (uses, asked, label, said), cost in zeros.items():
             for (others, more, other, told), price in ones.items():
                 if self.problem.together and label == other is not None:
@@ -159,7 +159,7 @@ class Judge:
             of = {int(p.column[t]) for t in asked}
             if (
                 all(use <= bound for use, bound in zip(uses, p.bound))
-                and (p.most_tests is None or len(asked) <= p.most_tests)
+                and (p.most_splits is None or len(asked) <= p.most_splits)
                 and all(not of & both or both <= of for both in p.together)
                 and not any((a, k) in said and (b, k) not in said for a, b, k in p.follows.tolist())
             ):
@@ -236,7 +236,7 @@ def test_a_column_of_some_sets_alone_is_tested_by_their_trees(seed):
     """Three levels, pairs of four columns: each column is in half of the sets; some tests may not be below others, and
     leaves have conditions that one row more may break."""
     rng = np.random.default_rng(100 + seed)
-    plain = {"apart": (), "together": (), "most_tests": None, "follows": np.zeros((0, 3), np.int64)}
+    plain = {"apart": (), "together": (), "most_splits": None, "follows": np.zeros((0, 3), np.int64)}
     problem = replace(
         drawn(seed, 3, (4, 7)),
         column=np.arange(4),
@@ -340,8 +340,8 @@ def test_a_row_answers_1_to_so_many_tests_of_a_chain_as_its_code_says():
     for seed in range(24):
         problem = drawn(seed, 2, (7, 9))
         chains = problem.chains
-        assert sorted(np.concatenate(chains.tests).tolist()) == list(range(7))
-        for tests, codes, column in zip(chains.tests, chains.codes.T, chains.column):
+        assert sorted(np.concatenate(chains.splits).tolist()) == list(range(7))
+        for tests, codes, column in zip(chains.splits, chains.codes.T, chains.column):
             assert (problem.column[tests] == column).all()
             for place, test in enumerate(tests):
                 assert ((codes > place) == problem.X[:, test]).all()
@@ -371,10 +371,10 @@ def test_a_case_is_excluded_just_if_no_tree_of_it_is_cheap_enough(seed):
     [
         (4, 4, {}),
         (4, 4, {"below": ~np.eye(4, k=1, dtype=bool)}),
-        (3, 4, {"most_tests": 2}),
-        (3, 3, {"most_tests": 1}),
-        (3, 3, {"most_tests": 2}),
-        (3, 3, {"most_tests": 3}),
+        (3, 4, {"most_splits": 2}),
+        (3, 3, {"most_splits": 1}),
+        (3, 3, {"most_splits": 2}),
+        (3, 3, {"most_splits": 3}),
         (3, 2, {"together": (frozenset((0, 1, 2)),)}),
         (3, 3, {"together": (frozenset((0, 1)), frozenset((1, 2)))}),
         (3, 3, {"follows": np.array([[0, 1, 0], [3, 2, 1]])}),
@@ -424,7 +424,7 @@ def test_rows_that_weigh_less_than_nothing_hide_no_tree_of_three_levels(falls, u
 
 def test_lists_hold_the_cheapest_subtree_of_each_use_up_to_their_limit():
     for seed in range(2, 26, 4):  # of three levels
-        problem, rng = replace(drawn(seed), most_tests=None), np.random.default_rng(seed)
+        problem, rng = replace(drawn(seed), most_splits=None), np.random.default_rng(seed)
         judge, every = Judge(problem), frozenset(range(len(problem.X)))
         m, columns = (
             rng.integers(-4, 2 * SCALE, len(problem.bound)).clip(0).tolist(),
@@ -466,7 +466,7 @@ def test_sets_of_columns_hold_those_that_a_tree_may_test():
 
 def test_trees_of_one_test_are_looked_at_without_multipliers():
     for seed in range(20):
-        problem = replace(drawn(seed, 1), swept=True, most_tests=None, together=(), follows=np.zeros((0, 3), np.int64))
+        problem = replace(drawn(seed, 1), swept=True, most_splits=None, together=(), follows=np.zeros((0, 3), np.int64))
         judge = Judge(problem)
         best = [judge.best(t, frozenset(range(9))) for t in range(problem.X.shape[1])]
         for claim in {int(b) + more for b in best if b < np.inf for more in (0, 1)}:
@@ -503,7 +503,7 @@ def of_parity(X: np.ndarray, odd: np.ndarray, depth: int, rng, **words) -> Probl
         "most_columns": None,
         "apart": (),
         "together": (),
-        "most_tests": None,
+        "most_splits": None,
         "levels": np.ones((depth, tests), bool),
         "below": np.ones((tests, tests), bool),
         "follows": np.zeros((0, 3), np.int64),

@@ -188,13 +188,13 @@ def test_a_thousand_corruptions_are_refused_or_still_true():
 def cheapest_by_trying(facts: dict, dataset: Dataset) -> int | None:
     """What the cheapest tree costs that satisfies what a certificate states, by every tree over its tests."""
     read = read_problem(facts, dataset)
-    column, together, most = (getattr(read.problem, name) for name in ("column", "together", "most_tests"))
+    column, together, most = (getattr(read.problem, name) for name in ("column", "together", "most_splits"))
 
     def accepts(tests: frozenset) -> bool:
         columns = {int(column[test]) for test in tests}
         return (most is None or len(tests) <= most) and all(not columns & both or both <= columns for both in together)
 
-    arrays = _arrays(read, np.ones(len(facts["tests"]), bool))
+    arrays = _arrays(read, np.ones(len(facts["splits"]), bool))
     of = np.nonzero(read.problem.members)[0]  # a row of the arrays is of one kind
     pairs = [
         (int(one), int(other), label)
@@ -361,7 +361,7 @@ def test_a_decimal_near_a_third_is_not_a_third(at_once, monkeypatch):
             lambda facts: facts["constraints"].append("monotone[f1,positive=no]"),
             "does not rise as its constraints require",
         ),
-        (lambda facts: facts["tests"][0].update(same=[facts["tests"][-1]]), "separates the rows as one of"),
+        (lambda facts: facts["splits"][0].update(same=[facts["splits"][-1]]), "separates the rows as one of"),
         (lambda facts: facts["constraints"].append("recall[maybe] >= 0.1"), "which the data does not have"),
         (lambda facts: facts["constraints"].append("f1[yes] >= 1.0"), "does not satisfy its constraints"),
         (lambda facts: facts["constraints"].append("balanced_accuracy >= 1.0"), "does not satisfy its constraints"),
@@ -655,7 +655,7 @@ def with_numbers_as_levels() -> tuple[dict, Dataset]:
     facts = of_rising(data)
     assert facts["claim"] == 1
     level = {"kind": "subset", "feature": "c", "values": [0]}
-    changed = {"tests": [level], "claim": 0, "cases": [], "passes": [[]]}
+    changed = {"splits": [level], "claim": 0, "cases": [], "passes": [[]]}
     node = {"split": level, "left": {"label": "y"}, "right": {"label": "n"}}
     return facts | changed | {
         "tree": facts["tree"] | {"root": node},

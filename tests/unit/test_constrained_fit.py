@@ -155,7 +155,7 @@ def test_a_deep_tree_begins_with_the_best_of_depth_three(monkeypatch):
     for name, value in (("FEW_TESTS", 1), ("MOST_SUMS", 1.0), ("few_of_each", lambda scale, depth: int(depth < 4))):
         monkeypatch.setattr(engines, name, value)
     problem = pipeline.pose(data, "dpflow", 4, **given)
-    assert constrained.searches(problem) and constrained.by_some_tests(problem)
+    assert constrained.searches(problem) and constrained.by_some_splits(problem)
     found = constrained.search(problem)
     assert found.heap is not None and problem.module.objective(problem, found.heap) <= three
     assert all(one.holds(one.module.value(problem.encoded, one, found.heap)) for one in problem.constraints)
@@ -208,7 +208,7 @@ def test_a_tree_of_depth_three_over_hundreds_of_columns_begins_with_the_best_of_
     for name, value in (("FEW_TESTS", 1), ("MOST_SUMS", 1.0), ("few_of_each", lambda scale, depth: int(depth < 3))):
         monkeypatch.setattr(engines, name, value)
     problem = pipeline.pose(data, "dpflow", 3, **given)
-    assert constrained.searches(problem) and constrained.by_some_tests(problem)
+    assert constrained.searches(problem) and constrained.by_some_splits(problem)
     found = constrained.search(problem)
     paid = problem.module.objective(problem, found.heap)
     assert found.bound <= three["objective"] <= paid <= two["objective"]

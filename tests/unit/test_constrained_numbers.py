@@ -125,7 +125,7 @@ def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barr
     ids=str,
 )
 def test_a_test_that_is_none_is_refused_at_its_place(test):
-    refused(alone("p", tests=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*tests\[0\]")
+    refused(alone("p", splits=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*splits\[0\]")
 
 
 @pytest.mark.parametrize(("totals", "exact"), [((2**25 + 1, 2**24 + 1), True), ((2**26 + 1, 2**25 + 1), False)])
@@ -172,7 +172,7 @@ def test_no_tree_that_may_satisfy_its_sums_is_deeper_than_it_is_looked_for(seed)
     node, bound = rng.integers(low if seed % 8 == 3 else 0, 3, sums), rng.integers(0, 9, sums)
     most = [None, 0, 1, 2, 4][seed % 5]
     stated = SimpleNamespace(uses=uses, bound=bound.tolist(), branch_uses=node.tolist(), leaf_uses=leaf)
-    stated.places = SimpleNamespace(most_tests=most)
+    stated.places = SimpleNamespace(most_splits=most)
     height, gives = _height(depth, stated), bool((node < 0).any() or (leaf < 0).any())
     assert 1 <= height <= depth
     for nodes in range(height + 1, depth + 1):

@@ -160,7 +160,7 @@ def test_a_bound_with_prices_is_near_the_optimum():
     rows = Dataset("rows", numbers, (frame.y == "yes").to_numpy(np.int32), columns, ("no", "yes"), np.ones(len(frame)))
     data = pipeline.pose(rows, "dpflow", 2, constraints=("recall[yes] >= 0.95",), fitting=True)
     posed = constrained.Posed(data).problem
-    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
+    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).splits, lambda: False, True)
     free, priced = (priced_bound(posed, given * found.multipliers)[1] for given in (0, 1))
     assert free < priced <= data.module.search(data, None, lambda *told: None).bound
 
@@ -178,7 +178,7 @@ def test_bins_at_the_prices_of_few_tests_bound_more_than_no_prices():
     )
     problem = pipeline.pose(rows, "dpflow", 3, constraints=("recall[yes] >= 0.98",), fitting=True)
     posed = constrained.Posed(problem).problem
-    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
+    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).splits, lambda: False, True)
     told = []
     with deadline.within(60):
         free, priced = (BoundByBins(posed, by * found.multipliers).run(told.append, np.inf) for by in (0, 1))
@@ -208,7 +208,7 @@ def test_a_limit_at_depth_four_leaves_a_bound_at_prices():
     problem = pipeline.pose(rows, "dpflow", 4, constraints=("recall[yes] >= 0.98",), fitting=True)
     free = pipeline.pose(rows, "dpflow", 4, constraints=(), fitting=True)
     posed = problem.derived(constrained.Posed).problem
-    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).tests, lambda: False, True)
+    found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).splits, lambda: False, True)
     told = []
     with deadline.within(60):
         heap, floor = constrained.floor_of(problem, found.multipliers, told.append)

@@ -11,7 +11,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
-from odtc.heuristics.cart import grown_tests
+from odtc.heuristics.cart import grown_splits
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
 from odtc.workflow.compiling import known_tree, prepare
@@ -35,7 +35,7 @@ def made(seed: int, rows: int = 300) -> Dataset:
 
 def by_all_labels(problem, depth: int) -> float:
     """The least objective of the greedy tests cut off in every way with any labels, by trying all of them."""
-    test, best = grown_tests(problem.encoded, problem.topology), np.inf
+    test, best = grown_splits(problem.encoded, problem.topology), np.inf
     nodes = [t for t in range(1, 2**depth) if test[t] >= 0]
     for keep in product((False, True), repeat=len(nodes)):
         kept = {t for t, held in zip(nodes, keep) if held}
@@ -77,7 +77,7 @@ def test_the_tree_at_once_is_the_best_of_the_pruned_and_relabelled_greedy_ones(c
 def test_a_limit_that_has_passed_at_once_leaves_a_tree_that_keeps_the_constraints():
     problem = pose(made(5, 2000), "dpflow", 3, constraints=("recall[yes] >= 0.8", "leaf_rows >= 20"))
     done = searched(problem, time_limit=0.001)
-    assert all(entry["training"] >= entry["asked"] for entry in done.kept)
+    assert all(entry["training"] >= entry["requested"] for entry in done.kept)
     assert done.training.train_correct > 2000 / 3  # not that of the label "yes" alone
     assert "it is open whether a better tree keeps the constraints" in done.solution.message
 

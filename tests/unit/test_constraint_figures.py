@@ -46,7 +46,7 @@ def test_not_below_is_below_any_node_above(tests, wrong):
     """not_below[f,g] counts the nodes that ask f with any node above that asks g; the model's rows say the same."""
     dataset = binary(*GRID.T, y=[0, 1, 1, 0, 1, 0, 0, 1])
     problem = pipeline.pose(dataset, "flowoct", 3, constraints=("not_below[f,g]",))
-    of_feature = [next(at for at, test in enumerate(problem.encoded.tests) if test.feature == f) for f in range(3)]
+    of_feature = [next(at for at, test in enumerate(problem.encoded.splits) if test.feature == f) for f in range(3)]
     test, label = np.full(16, -1, np.int32), np.full(16, -1, np.int32)
     for node, asked in enumerate(tests, 1):
         test[node] = of_feature[asked] if asked >= 0 else -1
@@ -162,7 +162,7 @@ def test_an_explanation_says_what_was_asked_of_the_tree_and_what_it_reaches(tmp_
     for said in told:
         assert said.endswith("kept      recall[yes] >= 0.6: 1 on training rows\n") and "test rows" not in said
     facts = command("explain", "m.tree.json", "new.csv", "--json", folder=tmp_path).facts
-    assert [(one["asked"], one["training"], one["test"]) for one in facts["kept"]] == [(0.6, 1.0, None)]
+    assert [(one["requested"], one["training"], one["test"]) for one in facts["kept"]] == [(0.6, 1.0, None)]
     words = ("--constraint", "recall[yes] >= 0.6", "--hold-out", 0.5, "-o", "h")
     assert command("fit", "t.csv", "--depth", 1, *words, folder=tmp_path).code == 0
     facts = command("explain", "h.tree.json", "new.csv", "--json", folder=tmp_path).facts
@@ -198,7 +198,7 @@ def test_the_neighbours_of_monotone_follow_upon_each_other_among_equal_answers(s
     problem = pipeline.pose(dataset, "flowoct", 2, encoding="thresholds", constraints=("monotone[f,positive=p]",))
     encoded, (given_,) = problem.encoded, problem.constraints
     found = [pair.tolist() for pair in monotone._neighbours(encoded, given_)]
-    mine = np.array([test.feature == 0 for test in encoded.tests])
+    mine = np.array([test.feature == 0 for test in encoded.splits])
     rows = {}
     for row, answers in enumerate(encoded.X.tolist()):
         of_others = tuple(answer for answer, own in zip(answers, mine) if not own)

@@ -64,7 +64,7 @@ def test_the_search_over_many_tests_keeps_what_is_asked_and_nothing_more(texts):
     problem = pipeline.pose(many_tests(), "dpflow", 3, encoding="thresholds", constraints=texts)
     found, seen, n_candidate_splits = search_problem(problem), set(), problem.encoded.n_candidate_splits
     assert n_candidate_splits * (n_candidate_splits - 1) // 2 > 20_000
-    column = np.array([test.feature for test in problem.encoded.tests])
+    column = np.array([test.feature for test in problem.encoded.splits])
     for seed in range(60):
         rng = np.random.default_rng(seed)
         some = rng.permutation([*rng.choice(np.flatnonzero(column == 0), 3), *np.flatnonzero(column > 0)])
@@ -97,12 +97,12 @@ def test_a_tree_that_is_searched_is_the_tree_of_its_heaps(text):
     for heap in trees(problem, 20, depth=3):
         heaps = found.heaps(heap)
         if heaps is None:  # deeper than what is searched
-            assert max(int(t).bit_length() for t in np.flatnonzero(heap.test >= 0)) > found.arrays.depth
+            assert max(int(t).bit_length() for t in np.flatnonzero(heap.split >= 0)) > found.arrays.depth
             continue
         back = found.tree(*heaps)
-        assert np.array_equal(back.test, heap.test) and np.array_equal(back.label, heap.label)
-        split = Beyond.of([problem.encoded.tests[0]], np.zeros((problem.encoded.n_rows, 3)))
-        assert found.heaps(HeapTree(heap.test, heap.label, split)) is None
+        assert np.array_equal(back.split, heap.split) and np.array_equal(back.label, heap.label)
+        split = Beyond.of([problem.encoded.splits[0]], np.zeros((problem.encoded.n_rows, 3)))
+        assert found.heaps(HeapTree(heap.split, heap.label, split)) is None
 
 
 @pytest.mark.parametrize("size", [1, 10**6, 10**13])
@@ -186,7 +186,7 @@ def four_leaves(weight=(1.0, 1.0, 1.0, 1.0), y=(0, 0, 1, 1)):
     """The encoding of four rows, their places in it, and the tree that has each in a leaf, with these labels."""
     data = numbers(np.arange(4.0), y=y, weight=np.array(weight))
     encoded = pipeline.pose(data, "flowoct", 2, encoding="thresholds").encoded
-    cut = np.argsort([split.threshold for split in encoded.tests])
+    cut = np.argsort([split.threshold for split in encoded.splits])
     test = np.full(8, -1, np.int32)
     test[[1, 2, 3]] = cut[[1, 0, 2]] if not encoded.ones_left.any() else cut[[1, 2, 0]]
     end = HeapTree(test, np.zeros(8, np.int32)).reach(encoded.X)[encoded.row_of]
@@ -223,10 +223,10 @@ def test_if_no_label_mends_anything_the_best_leaf_is_left():
                 line(encoded, {(2, 1 - k): 1.0, (3, k): 1.0}, 1.0),
             ]
             found = mend(encoded, saying(*stuck), tree(k, k, 1 - k, 1 - k))
-            assert not (found.test >= 0).any() and labels_of(encoded, found) == [best] * 4
+            assert not (found.split >= 0).any() and labels_of(encoded, found) == [best] * 4
             most = line(encoded, {(row, k): 1.0 for row in range(4)}, 3.0)  # so that one class alone may be a leaf
             found = mend(encoded, saying(*stuck, most), tree(k, k, 1 - k, 1 - k))
-            assert not (found.test >= 0).any() and labels_of(encoded, found) == [1 - k] * 4
+            assert not (found.split >= 0).any() and labels_of(encoded, found) == [1 - k] * 4
         never = saying(line(encoded, {(0, 0): 1.0, (0, 1): 1.0}, 0.0))  # which no tree keeps
         heap = tree(0, 1, 0, 1)
         assert mend(encoded, never, heap) is heap
@@ -326,7 +326,7 @@ def of_two_columns():
 @pytest.mark.parametrize("kind", ["features", "not_below", "deepest", "together", "monotone_everywhere"])
 def test_a_test_of_two_columns_is_of_no_column(kind):
     oblique, plain = of_two_columns()
-    assert {len(test.features) for test in oblique.tests} == {1, 2}
+    assert {len(test.features) for test in oblique.splits} == {1, 2}
     for text in CONSTRAINTS.get(kind).tries(plain)[-2:]:
         with pytest.raises(ChoiceError, match="has splits that use several columns"):
             parse(text, oblique)
@@ -344,8 +344,8 @@ def test_what_rises_everywhere_rises_in_trees_of_three_levels_too(of_table):
         for heap in trees(problem, 60, depth=3):
             value = given.module.value(encoded, given, heap)
             assert (value == 0) == allowed(problem, given, heap)
-            test, label = heap.test.copy(), heap.label.copy()
-            test[t], label[t] = heap.test[mirrored], heap.label[mirrored]
+            test, label = heap.split.copy(), heap.label.copy()
+            test[t], label[t] = heap.split[mirrored], heap.label[mirrored]
             assert given.module.value(other, given, HeapTree(test, label)) == value
             seen.add(value == 0)
     assert seen == {True, False}
@@ -356,10 +356,10 @@ def test_an_order_is_of_numbers_that_are_asked_by_thresholds():
     data = numbers(np.arange(6) % 3, np.arange(6) // 3, y=[0, 1, 0, 1, 1, 0])
     encoded = pipeline.pose(data, "dpflow", 1, encoding="thresholds").encoded
     given = parse("monotone_everywhere[f0,positive=yes]", encoded)
-    at = [test.feature for test in encoded.tests].index(1)
+    at = [test.feature for test in encoded.splits].index(1)
     heap = settle(np.array([-1, at, -1, -1], np.int32), encoded, np.array([-1, -1, 0, 1], np.int32))
-    tests = [*encoded.tests[:at], Subset(1, (0.0,)), *encoded.tests[at + 1 :]]
-    asked = replace(encoded, tests=tuple(tests))
+    tests = [*encoded.splits[:at], Subset(1, (0.0,)), *encoded.splits[at + 1 :]]
+    asked = replace(encoded, splits=tuple(tests))
     assert given.module.value(encoded, given, heap) == 0
     assert given.module.value(asked, given, heap) == np.inf
     assert parse("monotone_everywhere[f0,positive=yes]", asked) == given

@@ -126,7 +126,7 @@ def test_a_repair_by_labels_changes_no_leaf_that_holds_enough():
     for least, labels in ((0, [1, 1, 1]), (1, [1, 1, 1]), (2, [0, 1, 1]), (3, [0, 0, 1]), (4, [0, 0, 0])):
         problem = pipeline.pose(dataset, "flowoct", 2, constraints=(f"leaf_class_rows[yes] >= {least}",))
         test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
-        cuts = np.argsort([split.threshold for split in problem.encoded.tests])
+        cuts = np.argsort([split.threshold for split in problem.encoded.splits])
         test[1], test[3], label[2], label[6], label[7] = cuts[0], cuts[1], 1, 1, 1
         found = mended(problem, HeapTree(test, label))
         assert not broken(problem, found)
@@ -151,7 +151,7 @@ def test_a_repair_of_answers_takes_the_cheapest_label():
     ):
         problem = pipeline.pose(dataset, "flowoct", 2, constraints=(text,))
         test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
-        cuts = np.argsort([split.threshold for split in problem.encoded.tests])
+        cuts = np.argsort([split.threshold for split in problem.encoded.splits])
         test[1], test[3], label[2], label[6], label[7] = cuts[0], cuts[1], 0, 0, 0
         found = mended(problem, HeapTree(test, label))
         assert not broken(problem, found)
@@ -164,10 +164,10 @@ def test_a_column_without_tests_is_apart_from_nothing(form):
     dataset = replace(people(), y=people().y)
     for text in ("never_together[n,one]", "never_together[one,n]", "never_together[n,c,one]", "features <= 1"):
         problem = pipeline.pose(dataset, form, 2, constraints=(text,))
-        assert not any(2 in test.features for test in problem.encoded.tests)
+        assert not any(2 in test.features for test in problem.encoded.splits)
         model = built(problem)
         test, label = np.full(8, -1, np.int32), np.full(8, -1, np.int32)
-        of = [split.features[0] for split in problem.encoded.tests]
+        of = [split.features[0] for split in problem.encoded.splits]
         test[1], label[2], label[3] = of.index(0), 0, 1
         heap = settle(test, problem.encoded, label)
         heap = problem.module.trimmed(problem, heap)
@@ -518,7 +518,7 @@ def test_a_repair_by_labels_forgives_nothing(upper, beyond):
     heap = HeapTree(np.array([-1, 0, -1, -1], np.int32), np.array([-1, -1, 0, 1], np.int32))
     right = heap if (heap.label[heap.reach(problem.encoded.X)] == problem.encoded.y).all() else None
     if right is None:
-        right = HeapTree(heap.test, np.array([-1, -1, 1, 0], np.int32))
+        right = HeapTree(heap.split, np.array([-1, -1, 1, 0], np.int32))
     coef = np.array([[upper + beyond, 0], [0, -1], [0, 0]][:2], object)
     coef[1, 1] = 0
     found = mend(problem.encoded, saying((coef, upper)), right)

@@ -288,12 +288,12 @@ def test_the_precision_of_leaves_that_do_not_predict_a_class_is_one():
     [(100000.0, "100000"), (16094.0, "16094"), (0.05, "0.05"), (1 / 3, "0.3333"), (12345.678, "12345.7"), (2.0, "2")],
 )
 def test_a_figure_that_is_reached_is_told_with_the_digits_that_count(figure, words):
-    entry = {"constraint": "leaf_rows >= 3", "asked": 3.0, "training": figure, "test": None}
+    entry = {"constraint": "leaf_rows >= 3", "requested": 3.0, "training": figure, "test": None}
     assert kept_text(entry) == f"leaf_rows >= 3: {words} on training rows"
 
 
 def test_of_a_constraint_without_a_number_what_breaks_it_is_counted():
-    entry = {"constraint": "monotone[x,positive=yes]", "asked": None, "training": 0.0, "test": None}
+    entry = {"constraint": "monotone[x,positive=yes]", "requested": None, "training": 0.0, "test": None}
     assert kept_text(entry) == "monotone[x,positive=yes]" == kept_text(entry | {"test": 0.0})
     assert kept_text(entry | {"test": 2.0, "kept_on_test": False}) == (
         "monotone[x,positive=yes]: 0 on training rows, missed on test: 2"
@@ -357,7 +357,7 @@ def test_a_tree_that_breaks_a_constraint_is_told_by_its_figure_or_as_such():
     number, order = parse("features <= 1", of), parse("never_together[x,c]", of)
     assert number.told(2.0) == "features <= 1: the tree has 2"
     assert order.told(1.0) == "never_together[x,c]: broken 1 times"
-    at = [[test.features[0] for test in of.tests].index(column) for column in (0, 1)]
+    at = [[test.features[0] for test in of.splits].index(column) for column in (0, 1)]
     problem = pipeline.pose(of.dataset, "flowoct", 2, encoding="auto", constraints=("features <= 1",))
     heap = settle(np.array([-1, at[0], at[1], at[1], -1, -1, -1, -1], np.int32), of, np.arange(8, dtype=np.int32) % 2)
     for given, words in ((number, "got one that has 2;"), (order, "got one that breaks it;")):

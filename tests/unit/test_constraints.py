@@ -75,7 +75,7 @@ def test_what_a_tree_has_is_counted_on_the_data():
     encoded = monks()
     test = np.full(16, -1, np.int32)
     jacket, body = (
-        [f for f, split in enumerate(encoded.tests) if encoded.features[split.feature].name == name]
+        [f for f, split in enumerate(encoded.splits) if encoded.features[split.feature].name == name]
         for name in ("a5", "a2")
     )
     test[[1, 2, 3]] = jacket[0], body[0], body[0]
@@ -128,7 +128,7 @@ def test_learners_keep_what_scikit_learn_has_a_parameter_for():
 def test_real_data_has_the_optimum_of_exhaustive_search(model, text):
     fitted = odtc.fit(MONKS_3, model, 2, encoding="onehot", constraints=(text,), threads=1)
     encoded, given = monks(), parse(text, monks())
-    of = [split.feature for split in encoded.tests]
+    of = [split.feature for split in encoded.splits]
     losses = least_losses(encoded.X, encoded.y, encoded.weight, 2, [[0, 1], [1, 0]], encoded.copies)
     count = {
         "branch_nodes": lambda n, asked: n,
@@ -335,7 +335,7 @@ def test_a_column_set_aside_is_no_feature_and_its_missing_cells_count(side):
     problem = pipeline.pose(kept, "flowoct", 1, constraints=(str(given),))
     assert problem.encoded.groups[0].names == ("p", "q", "missing")
     np.testing.assert_array_equal(problem.encoded.groups[0].weight.sum(axis=0), [3, 4, 1])
-    assert len(encode(kept).tests) == len(encoded_side(side, missing="separate").tests)
+    assert len(encode(kept).splits) == len(encoded_side(side, missing="separate").splits)
     with pytest.raises(ChoiceError, match="another column for `auxiliary`, got 'class'"):
         odtc.read(side, auxiliary=("class",), target="class")
     with pytest.raises(odtc.errors.DataError, match="at least one feature"):
@@ -347,7 +347,7 @@ def test_rates_are_counted_by_weight_and_a_class_never_predicted_is_precise(tmp_
     path = tmp_path / "data.csv"
     path.write_text("size,side,w,class\n1,p,1,no\n2,q,2,yes\n3,p,3,yes\n4,q,4,no\n3,q,1,yes\n")
     encoded = encode(odtc.read(path, auxiliary=("side",), weights="w"))
-    cut = next(f for f, test in enumerate(encoded.tests) if test.threshold == 2.5)
+    cut = next(f for f, test in enumerate(encoded.splits) if test.threshold == 2.5)
     heap = settle(np.array([-1, cut, -1, -1], np.int32), encoded, np.array([-1, -1, 0, 1], np.int32))
     figures = {
         "accuracy >= 0": 5 / 11,

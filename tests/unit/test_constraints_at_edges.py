@@ -121,12 +121,12 @@ def test_a_model_of_one_level_takes_it_and_keeps_the_trees_that_keep_it(kind, fo
 
 def filled(problem, heap):
     """The tree with a test at each branch node, which answers as before, in all ways."""
-    free, answer = [t for t in (1, 2, 3) if heap.test[t] < 0], {}
+    free, answer = [t for t in (1, 2, 3) if heap.split[t] < 0], {}
     for t in range(4, 8):  # the label of each end is that of the leaf above it
         above = next(s for s in (t, t // 2, 1) if heap.label[s] >= 0)
         answer[t] = heap.label[above]
     for tests in product(range(problem.encoded.n_candidate_splits), repeat=len(free)):
-        test, label = heap.test.copy(), np.full(8, -1, np.int32)
+        test, label = heap.split.copy(), np.full(8, -1, np.int32)
         test[free] = tests
         label[list(answer)] = list(answer.values())
         yield HeapTree(test, label)
@@ -178,7 +178,7 @@ def test_what_speaks_of_columns_is_refused_beside_tests_of_two():
     features = tuple(Feature(name, "numeric") for name in ("f0", "f1"))
     X, y = random.integers(0, 9, (N, 2)).astype(float), (np.arange(N) % 2).astype(np.int32)
     encoded = encode(Dataset("d", X, y, features, ("x", "y"), np.ones(N)), "oblique:pool=5")
-    assert {len(test.features) for test in encoded.tests} == {1, 2}
+    assert {len(test.features) for test in encoded.splits} == {1, 2}
     for kind in KINDS:
         module = CONSTRAINTS.get(kind)
         for text in module.tries(encoded)[-2:]:
@@ -323,7 +323,7 @@ def test_limits_of_so_many_tests_that_no_sets_are_made_keep_the_same_trees(text,
     monkeypatch.setattr(search_terms, "MOST_SUBSETS", 0)
     found, seen = search_problem(problem), set()
     assert found.arrays.depth == by_sets.arrays.depth <= depth
-    assert len(found.arrays.subsets) == 1 and found.arrays.most_tests in (None, int(text[-1]))
+    assert len(found.arrays.subsets) == 1 and found.arrays.most_splits in (None, int(text[-1]))
     for heap in trees(problem, 60, depth):
         kept = allowed(problem, problem.constraints[0], heap)
         assert kept_by(found, heap) == kept_by(by_sets, heap) == kept
@@ -409,12 +409,12 @@ def test_a_repair_takes_away_just_the_nodes_that_are_too_deep(bound):
     problem, seen = posed(plain, [f"deepest[f0] <= {bound}"]), set()
     (given,), encoded = problem.constraints, problem.encoded
     for heap in trees(problem, 60, 3):
-        asks = {int(t) for t in np.flatnonzero(heap.test >= 0)}
-        wrong = {t for t in asks if encoded.tests[heap.test[t]].features == (0,) and t.bit_length() - 1 > bound}
+        asks = {int(t) for t in np.flatnonzero(heap.split >= 0)}
+        wrong = {t for t in asks if encoded.splits[heap.split[t]].features == (0,) and t.bit_length() - 1 > bound}
         gone = {t for t in asks if any(t >> up in wrong for up in range(t.bit_length()))}
-        expected = settle(np.where(np.isin(np.arange(len(heap.test)), list(gone)), -1, heap.test), encoded)
+        expected = settle(np.where(np.isin(np.arange(len(heap.split)), list(gone)), -1, heap.split), encoded)
         found = given.module.mend(encoded, given, heap) if wrong else heap
-        assert np.array_equal(found.test, expected.test if wrong else heap.test)
+        assert np.array_equal(found.split, expected.split if wrong else heap.split)
         seen.add(0 < len(gone) < len(asks))
     assert seen == {True, False}
 
@@ -436,7 +436,7 @@ def test_if_no_change_of_labels_mends_a_tree_the_cheapest_leaf_that_does_is_left
         mine += [(apart, 0.0), (-apart, 0.0)]
     found = mend(encoded, saying(*mine), heap)
     said = found.label[found.reach(encoded.X)]
-    assert found.test.tolist() == [-1] * 4 and len({*said.tolist()}) == 1
+    assert found.split.tolist() == [-1] * 4 and len({*said.tolist()}) == 1
     assert said[0] == min(others, key=lambda k: encoded.loss[:, k].sum())
 
 
@@ -588,7 +588,7 @@ def test_an_order_over_ranks_is_that_over_the_answers_themselves(seed):
     features = tuple(Feature(f"f{j}", "numeric") for j in columns)
     data = Dataset("d", cells, rng.integers(0, 2, n).astype(np.int32), features, ("x", "y"), np.ones(n))
     dense = pipeline.pose(data, "dpflow", 2, encoding="thresholds").encoded
-    table_of, of = np.asarray(dense.X[:]), np.array([test.features[0] for test in dense.tests])
+    table_of, of = np.asarray(dense.X[:]), np.array([test.features[0] for test in dense.splits])
     rank = np.column_stack([table_of[:, of == j].sum(axis=1) for j in columns]).astype(np.uint32)
     place = np.array([int((of[:at] == of[at]).sum()) for at in range(len(of))])
     ranked = replace(dense, X=RankedAnswers(rank, of.astype(np.int64), place))

@@ -138,7 +138,7 @@ def test_a_search_of_a_moment_under_constraints_hands_in_what_is_there(monkeypat
     monkeypatch.setattr(deadline, "is_interrupted", lambda: True)
     said = decoding._searched(model.problem, point, paid)
     least = min(
-        tree_cost(model.problem, settle(leaf.test, model.problem.encoded, label))
+        tree_cost(model.problem, settle(leaf.split, model.problem.encoded, label))
         for label in (np.array([-1, k, -1, -1], np.int32) for k in range(2))
     )
     assert said.bound <= least <= paid
@@ -173,7 +173,7 @@ def test_leaves_hold_the_curves_of_the_rows_that_come_to_them(tmp_path):
 def test_of_several_trees_that_keep_their_rows_where_they_belong_the_cheapest_is_taken(model, found, monkeypatch):
     """Of a point whose rows go elsewhere than its splits send them: its own tree, the start, or CART's."""
     problem = model.problem
-    poor, good = (settle(test, problem.encoded) for test in (np.full(4, -1, np.int32), tree_of(model, found.x).test))
+    poor, good = (settle(test, problem.encoded) for test in (np.full(4, -1, np.int32), tree_of(model, found.x).split))
     x = model.join(problem.module.start(problem, poor))
     monkeypatch.setattr(type(problem.module), "misrouted", lambda *_: 1.0, raising=False)
     given = replace(found, x=x, objective=model.objective(x))

@@ -160,7 +160,7 @@ def test_the_best_tree_is_that_of_trying_every_one(seed):
     prices = ",".join(f"{CLASSES[i]}:{CLASSES[j]}={data.price[i, j]}" for i, j in pairs)
     encoded = pose(data.frame, "dpflow", 2, reading=READING, constraints=("features <= 9",)).encoded
     answers = np.asarray(encoded.X)[encoded.row_of].T.astype(bool)
-    of = [encoded.features[test.features[0]].name for test in encoded.tests]
+    of = [encoded.features[test.features[0]].name for test in encoded.splits]
     known = constraints(data, rng, answers, of)
     texts = tuple(rng.choice(list(known), int(rng.integers(1, 4)), replace=False).tolist())
     best = None

@@ -54,5 +54,5 @@ def test_every_split_of_missing_cells():
     features = Feature("a", "numeric"), Feature("k", "categorical", ("u", "v", "w"))
     data = Dataset("d", X, np.array([0, 1, 0, 1], np.int32), features, ("n", "p"), np.ones(4), missing="separate")
     splits = {tuple(split) for split in every_split(data).T.tolist()}
-    sent = [test.left(X) for test in encode(data).tests]
+    sent = [test.left(X) for test in encode(data).splits]
     assert all({tuple(left.tolist()), tuple((~left).tolist())} & splits for left in sent)

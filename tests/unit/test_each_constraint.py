@@ -79,15 +79,15 @@ def trees(problem, n=25, depth=2, seed=0):
 def allowed(problem, given, heap) -> bool:
     """Whether a tree satisfies a constraint by its judge."""
     encoded, judge = problem.encoded, given.module.judged(problem.encoded, given)
-    asking = np.flatnonzero(heap.test >= 0).tolist()
-    tests = {int(heap.test[t]) for t in asking}
+    asking = np.flatnonzero(heap.split >= 0).tolist()
+    tests = {int(heap.split[t]) for t in asking}
     end = heap.reach(encoded.X)[encoded.row_of]
     leaves = {int(t): np.flatnonzero(end == t).tolist() for t in np.unique(end)}
     labels = [int(heap.label[t]) for t in leaves]
-    above = {t: tuple(int(heap.test[t >> up]) for up in range(t.bit_length() - 1, 0, -1)) for t in asking}
+    above = {t: tuple(int(heap.split[t >> up]) for up in range(t.bit_length() - 1, 0, -1)) for t in asking}
     return bool(
         all(len(rows) >= judge.least_rows for rows in leaves.values())
-        and (judge.allowed is None or all(judge.allowed(int(heap.test[t]), above[t]) for t in asking))
+        and (judge.allowed is None or all(judge.allowed(int(heap.split[t]), above[t]) for t in asking))
         and (judge.counts is None or judge.counts(len(asking), tests))
         and (judge.predictions is None or judge.predictions(tuple(heap.label[end].tolist())))
         and (judge.leaf is None or all(judge.leaf(k, rows) for k, rows in zip(labels, leaves.values())))
@@ -98,9 +98,9 @@ def allowed(problem, given, heap) -> bool:
 
 def shape(heap, t=1):
     """A class, or (test, shape of its zeros, shape of its ones)."""
-    if heap.test[t] < 0:
+    if heap.split[t] < 0:
         return int(heap.label[t])
-    return int(heap.test[t]), shape(heap, 2 * t), shape(heap, 2 * t + 1)
+    return int(heap.split[t]), shape(heap, 2 * t), shape(heap, 2 * t + 1)
 
 
 KINDS = CONSTRAINTS.names()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from odtc.base import memory
 from odtc.data import encoding
-from odtc.data.binary_tests.column_tests import _rounded, midpoints
+from odtc.data.binary_splits.column_splits import _rounded, midpoints
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.ranked_answers import RankedAnswers
@@ -63,7 +63,7 @@ def test_every_column_is_its_split_on_the_data_rows(dataset, scheme):
     encoded = encoded_or_none(dataset, scheme)
     if encoded is None:
         return
-    for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+    for j, (split, ones_left) in enumerate(zip(encoded.splits, encoded.ones_left)):
         np.testing.assert_array_equal(encoded.X[encoded.row_of, j], split.left(dataset.X) == ones_left)
     np.testing.assert_array_equal(encoded.y[encoded.row_of], dataset.y)
 
@@ -84,7 +84,7 @@ def test_rows_and_weights_are_kept_and_no_row_is_there_twice(dataset, scheme):
 @given(datasets(), SCHEMES)
 def test_kept_and_merged_columns_are_all_that_were_asked(dataset, scheme):
     module, options = ENCODINGS.parse(scheme)
-    asked = module.tests(dataset, **options)
+    asked = module.splits(dataset, **options)
     encoded = encoded_or_none(dataset, scheme)
     lefts = [split.left(dataset.X) for split, _ in asked]
     constant = sum(left.all() or not left.any() for left in lefts)
@@ -112,7 +112,7 @@ def test_find_gives_the_test_of_the_same_partition(dataset, scheme, data):
     value = data.draw(st.sampled_from(list(dataset.X[:, feature])))
     threshold = data.draw(st.floats(-3, 3)) if np.isnan(value) else value
     values = data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, value]), max_size=3).map(tuple))
-    for split in (Threshold(feature, threshold), Subset(feature, values), Missing(feature), *encoded.tests):
+    for split in (Threshold(feature, threshold), Subset(feature, values), Missing(feature), *encoded.splits):
         left = split.left(dataset.X)
         same = [
             (j, bool((encoded.X[encoded.row_of, j] == ~left).all()))
@@ -126,7 +126,7 @@ def test_find_gives_the_test_of_the_same_partition(dataset, scheme, data):
 def test_asked_tests_are_found(dataset, scheme):
     encoded = encoded_or_none(dataset, scheme)
     for j in range(encoded.n_candidate_splits if encoded else 0):
-        assert encoded.find(encoded.tests[j]) == (j, not encoded.ones_left[j])
+        assert encoded.find(encoded.splits[j]) == (j, not encoded.ones_left[j])
         for split, _ in encoded.stands_for[j]:
             assert encoded.find(split)[0] == j
 
@@ -162,7 +162,7 @@ def test_onehot_levels():
         kinds=[CATEGORICAL, BOOLEAN, NUMERIC, CATEGORICAL, NUMERIC],
         missing="separate",
     )
-    splits = [split for split, ones_left in ENCODINGS.get("onehot").tests(dataset) if ones_left]
+    splits = [split for split, ones_left in ENCODINGS.get("onehot").splits(dataset) if ones_left]
     assert splits == [
         *(Subset(0, (float(v),)) for v in range(3)),
         Subset(1, (2.0,)),  # level 1 does not occur: two levels, one test, of the second
@@ -175,7 +175,7 @@ def test_onehot_levels():
 
 def test_thresholds_are_midpoints():
     dataset = made([[3, 1, 2, 1], [7, 7, 7, 7], [1, np.nan, 2, 2]], missing="separate")
-    assert ENCODINGS.get("thresholds").tests(dataset) == [
+    assert ENCODINGS.get("thresholds").splits(dataset) == [
         (Threshold(0, 1.5), False),
         (Threshold(0, 2.5), False),
         (Threshold(2, 1.5), False),
@@ -224,7 +224,7 @@ def test_numbers_that_differ_past_the_twelfth_digit_are_kept_apart(whole, steps)
 def test_bins_choose_few_of_all_thresholds(values, bins):
     dataset = made([values])
     module = ENCODINGS.get("thresholds")
-    every, some = module.tests(dataset), module.tests(dataset, bins=bins)
+    every, some = module.splits(dataset), module.splits(dataset, bins=bins)
     assert set(some) <= set(every) and some == sorted(some, key=lambda test: test[0].threshold)
     assert min(1, len(every)) <= len(some) <= bins - 1
 
@@ -232,7 +232,7 @@ def test_bins_choose_few_of_all_thresholds(values, bins):
 def test_bins_cut_at_quantiles():
     dataset = made([range(100), [0] + [1] * 99])
     module = ENCODINGS.get("auto")
-    cuts = [split for split, _ in module.tests(dataset, bins=4)]
+    cuts = [split for split, _ in module.splits(dataset, bins=4)]
     assert cuts == [Threshold(0, 24.5), Threshold(0, 49.5), Threshold(0, 74.5), Threshold(1, 0.5)]
 
 
@@ -296,7 +296,7 @@ def test_onehot_makes_the_published_columns(shared_data):
     assert len(published) >= 10
     for name, rows, columns in published:
         dataset = read(shared_data / f"{name}.csv")
-        tests = ENCODINGS.get("onehot").tests(dataset)
+        tests = ENCODINGS.get("onehot").splits(dataset)
         assert (dataset.n_rows, len(tests)) == (int(rows), int(columns)), name
         encoded = encode(dataset, "onehot")
         assert encoded.n_candidate_splits + sum(map(len, encoded.stands_for)) == len(tests), name
@@ -318,9 +318,9 @@ def test_sampled_thresholds_are_some_of_all_and_hold_those_of_cart(dataset, seed
     from sklearn.tree import DecisionTreeClassifier
 
     sampled = ENCODINGS.get("sampled")
-    found = sampled.tests(dataset, depth=2, samples=3, seed=seed)
-    assert found == sampled.tests(dataset, depth=2, samples=3, seed=seed)
-    every = ENCODINGS.get("auto").tests(dataset)
+    found = sampled.splits(dataset, depth=2, samples=3, seed=seed)
+    assert found == sampled.splits(dataset, depth=2, samples=3, seed=seed)
+    every = ENCODINGS.get("auto").splits(dataset)
     assert [test for test in every if test in found] == found
     used = dataset.weight > 0
     if not used.any() or any(feature.kind != NUMERIC for feature in dataset.features) or np.isnan(dataset.X).any():
@@ -403,7 +403,7 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
     assert isinstance(ranked.X, RankedAnswers) and isinstance(plain.X, np.ndarray)
     assert ranked.X.shape == plain.X.shape and (np.asarray(pickle.loads(pickle.dumps(ranked.X))) == plain.X).all()
     assert (np.asarray(ranked.X) == plain.X).all() and ranked.stands_for == plain.stands_for
-    assert [str(test) for test in ranked.tests] == [str(test) for test in plain.tests]
+    assert [str(test) for test in ranked.splits] == [str(test) for test in plain.splits]
     for name in ("y", "copies", "weight", "row_of"):
         assert (getattr(ranked, name) == getattr(plain, name)).all()
 

@@ -24,7 +24,7 @@ def other_numbers(text: str, kind: str, change) -> str:
 
 
 def asked(facts, feature):
-    return next(test for test in facts["encoding"]["tests"] if test["feature"] == feature)
+    return next(test for test in facts["encoding"]["splits"] if test["feature"] == feature)
 
 
 def threshold(facts):
@@ -93,7 +93,7 @@ def test_tests_that_one_stands_for_have_no_order(tmp_path):
     assert command("fit", *words, folder=tmp_path).code == 0
     merged = [
         test["same"] and test["complement"]
-        for test in json.loads((tmp_path / "m.odt.json").read_text())["encoding"]["tests"]
+        for test in json.loads((tmp_path / "m.odt.json").read_text())["encoding"]["splits"]
     ]
     assert any(merged)  # both of them of one test
     said = command("verify", "m.sol", folder=tmp_path)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from odtc import OptimalTreeClassifier
+from odtc import OptimalTreeClassifier, OptimalTreeRegressor
 from odtc.base import memory
 from odtc.errors import DataWarning, ModelError
 from odtc.workflow import pipeline
@@ -65,7 +65,7 @@ def test_class_weights_of_classes_that_a_fold_lacks_are_left_out():
     assert OptimalTreeClassifier(max_depth=1, class_weight={"a": 2, "b": 1, "c": 5}).fit(X, y).is_optimal_
 
 
-@pytest.mark.parametrize("cells", [pd.period_range("2020", periods=4), [[1], [2], [3], [4]], [{1}, {2}, {3}, {4}]])
+@pytest.mark.parametrize("cells", [[[1], [2], [3], [4]], [{1}, {2}, {3}, {4}]])
 def test_cells_that_are_no_values_are_refused_by_their_column(cells):
     X = pd.DataFrame({"good": [1.0, 2.0, 3.0, 4.0], "odd": pd.Series(cells)})
     with pytest.raises(TypeError, match="'odd'.*not '(Period|list|set)'"):
@@ -132,3 +132,28 @@ def test_rows_in_plain_lists_may_hold_text():
 def test_rows_in_lists_of_different_lengths_are_told(X):
     with pytest.raises(ValueError, match="expected rows of one length, got 2 cells in row 0 and 1 in row 1 of X"):
         OptimalTreeClassifier(max_depth=1).fit(X, [0, 1, 0])
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+@pytest.mark.parametrize("module", ["pandas", "polars"])
+def test_a_tree_has_the_name_of_its_labels(module):
+    frames = pytest.importorskip(module)
+    rows = frames.DataFrame({"a": [1, 2, 3, 4], "b": [1, 0, 1, 0]})
+    for y, name in (
+        (frames.Series(name="status", **{"data" if module == "pandas" else "values": list("ppqq")}), "status"),
+        (frames.Series(name="a", **{"data" if module == "pandas" else "values": list("ppqq")}), "y"),
+        (frames.DataFrame({"status": list("ppqq")}), "status"),
+        (["p", "p", "q", "q"], "y"),
+    ):
+        tree = OptimalTreeClassifier(max_depth=1).fit(rows, y)
+        assert tree.tree_.target == name and all(check.passed for check in tree.verify(rows, y))
+    numbers = frames.Series(name="price", **{"data" if module == "pandas" else "values": [1.0, 1.5, 7.0, 8.0]})
+    tree = OptimalTreeRegressor(max_depth=1).fit(rows, numbers)
+    assert tree.tree_.target == "price" and all(check.passed for check in tree.verify(rows, numbers))
+
+
+def test_periods_are_read_as_words_with_a_remark_on_dates():
+    pandas = pytest.importorskip("pandas")
+    months = pandas.Series(pandas.period_range("2020-01", periods=40, freq="M"))
+    with pytest.warns(DataWarning, match="looks like dates"):
+        OptimalTreeClassifier(max_depth=1).fit(pandas.DataFrame({"month": months, "a": range(40)}), [0, 1] * 20)

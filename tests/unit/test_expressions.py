@@ -46,10 +46,10 @@ class Split:
     def says(self, problem, model):
         even, odd = (next(block for block in model.columns if block.name == name) for name in ("even", "odd"))
         both = np.arange(2)[:, None], np.arange(2)
-        axes = (node_axis(problem.topology.branch_nodes), Axis("test", 4))
+        axes = (node_axis(problem.topology.branch_nodes), Axis("split", 4))
         half = (
-            Part(even, ("node", lambda at: at["test"] // 2), 1.0),
-            Part(odd, ("node", lambda at: at["test"] // 2), 2.0),
+            Part(even, ("node", lambda at: at["split"] // 2), 1.0),
+            Part(odd, ("node", lambda at: at["split"] // 2), 2.0),
         )
         nodes = Expression(axes[:1], tuple(Part(block, ("node", both[1]), 3.0) for block in (even, odd)))
         return {Statement.ASKS: Expression(axes, half), Statement.BRANCHES: nodes}
@@ -91,8 +91,8 @@ def test_statements_are_true_of_a_tree(params):
     below = lambda t: np.array([t in {e >> up for up in range(int(e).bit_length())} for e in end.tolist()])  # noqa: E731
     true = {
         Statement.RIGHT: lambda e: right,
-        Statement.ASKS: lambda e: heap.test[e.nodes][:, None] == np.arange(encoded.n_candidate_splits),
-        Statement.BRANCHES: lambda e: heap.test[e.nodes] >= 0,
+        Statement.ASKS: lambda e: heap.split[e.nodes][:, None] == np.arange(encoded.n_candidate_splits),
+        Statement.BRANCHES: lambda e: heap.split[e.nodes] >= 0,
         Statement.PASSES: lambda e: np.stack([below(t) & right for t in e.nodes.tolist()], axis=1),
         Statement.ENDS: lambda e: end[:, None] == e.nodes,
         Statement.PREDICTED: lambda e: (end[:, None] == e.nodes)[:, :, None] & (label[end][:, None, None] == [0, 1]),

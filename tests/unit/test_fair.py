@@ -285,7 +285,12 @@ def test_a_tree_in_words_starts_fair_but_not_a_model_of_tests(tmp_path):
 def test_features_of_an_encoding():
     encoded = pose({"x": [0, 1, 2, 2], "colour": [0, 1, 2, 3], "sex": [0, 0, 0, 1]}, [0, 1, 0, 1]).encoded
     x = Features.of(encoded)
-    assert (x.size.tolist(), len(x.tests), len(x.levels), x.owner.tolist()) == ([2], 0, 1, [1, 1, 1])  # sex is colour d
+    assert (x.size.tolist(), len(x.splits), len(x.levels), x.owner.tolist()) == (
+        [2],
+        0,
+        1,
+        [1, 1, 1],
+    )  # sex is colour d
     assert x.rank.tolist() == [[0], [1], [2], [2]] and x.levels[0].level.tolist() == [0, 1, 2, 3]
 
 

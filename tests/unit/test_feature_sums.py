@@ -49,7 +49,7 @@ def measured(encoded, by):
     rng = np.random.default_rng(encoded.n_rows)
     b, p = rng.random((NODES, encoded.n_candidate_splits)), rng.random((NODES, encoded.n_candidate_splits, 2, CLASSES))
     m, node, row = ModelBuilder("sums"), Axis("node", NODES, 1), Axis("row", encoded.n_rows)
-    test, side, klass = Axis("test", encoded.n_candidate_splits), Axis("side", 2), Axis("class", CLASSES)
+    test, side, klass = Axis("split", encoded.n_candidate_splits), Axis("side", 2), Axis("class", CLASSES)
     t, sends, right = np.array([1, 2]), BranchSums(encoded, by), StumpSums(encoded, by)
     sends.add(m, m.columns("b", node, test), node)
     right.add(m, m.columns("p", node, test, side, klass), node)
@@ -94,8 +94,8 @@ def test_thresholds_are_nested_and_no_test_is_left_out(encoded):
     groups = features(encoded)
     assert sorted(f for tests, _ in groups for f in tests) == list(range(encoded.n_candidate_splits))
     for tests, nested in groups:
-        assert len({encoded.tests[f].feature for f in tests}) == 1
-        assert nested == (len(tests) == 1 or all(isinstance(encoded.tests[f], Threshold) for f in tests))
+        assert len({encoded.splits[f].feature for f in tests}) == 1
+        assert nested == (len(tests) == 1 or all(isinstance(encoded.splits[f], Threshold) for f in tests))
         if nested:
             assert (np.diff(encoded.X[:, tests].astype(int), axis=1) <= 0).all()
 
@@ -105,11 +105,11 @@ def test_a_row_has_an_entry_for_each_feature_in_which_it_is_unusual():
     kinds = (Feature("size", NUMERIC), Feature("colour", CATEGORICAL, ("blue", "red", "white")))
     dataset = Dataset("d", X, np.zeros(6, np.int32), kinds, ("no",), np.ones(6), missing="separate")
     encoded = encode(dataset, "auto")
-    assert [type(split) for split in encoded.tests].count(Missing) == 1
+    assert [type(split) for split in encoded.splits].count(Missing) == 1
     found = Kinds.of(encoded, np.arange(encoded.n_rows))
     # Merged rows: (1,blue) (2,blue) (3,red) (3,white) (missing,white); "blue" is merged into size > 2.5. Usual are
     # sizes above 2.5 (a missing one is above all), known sizes, and, first of two equals, neither red nor white.
-    assert found.answers[[encoded.tests.index(Threshold(0, 1.5)), encoded.tests.index(Threshold(0, 2.5))]].all()
+    assert found.answers[[encoded.splits.index(Threshold(0, 1.5)), encoded.splits.index(Threshold(0, 2.5))]].all()
     assert np.bincount(found.unusual[0]).tolist() == [1, 1, 1, 1, 2]
 
 

@@ -28,7 +28,7 @@ def every(problem):
     """(objective, branch nodes, columns) of every tree, by trying all tests everywhere."""
     encoded, price, least = problem.encoded, problem.params.lambda_, max(1, least_rows(problem))
     X = np.asarray(encoded.X)
-    looks = [frozenset(split.features) for split in encoded.tests]
+    looks = [frozenset(split.features) for split in encoded.splits]
     known = {}
 
     def trees(rows, height):
@@ -52,7 +52,7 @@ def found_of(problem):
 
 
 def columns_of(problem, heap):
-    return {column for test in heap.test[heap.test >= 0] for column in problem.encoded.tests[test].features}
+    return {column for test in heap.split[heap.split >= 0] for column in problem.encoded.splits[test].features}
 
 
 @pytest.mark.parametrize("seed", range(40))

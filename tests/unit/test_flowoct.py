@@ -54,8 +54,8 @@ def test_a_mix_of_bottom_nodes_decodes_to_a_tree_as_good_as_any_of_them(form, da
     """Of two trees with the same inner nodes, any point between their points has a tree no worse than both."""
     problem = data.draw(problems(form, depths=(1, 2, 3)))
     one, two = data.draw(heaps(problem)), data.draw(heaps(problem))
-    inner, test, label = problem.topology.inner, two.test.copy(), two.label.copy()
-    test[inner], label[inner] = one.test[inner], one.label[inner]
+    inner, test, label = problem.topology.inner, two.split.copy(), two.label.copy()
+    test[inner], label[inner] = one.split[inner], one.label[inner]
     assume(_is_whole(test, label))  # where `two` ended sooner, nodes below it have neither test nor label
     two = type(one)(test, label)
     model, share = problem.module.build(problem), data.draw(st.floats(0.01, 0.99))

@@ -76,7 +76,7 @@ def rows(labels, weight=None) -> Dataset:
 @cache
 def _certified(kind: str, labels: tuple, depth: int, price: float, texts: tuple) -> str:
     problem = pipeline.pose(rows(labels), "dpflow", depth, params={"lambda": price}, constraints=texts)
-    if kind == "tests":
+    if kind == "splits":
         return json.dumps(certify(problem))
     if kind == "thresholds":
         return json.dumps(of_thresholds(interrupted(problem, None)))
@@ -90,7 +90,7 @@ def true(kind: str, labels=HARD, depth: int = 2, price: float = 0.0, texts=()) -
 
 def listed(labels=HARD, depth=2, price=0.0, weight=None, **changed) -> Callable:
     """The check of a certificate over listed tests, changed."""
-    return lambda _: check(true("tests", labels, depth, price) | changed, rows(labels, weight))
+    return lambda _: check(true("splits", labels, depth, price) | changed, rows(labels, weight))
 
 
 def ranked(labels=HARD, depth=2, price=0.0, least=1, **changed) -> Callable:
@@ -165,7 +165,7 @@ def patched(module, name: str, value, given: Callable) -> Callable:
 
 
 def other_schema(folder):
-    (folder / "c.json").write_text(json.dumps(true("tests") | {"schema": "odtc.certificate/9", "data": SOURCE}))
+    (folder / "c.json").write_text(json.dumps(true("splits") | {"schema": "odtc.certificate/9", "data": SOURCE}))
     return read_certificate(folder / "c.json")
 
 
@@ -192,15 +192,15 @@ def without_rows(_):
 
 
 def left_out_otherwise():
-    facts = true("tests")
-    one = facts["tests"][0] | {"same": [facts["tests"][1]]}
-    return listed(tests=[one, *facts["tests"][1:]])
+    facts = true("splits")
+    one = facts["splits"][0] | {"same": [facts["splits"][1]]}
+    return listed(splits=[one, *facts["splits"][1:]])
 
 
 def of_empty_rows():
     """A state of rows at most one threshold and above a higher one."""
-    facts = true("tests", depth=4, price=0.05)
-    low, high = (at for at, test in enumerate(facts["tests"]) if test["feature"] == "a")
+    facts = true("splits", depth=4, price=0.05)
+    low, high = (at for at, test in enumerate(facts["splits"]) if test["feature"] == "a")
     texts = [*facts["targets"], "", ""][:3]
     texts[2] += f";0,{2 * low + 1},{2 * high}"
     return listed(depth=4, price=0.05, targets=texts)
@@ -208,7 +208,7 @@ def of_empty_rows():
 
 def below_root(depth: int, price: float, target: int) -> Callable:
     """One more state: the rows right of the first test, with a target."""
-    texts = [*true("tests", depth=depth, price=price)["targets"], ""][:2]
+    texts = [*true("splits", depth=depth, price=price)["targets"], ""][:2]
     return listed(depth=depth, price=price, targets=[texts[0], f"{texts[1]};{target},0"])
 
 
@@ -222,7 +222,7 @@ def barred_root():
 def dearer_tree():
     """A leaf, where one test costs less: of every case it is said that its trees were looked at."""
     facts = true("constraints", HARD, 1, 0.0, ("leaf_rows >= 1",))
-    cases = [{"root": f, "columns": ["a", "b", "c"], "multipliers": []} for f in range(len(facts["tests"]))]
+    cases = [{"root": f, "columns": ["a", "b", "c"], "multipliers": []} for f in range(len(facts["splits"]))]
     leaf = {"root": {"label": "p"}}
     return constrained("leaf_rows >= 1", depth=1, passes=[], cases=cases, tree=leaf, claim=HARD.count(0))
 
@@ -286,8 +286,8 @@ def one_test_for_another():
     """A test that is said to separate the rows as one of another column does, so that either may be asked."""
     text = "monotone[a,positive=p]"
     facts = true("constraints", HARD, 1, 0.0, (text,))
-    tests = [*facts["tests"][:-1], facts["tests"][-1] | {"same": [B]}]
-    return constrained(text, depth=1, tests=tests)
+    tests = [*facts["splits"][:-1], facts["splits"][-1] | {"same": [B]}]
+    return constrained(text, depth=1, splits=tests)
 
 
 def falling_tree():
@@ -356,18 +356,18 @@ FORGERIES = {
     "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
     "certificate._loss: its losses are not a square": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
     "certificate._whole_weights: the weights of the data are": lambda: listed(
-        weight=[1.25] + [1] * 11, tree={"root": untold(true("tests")["tree"]["root"])}
+        weight=[1.25] + [1] * 11, tree={"root": untold(true("splits")["tree"]["root"])}
     ),
     "certificate._loss: its numbers are too large to": lambda: listed(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
     "certificate.left_of: the certificate splits on the column": lambda: listed(
-        tests=[A | {"feature": "z"}, *true("tests")["tests"][1:]]
+        splits=[A | {"feature": "z"}, *true("splits")["splits"][1:]]
     ),
     "certificate.left_of: a split is of no known": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
     "certificate.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
     "certificate._tree_cost: the tree of the certificate is": lambda: listed(
-        tree={"root": below_a_leaf(true("tests")["tree"]["root"])}
+        tree={"root": below_a_leaf(true("splits")["tree"]["root"])}
     ),
     "certificate._tree_cost: a leaf of the tree of": lambda: ranked(
         EASY,
@@ -380,21 +380,21 @@ FORGERIES = {
             }
         },
     ),
-    "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("tests"), n_rows=13), rows(HARD)),
+    "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("splits"), n_rows=13), rows(HARD)),
     "claim.expect: the certificate covers": lambda: listed(data={"n_rows": 13}),
-    "claim.expect_tree: the tree of the certificate states": lambda: of_tree("tests", target="z"),
-    "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("tests", "counts", lambda value: value + 1),
+    "claim.expect_tree: the tree of the certificate states": lambda: of_tree("splits", target="z"),
+    "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("splits", "counts", lambda value: value + 1),
     "claim.expect_losses: the certificate states other losses than": with_doubled_losses,
     "lower_bound.__init__: it has targets below the last": lambda: listed(targets=["2", ""]),
     "lower_bound.of_root: a state of level": lambda: listed(
-        depth=3, targets=[*true("tests", depth=3)["targets"][:1], true("tests", depth=3)["targets"][1] + ";0,0,2"]
+        depth=3, targets=[*true("splits", depth=3)["targets"][:1], true("splits", depth=3)["targets"][1] + ";0,0,2"]
     ),
     "lower_bound._hold: a state holds no rows": of_empty_rows,
     "lower_bound._hold: the certificate claims a cost of": lambda: below_root(3, 0.9, 6),
     "lower_bound._hold: the certificate claims a cost of (again)": lambda: below_root(
         3, 0.0, min(np.bincount([y for (a, _, _), y in zip(CELLS, HARD) if a > 0]))
     ),
-    "lower_bound._entries: expected whole numbers of at most": lambda: written_as("tests", "targets", 0, "+2"),
+    "lower_bound._entries: expected whole numbers of at most": lambda: written_as("splits", "targets", 0, "+2"),
     "interval_bound.__init__: expected states of the levels from": lambda: ranked(states=["2", ""]),
     "interval_bound.of_root: expected one state of all rows": lambda: ranked(states=["2;0"]),
     "interval_bound.of_root: nothing leads to entry": lambda: ranked(EASY, 3, states=["0", "0"]),
@@ -446,7 +446,7 @@ FORGERIES = {
         "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49
     ),
     "constrained_certificate.read_problem: its splits are not in the": lambda: alone(
-        "p", tests=[true("constraints", HARD, 1, 0.0, ("features <= 0",))["tests"][at] for at in (0, 2, 1, 3, 4)]
+        "p", splits=[true("constraints", HARD, 1, 0.0, ("features <= 0",))["splits"][at] for at in (0, 2, 1, 3, 4)]
     ),
     "constrained_certificate._check: the certificate has a tree without": unsatisfied_with_a_tree,
     "constrained_certificate._check: its claim or the scale of": lambda: alone("p", multiplier_scale=0),
@@ -479,7 +479,7 @@ FORGERIES = {
         "p", loss=[[0, 0], [0, 0]], claim=0
     ),
     "constrained_certificate._left: the certificate splits on the column": lambda: alone(
-        "p", tests=[A | {"feature": "z"}]
+        "p", splits=[A | {"feature": "z"}]
     ),
     "constrained_certificate._left: a threshold is not a finite": lambda: (
         lambda _: constrained_certificate._left(EXTREME, rows(HARD))
@@ -523,7 +523,7 @@ def test_each_rule_has_a_forgery():
     assert sorted(FORGERIES) == sorted(RULES) and WORDED.keys() | ENDLESS <= RULES.keys()
 
 
-@pytest.mark.parametrize("kind", ["tests", "thresholds", "constraints"])
+@pytest.mark.parametrize("kind", ["splits", "thresholds", "constraints"])
 def test_what_is_so_is_taken(kind):
     facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
     assert (check_constrained if kind == "constraints" else check)(copy.deepcopy(facts), rows(HARD)).optimal
@@ -546,7 +546,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["tests", "thresholds", "constraints"])
+@pytest.mark.parametrize("kind", ["splits", "thresholds", "constraints"])
 def test_all_that_the_tree_says_of_the_data_is_bound(kind):
     for key, value in WORDS.items():
         with pytest.raises(CertificateError, match=f"the tree of the certificate states its {key} as"):
@@ -558,7 +558,7 @@ def test_all_that_the_tree_says_of_the_data_is_bound(kind):
 
 
 def test_a_leaf_of_other_classes_tells_nothing():
-    facts = true("tests")
+    facts = true("splits")
     leaf = facts["tree"]["root"]
     while "split" in leaf:
         leaf = leaf["right"]

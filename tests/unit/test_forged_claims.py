@@ -123,7 +123,7 @@ def less_than_equivalent_points(built, _):
             return -1.0
 
     problem, cart = built[0].problem, built[2]
-    return refusing(verify_tree(problem, Lying(cart.test, cart.label), cart.to_tree(problem.encoded)))
+    return refusing(verify_tree(problem, Lying(cart.split, cart.label), cart.to_tree(problem.encoded)))
 
 
 @refused_by("leaf counts", "verify.verify_tree: leaf counts")

@@ -190,7 +190,7 @@ def of_columns_together():
     at = next(at for at, column in enumerate(facts["columns"]) if column["feature"] == "a")
     values = sorted({row[0] for row in CELLS})
     tests = [{"kind": "threshold", "feature": "a", "threshold": float(value)} for value in values[:-1]]
-    facts["columns"][at] = {"kind": "nested", "tests": tests, "turned": [0] * len(tests)}
+    facts["columns"][at] = {"kind": "nested", "splits": tests, "turned": [0] * len(tests)}
     return forged(facts)
 
 

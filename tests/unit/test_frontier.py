@@ -58,7 +58,7 @@ def test_every_point_is_the_optimum_of_its_own_run(text):
     facts = frontier_facts(problem, points)
     rising = points[0].constraint.op == ">="
     for one in facts:
-        slack = 0 if one["reached"] is None else one["reached"] - one["asked"]
+        slack = 0 if one["reached"] is None else one["reached"] - one["requested"]
         assert slack >= -1e-9 if rising else slack <= 1e-9
 
 
@@ -209,7 +209,7 @@ def test_the_command_prints_a_table_and_json():
     words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "--encoding", "onehot")
     assert command(*words).out.splitlines()[0].split() == ["requested", "reached", "objective", "price", "ended"]
     facts = json.loads(command(*words, "--json").out)
-    assert [point["asked"] for point in facts["points"]] == [0.4, 0.6, 0.8]
+    assert [point["requested"] for point in facts["points"]] == [0.4, 0.6, 0.8]
 
 
 @pytest.mark.parametrize("ending", ["svg", "html"])
@@ -223,7 +223,7 @@ def test_the_curve_is_drawn_or_put_on_a_page(tmp_path, ending):
     assert {point["ended"] for point in facts["points"]} == {"optimal", "infeasible"}
     if ending == "html":
         assert "precision[1] &gt;= 0.9" in text and "data:image/svg+xml;base64," in text and "<script" not in text
-        assert all(f">{point['asked']:.6g}</td>" in text for point in facts["points"])
+        assert all(f">{point['requested']:.6g}</td>" in text for point in facts["points"])
     else:
         assert text.lstrip().startswith("<?xml") and "<svg" in text
 
@@ -352,14 +352,14 @@ def test_a_frontier_in_python_has_the_points_of_the_command(tmp_path):
     said = command(
         "frontier", MONKS_1, "--depth", "1", "--encoding", "onehot", "--constraint", "leaf_rows >= 5", "--vary", vary
     )
-    assert str(curve) == said.out.rstrip("\n") and [point.asked for point in curve] == [0.25, 0.5, 0.75]
+    assert str(curve) == said.out.rstrip("\n") and [point.requested for point in curve] == [0.25, 0.5, 0.75]
     for point in curve:
         alone = odtc.fit(MONKS_1, depth=1, encoding="onehot", constraints=[point.constraint, "leaf_rows >= 5"])
         assert point.ended == "optimal" and point.objective == alone.facts["objective"]
         predicted = point.tree.predict(alone.problem.encoded.dataset.X)
         assert (predicted != alone.problem.encoded.dataset.y).sum() == point.objective
     written = json.loads(curve.write(tmp_path / "curve").read_text())
-    assert [point["asked"] for point in written["points"]] == [0.25, 0.5, 0.75]
+    assert [point["requested"] for point in written["points"]] == [0.25, 0.5, 0.75]
     data = odtc.read(MONKS_1)
     again = odtc.frontier(data.X, data.y, vary, 1, constraints=["leaf_rows >= 5"])
     assert len(again) == 3 and again[0].tree is not None

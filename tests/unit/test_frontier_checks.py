@@ -87,7 +87,7 @@ def test_the_points_of_a_search_are_true(curve):
     assert loose == sorted(loose)
 
 
-@pytest.mark.parametrize("key", ["asked", "reached", "ended", "objective", "price"])
+@pytest.mark.parametrize("key", ["requested", "reached", "ended", "objective", "price"])
 def test_each_figure_of_each_point_is_held_against_its_tree(curve, key):
     for at, one in enumerate(curve.stated):
         if one["tree"] is None and key != "ended":

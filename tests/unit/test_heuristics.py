@@ -34,8 +34,8 @@ def cost(heap, encoded, price) -> float:
 
 
 def assert_settled(heap, encoded):
-    again = settle(heap.test, encoded, heap.label)
-    np.testing.assert_array_equal(again.test, heap.test)
+    again = settle(heap.split, encoded, heap.label)
+    np.testing.assert_array_equal(again.split, heap.split)
     np.testing.assert_array_equal(again.label, heap.label)
 
 
@@ -63,7 +63,7 @@ def test_local_search_lies_between_cart_and_the_best(data, price):
         assert cost(found, encoded, price) == pytest.approx(cost(best, encoded, price), abs=1e-9)
     assert_settled(found, encoded)
     again = grow("local_search", encoded, topology, price)
-    np.testing.assert_array_equal(again.test, found.test)
+    np.testing.assert_array_equal(again.split, found.split)
 
 
 @given(data=st.data(), price=PRICES)
@@ -178,12 +178,12 @@ def test_a_tree_that_a_limit_cut_is_not_kept_for_the_whole_one(task, monkeypatch
     encoded = encoding.encode(monks)
     with deadline.within(0.0):
         patient = cart.tree(encoded, CompleteTree(3))  # of little data it is whole, however late
-        assert np.array_equal(patient.test, whole.test) and patient.n_branch_nodes > 1
+        assert np.array_equal(patient.split, whole.split) and patient.n_branch_nodes > 1
         monkeypatch.setattr(cart, "PATIENCE", -1.0)
         other = encoding.encode(monks)
         assert cart.tree(other, CompleteTree(3)).n_branch_nodes == 0
         assert cart.tree(encoded, CompleteTree(3)) is patient  # it was whole
-    assert np.array_equal(cart.tree(other, CompleteTree(3)).test, whole.test)
+    assert np.array_equal(cart.tree(other, CompleteTree(3)).split, whole.split)
 
 
 @pytest.mark.parametrize("ranked", [False, True])

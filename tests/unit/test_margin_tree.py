@@ -38,7 +38,7 @@ def test_every_cut_leaves_the_gap(dataset, depth, gap, gini):
         directions(terms, grow("cart", encoded, CompleteTree(depth)), encoded),
         gini,
     )
-    for t in np.flatnonzero(heap.test >= 0).tolist():
+    for t in np.flatnonzero(heap.split >= 0).tolist():
         rows, left = rows_at_node(heap, t, encoded)
         assert left.any() and not left.all() and widest(terms.Z[rows], ~left) >= gap - 1e-9
     if depth == 1 and terms.n == 1 and not gini:

@@ -103,7 +103,7 @@ def test_an_array_in_the_place_of_the_models_own_is_seen_and_the_same_one_is_not
 
 
 def test_many_labels_are_kept_by_as_few_bytes_as_their_axis_needs():
-    block = Block("z", (Axis("row", 300), Axis("test", 200, 1)), 7)
+    block = Block("z", (Axis("row", 300), Axis("split", 200, 1)), 7)
     rows, tests = np.divmod(np.arange(300 * 200, dtype=np.int64).repeat(2), 200)
     cells = block[rows, tests + 1]
     assert [place.dtype for place in cells.places] == [np.uint16, np.uint8]

@@ -147,7 +147,7 @@ def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, po
     bare = replace(done.problem, encoded=replace(done.problem.encoded, dataset=None))
     for tree in pool.trees:
         one, two = _heap(done.problem, tree), _heap(bare, tree)
-        assert np.array_equal(one.test[one.test >= 0], two.test[two.test >= 0])
+        assert np.array_equal(one.split[one.split >= 0], two.split[two.split >= 0])
         reached = one.reach(done.problem.encoded.X)
         assert np.array_equal(one.label[reached], two.label[two.reach(bare.encoded.X)])
     tree = next(tree for tree in pool.trees if tree.depth == 2)
@@ -158,7 +158,7 @@ def test_a_tree_of_a_problem_without_its_data_set_is_found_by_its_tests(done, po
         (bare, replace(tree, classes=("a", "b")), "other columns or classes, or is deeper"),
         (shallow, tree, "other columns or classes, or is deeper"),
         (
-            replace(bare, encoded=replace(bare.encoded, tests=bare.encoded.tests[:0])),
+            replace(bare, encoded=replace(bare.encoded, splits=bare.encoded.splits[:0])),
             tree,
             "which is not a split of this run",
         ),
@@ -236,7 +236,7 @@ def test_a_pool_that_holds_more_trees_than_there_are_is_false(done):
     test = np.full(8, -1, np.int32)
     test[1] = 0
     settled = settle(test, problem.encoded, None)
-    heap = HeapTree(settled.test, np.where(settled.label >= 0, 0, -1).astype(np.int32))
+    heap = HeapTree(settled.split, np.where(settled.label >= 0, 0, -1).astype(np.int32))
     more, paid = heap.to_tree(problem.encoded), problem.module.objective(problem, heap)
     assert json.dumps(more.to_json(), sort_keys=True) not in told
     at = sum(cost <= paid for cost in whole.objectives)

@@ -54,7 +54,7 @@ def saves(encoded, tree, name, share):
         f, *below = here
         sides = [rows[~encoded.X[rows, f]], rows[encoded.X[rows, f]]]
         whole, *parts = (encoded.loss[part].sum(axis=0).min() for part in (rows, *sides))
-        if name in {encoded.features[j].name for j in encoded.tests[f].features}:
+        if name in {encoded.features[j].name for j in encoded.splits[f].features}:
             paid += share * (whole - sum(parts))
         stack += zip(below, sides)
     return paid
@@ -119,7 +119,7 @@ def test_reliance_is_the_mean_over_all_exchanges(data):
     encoded = problem.encoded
     heap = problem.module.near_optimal_trees(problem, 1, False, None).sample(3, 0)[-1][1]
     for feature in range(len(encoded.features)):
-        mine = [j for j, split in enumerate(encoded.tests) if feature in split.features]
+        mine = [j for j, split in enumerate(encoded.splits) if feature in split.features]
         paid = 0.0
         for other, copies in enumerate(encoded.copies):
             mixed = np.array(encoded.X)

@@ -35,18 +35,18 @@ def test_each_test_answers_its_split_and_the_pool_is_kept(data):
     dataset = data.draw(datasets(most_rows=12).filter(_can_be_encoded))
     plain, more = encode(dataset), encode(dataset, "oblique:pool=7")
     assert (
-        more.tests[: plain.n_candidate_splits] == plain.tests
+        more.splits[: plain.n_candidate_splits] == plain.splits
         and more.n_candidate_splits <= plain.n_candidate_splits + 7
     )
     assert more.n_rows == plain.n_rows
-    for j, split in enumerate(more.tests):
+    for j, split in enumerate(more.splits):
         np.testing.assert_array_equal(more.X[more.row_of, j], split.left(dataset.X) == more.ones_left[j])
     again = encode(dataset, "oblique:pool=7")
-    assert again.tests == more.tests
+    assert again.splits == more.splits
     scales = Scales.of(more)  # parallel hyperplanes are one scale
-    for j, split in enumerate(more.tests):
+    for j, split in enumerate(more.splits):
         if isinstance(split, Oblique):
-            assert (more.X[:, scales.test(scales.scale[j], 0)] >= more.X[:, j]).all()
+            assert (more.X[:, scales.split(scales.scale[j], 0)] >= more.X[:, j]).all()
 
 
 def diagonal() -> Dataset:
@@ -115,7 +115,7 @@ def test_a_bad_pool_is_refused_in_a_sentence():
         odtc.fit(
             EXAMPLES / "iris" / "iris.csv", "oct", 1, encoding="oblique:pool=5,bins=2", constraints=("features <= 1",)
         )
-    assert not any(isinstance(split, Oblique) for split in encode(diagonal(), "oblique:pool=0").tests)
+    assert not any(isinstance(split, Oblique) for split in encode(diagonal(), "oblique:pool=0").splits)
     with pytest.raises(DataError, match="every feature column is constant"):
         encode(
             Dataset(

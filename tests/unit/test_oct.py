@@ -101,7 +101,7 @@ def test_b_is_read_as_the_nearest_cut(cut, between):
     point = problem.module.start(problem, settle(test, problem.encoded, label))
     assert point["b"][0] == (cut + 1) / 4
     point["b"] = point["b"] + between / 4
-    assert problem.module.decode(problem, point).test[1] == cut
+    assert problem.module.decode(problem, point).split[1] == cut
 
 
 def test_a_node_that_does_not_split_sends_rows_right():

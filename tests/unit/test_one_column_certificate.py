@@ -50,9 +50,9 @@ def drawn(seed: int, folder, words: bool = False) -> Dataset:
 def cheapest(facts: dict, data: Dataset) -> int | None:
     """The least cost of every tree that satisfies what a certificate states, column by column if it may test one."""
     read_in = read_problem(facts, data)
-    if read_in.problem.most_columns != 1 or read_in.problem.together or read_in.problem.most_tests is not None:
+    if read_in.problem.most_columns != 1 or read_in.problem.together or read_in.problem.most_splits is not None:
         return cheapest_by_trying(facts, data)
-    arrays = _arrays(read_in, np.ones(len(facts["tests"]), bool))
+    arrays = _arrays(read_in, np.ones(len(facts["splits"]), bool))
     each = [cheapest_feasible(only(arrays, np.flatnonzero(arrays.column == c))) for c in np.unique(arrays.column)]
     return min((cost for cost in each if cost is not None), default=None)
 
@@ -78,7 +78,7 @@ def test_walks_may_be_told_by_their_roots_as_other_trees_are(tmp_path):
     cases = [
         case | {"root": root}
         for case in facts["cases"]
-        for root, test in enumerate(facts["tests"])
+        for root, test in enumerate(facts["splits"])
         if [test["feature"]] == case["columns"]
     ]
     assert len(cases) > len(facts["cases"])
@@ -161,7 +161,7 @@ def test_more_tests_than_may_be_counted_have_a_certificate(tmp_path):
 def test_both_check_many_tests(tmp_path):
     data = many(tmp_path)
     facts = certificate(data, 4, "features <= 1", "recall[yes] >= 0.9", "leaf_rows >= 3")
-    assert len(facts["tests"]) > 125
+    assert len(facts["splits"]) > 125
     by_root = [{"root": 0, "columns": ["a"], "multipliers": facts["cases"][0]["multipliers"]}]
     forged = [facts | {"claim": facts["claim"] + 1}, facts | {"cases": by_root}, facts | {"depth": 5}]
     forged.append(facts | {"passes": [[0]], "cases": []})

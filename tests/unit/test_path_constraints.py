@@ -56,7 +56,7 @@ def test_the_same_file_in_several_solvers(solver, text, params):
     count = {
         "splits": lambda n, asked: len(asked),
         "branch_nodes": lambda n, asked: n,
-        "features": lambda n, asked: len({encoded.tests[f].features for f in asked}),
+        "features": lambda n, asked: len({encoded.splits[f].features for f in asked}),
     }[name]
     best = min(loss for (n, asked), loss in losses.items() if count(n, asked) <= int(most))
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
@@ -99,7 +99,7 @@ def _trees(graph, j=0, state=0):
             for right, others in sides[1]:
                 yield (
                     float(level.cost[arc] + left + right),
-                    ((j, tuple(level.path[state]), int(level.test[arc])), *asked, *others),
+                    ((j, tuple(level.path[state]), int(level.split[arc])), *asked, *others),
                 )
 
 
@@ -107,7 +107,7 @@ def _arcs(graph):
     return {
         (j, tuple(level.path[s]), int(f))
         for j, level in enumerate(graph.levels)
-        for s, f in zip(level.state, level.test)
+        for s, f in zip(level.state, level.split)
     }
 
 

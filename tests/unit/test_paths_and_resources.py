@@ -77,7 +77,7 @@ def test_a_tree_that_keeps_them_is_a_complete_point(params, data):
     x = complete(problem, model, heap)
     assert_point_of(problem, model, heap, x)
     back = problem.module.decode(problem, model.split(x))
-    np.testing.assert_array_equal(back.test, heap.test)
+    np.testing.assert_array_equal(back.split, heap.split)
     np.testing.assert_array_equal(back.label, heap.label)
 
 

@@ -273,7 +273,7 @@ def test_fewer_columns_are_smaller_only_if_columns_are_told(folder, monkeypatch)
     """Two trees of three leaves, one of which asks one column and the other two; what they cost is left out."""
     monkeypatch.setattr(without_model, "costs_no_more", lambda *_: True)
     problem = pipeline.pose(odtc.read(folder / "d.csv"), "dpflow", 2, encoding="onehot")
-    of = [problem.encoded.tests[at].features for at in range(problem.encoded.n_candidate_splits)]
+    of = [problem.encoded.splits[at].features for at in range(problem.encoded.n_candidate_splits)]
     first = [at for at, one in enumerate(of) if one == of[0]][:2]
     second = next(at for at, one in enumerate(of) if one != of[0])
     label = np.array([-1, -1, -1, 0, 0, 1, -1, -1], np.int32)

@@ -65,7 +65,7 @@ def test_a_threshold_is_moved_to_the_test_that_moves_the_fewest_rows(old, model)
     for change in moved:
         name, _, value = change.before.split()
         place = list(frame.columns).index(name)
-        cuts = [test.threshold for test in problem.encoded.tests if test.kind == "threshold" and test.feature == place]
+        cuts = [test.threshold for test in problem.encoded.splits if test.kind == "threshold" and test.feature == place]
         least = min(int(((X[:, place] <= float(value)) != (X[:, place] <= cut)).sum()) for cut in cuts)
         assert change.why.startswith(f"{least} of 80 rows")
     assert found.heap.n_branch_nodes <= old.n_branch_nodes
@@ -98,7 +98,7 @@ def test_the_chosen_tree_is_the_closest_of_all_that_are_near_enough(tmp_path):
     codes = {name: code for code, name in enumerate(dataset.classes)}
     said = np.array([codes[old.classes[k]] for k in range(2)])[old.predict(recoded(dataset, old.features))]
     encoded = pose(dataset, "dpflow", 1).encoded
-    stumps = [np.where(test.left(dataset.X), a, b) for test, a, b in product(encoded.tests, range(2), range(2))]
+    stumps = [np.where(test.left(dataset.X), a, b) for test, a, b in product(encoded.splits, range(2), range(2))]
     best = min(int((stump != dataset.y).sum()) for stump in stumps)
     for within in (0, 3, 12):
         done = refit(spec, old, dataset, within)
@@ -353,7 +353,7 @@ def test_a_tree_as_good_as_the_best_is_proved_and_a_worse_one_says_what_the_best
     """Of equally good trees the closest is handed in, which was called "not proved" at a gap of nothing."""
     assert command("fit", MONKS / "monks-1.csv", "-o", "old", folder=tmp_path).code == 0
     said = command("refit", "old.tree.json", MONKS / "monks-1_test.csv", "-o", "new", "--json", folder=tmp_path).facts
-    assert said["refit"]["distance"]["tests"] == 0 and said["objective"] == said["bound"] == 96
+    assert said["refit"]["distance"]["splits"] == 0 and said["objective"] == said["bound"] == 96
     assert said["termination"] == "optimal"
     for name, frame in (("then.csv", months(1)), ("now.csv", months(6, 8.0))):
         frame.to_csv(tmp_path / name, index=False)

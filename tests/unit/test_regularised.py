@@ -330,7 +330,7 @@ def test_a_set_of_levels_that_parts_the_rows_alike_stands_for_a_hyperplane():
     made = Dataset("made", X, (X[:, 0] == 0).astype(np.int32), features, ("0", "1"), np.ones(150))
     encoded = encode(made)
     heap, _ = choose(encoded, CompleteTree(2), seconds=300)
-    assert heap.n_branch_nodes == 1 and heap.split(1, encoded)[0].features == (0,)
+    assert heap.n_branch_nodes == 1 and heap.split_at(1, encoded)[0].features == (0,)
 
 
 @pytest.mark.usefixtures("one_repeat")

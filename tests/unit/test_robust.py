@@ -132,7 +132,7 @@ def test_a_start_is_a_point_of_the_model_and_costs_what_an_adversary_makes_of_it
     lam = form.get("lambda", 0)
     assert problem.module.objective(problem, heap) == pytest.approx((1 - lam) * lost + lam * heap.n_branch_nodes)
     back = problem.module.decode(problem, model.split(x))
-    assert np.array_equal(back.test, heap.test) and np.array_equal(back.label, heap.label)
+    assert np.array_equal(back.split, heap.split) and np.array_equal(back.label, heap.label)
     better = problem.module.trimmed(problem, heap)
     assert problem.module.objective(problem, better) <= problem.module.objective(problem, heap)
 
@@ -140,7 +140,7 @@ def test_a_start_is_a_point_of_the_model_and_costs_what_an_adversary_makes_of_it
 @st.composite
 def _settled(draw, problem):
     heap = draw(_any_tree(problem))
-    return settle(heap.test.copy(), problem.encoded, heap.label)
+    return settle(heap.split.copy(), problem.encoded, heap.label)
 
 
 def least_loss(splits, dataset, text) -> float:
@@ -171,13 +171,13 @@ def least_loss(splits, dataset, text) -> float:
 def test_a_node_that_only_moved_rows_need_stays(dataset, text, data):
     problem = problem_of(dataset, text, data.draw(st.sampled_from([2, 3])))
     heap = data.draw(_any_tree(problem))
-    kept = problem.derived(Reach).settled(heap.test, heap.label)
+    kept = problem.derived(Reach).settled(heap.split, heap.label)
     lost = attacked(heap.to_tree(problem.encoded), dataset, text)
     assert attacked(kept.to_tree(problem.encoded), dataset, text).tolist() == lost.tolist()
     assert problem.module.objective(problem, kept) == pytest.approx(dataset.weight[lost].sum())
     model = problem.module.build(problem)
     back = problem.module.decode(problem, model.split(model.join(problem.module.start(problem, kept))))
-    assert np.array_equal(back.test, kept.test) and np.array_equal(back.label, kept.label)
+    assert np.array_equal(back.split, kept.split) and np.array_equal(back.label, kept.label)
 
 
 def test_a_tree_of_a_leaf_where_only_moved_rows_come_is_verified(tmp_path):
@@ -197,7 +197,7 @@ def test_the_optimum_is_that_of_trying_every_tree_and_every_point(form, dataset,
     problem = problem_of(dataset, text, 2, **form)
     assume(problem.encoded.n_candidate_splits <= 7)
     value, point = optimum(problem.module.build(problem))
-    assert value == pytest.approx(least_loss(problem.encoded.tests, dataset, text), abs=1e-6)
+    assert value == pytest.approx(least_loss(problem.encoded.splits, dataset, text), abs=1e-6)
     assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(value, abs=1e-6)
 
 
@@ -239,13 +239,13 @@ def test_ends_that_are_apart_by_rounding_alone_are_one():
     features = (Feature("a", NUMERIC),)
     X = np.array([[1.0], [1.4], [1.8], [2.6]])
     dataset = Dataset("r", X, np.array([0, 1, 0, 1], np.int32), features, ("no", "yes"), np.ones(4))
-    found = [test.threshold for test in encode(dataset, radius=(0.2,)).tests]
+    found = [test.threshold for test in encode(dataset, radius=(0.2,)).splits]
     assert found == pytest.approx([1.4, 2.2]) and 1.4 + 0.2 < 1.8 - 0.2
     boxes = Boxes.parse("a:0.2", features, X)
     left, right = boxes.sides(Threshold(0, 1.4 + 0.2), X)
     assert left.tolist() == [True, True, False, False] and right.tolist() == [False, True, True, True]
     assert boxes.sides(Subset(0, (1.6,)), X)[0].tolist() == [False, True, True, False]
-    assert [test.threshold for test in encode(dataset, radius=(0.1,)).tests] == pytest.approx([1.2, 1.6, 2.2])
+    assert [test.threshold for test in encode(dataset, radius=(0.1,)).splits] == pytest.approx([1.2, 1.6, 2.2])
 
 
 @pytest.mark.parametrize("order", (("a", "b"), ("b", "a")), ids=str)

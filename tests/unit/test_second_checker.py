@@ -123,7 +123,7 @@ def test_both_prove_what_is_proved(case):
     assert float(said.split()[1]) == pytest.approx(float(ours(facts, file).split()[1]), rel=1e-12)
 
 
-KINDS = ("target", "claim", "label", "tree", "of", "classes", "test", "loss", "penalty", "depth", "rows")
+KINDS = ("target", "claim", "label", "tree", "of", "classes", "split", "loss", "penalty", "depth", "rows")
 
 
 def forgeries(facts, number=66):
@@ -154,10 +154,10 @@ def forgeries(facts, number=66):
             leaf["label"] = rnd.choice([name for name in names if name != leaf["label"]])
         elif kind == "tree":
             branch = next((node for node in nodes if "split" in node), None)
-            if branch is not None and "tests" not in forged:
+            if branch is not None and "splits" not in forged:
                 branch["split"]["feature"] = rnd.choice(forged["columns"])["feature"]
             elif branch is not None:
-                branch["split"] = {key: value for key, value in rnd.choice(forged["tests"]).items() if key != "same"}
+                branch["split"] = {key: value for key, value in rnd.choice(forged["splits"]).items() if key != "same"}
                 branch["split"].pop("complement", None)
         elif kind == "of":
             key = rnd.choice(sorted(forged["of"]))
@@ -167,8 +167,8 @@ def forgeries(facts, number=66):
             forged["classes"] = names[::-1]
             for leaf in leaves:
                 leaf["label"] = names[(names.index(leaf["label"]) + 1) % len(names)]
-        elif kind == "test":
-            among = forged["tests" if "tests" in forged else "columns"]
+        elif kind == "split":
+            among = forged["splits" if "splits" in forged else "columns"]
             del among[rnd.randrange(len(among))]
         elif kind == "loss":
             forged["loss"][0][1] += rnd.choice([-1, 1])
@@ -344,7 +344,7 @@ def test_both_say_the_same_over_many_thresholds(depth, texts, tmp_path):
     file.write_text("f0,f1,f2,side,y\n" + "".join(",".join([*c, s, k]) + "\n" for c, s, k in zip(cells, side, y)))
     data = odtc.read(file, "y", missing="separate", auxiliary=("side",))
     facts = json.loads(json.dumps(certify_constrained(pipeline.pose(data, "dpflow", depth, constraints=texts))[0]))
-    assert len(facts["tests"]) >= 300
+    assert len(facts["splits"]) >= 300
     lower = {"claim": None if facts["claim"] is None else facts["claim"] + 1}
     forged = [facts | lower, *(corrupted(draw, facts) for _ in range(8 if depth < 3 else 3))]
     forged += [facts | {"passes": [[0] * len(facts["passes"][0])], "cases": []}] if facts["passes"] else []
@@ -373,7 +373,7 @@ def test_both_take_states_of_the_rows_that_several_cuts_have_in_common(depth, tm
     problem = pipeline.pose(odtc.read(file), "dpflow", depth)
     search = ThresholdSearch(problem)
     bound = CommonRows(search.search).bound(depth, 1)
-    facts = json.loads(json.dumps(certify_search(search, search.tests.tree(search.search, problem.topology))))
+    facts = json.loads(json.dumps(certify_search(search, search.splits.tree(search.search, problem.topology))))
     assert bound > 0 and check(facts, problem.encoded.dataset).bound == search.bound
     more = facts | {"bound": facts["bound"] + 1}
     words = asked([facts, more], file)

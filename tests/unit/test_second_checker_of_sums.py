@@ -350,4 +350,4 @@ def test_it_reads_a_certificate_of_sums_as_a_user_calls_it(tmp_path):
     facts["data"]["event"] = "event=1"
     (tmp_path / "p.json").write_text(json.dumps(facts))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.startswith("refused: it states asked as")
+    assert done.returncode == 1 and done.stderr.startswith("refused: it states requested as")

@@ -32,7 +32,7 @@ def posed(data, model="flowoct", **keywords):
 
 def twins(problem) -> HeapTree:
     """Root asks a, and both sides ask b: three branch nodes of which one is needed."""
-    asks = [test.features[0] for test in problem.encoded.tests]
+    asks = [test.features[0] for test in problem.encoded.splits]
     a, b = asks.index(0), asks.index(1)
     zero = int(problem.encoded.y[~problem.encoded.X[:, b]][0])
     test = np.array([-1, a, b, b, -1, -1, -1, -1], np.int32)

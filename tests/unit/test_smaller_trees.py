@@ -27,7 +27,7 @@ def problem(*constraints, weight=WEIGHT):
 
 def tree(posed, *names):
     """A tree that asks these columns at nodes 1, 2 and 3, with the best labels."""
-    of = {posed.encoded.features[split.features[0]].name: at for at, split in enumerate(posed.encoded.tests)}
+    of = {posed.encoded.features[split.features[0]].name: at for at, split in enumerate(posed.encoded.splits)}
     test = np.full(8, -1, np.int32)
     test[1 : 1 + len(names)] = [of.get(name, -1) for name in names]
     return settle(test, posed.encoded, None)
@@ -73,7 +73,7 @@ def test_a_smaller_tree_that_costs_less_is_named_too(unit):
     def wrong(right):
         """The same tree with another label in the leaf of these rows, which no other leaf shares."""
         for leaf in range(4, 8):
-            other = HeapTree(right.test, np.where(np.arange(8) == leaf, 1 - right.label, right.label).astype(np.int32))
+            other = HeapTree(right.split, np.where(np.arange(8) == leaf, 1 - right.label, right.label).astype(np.int32))
             if posed.module.objective(posed, other) == pytest.approx(4 * unit, rel=1e-6):
                 return other
         raise AssertionError("no leaf of these rows alone")
@@ -92,7 +92,7 @@ def test_a_tree_that_breaks_a_constraint_is_no_smaller_one():
 def test_needless_tests_of_the_tree_itself_are_found():
     posed = problem()
     whole = tree(posed, "a", "b", "b")
-    heap = HeapTree(whole.test, np.where(whole.label >= 0, 1, -1).astype(np.int32))  # the same answer everywhere
+    heap = HeapTree(whole.split, np.where(whole.label >= 0, 1, -1).astype(np.int32))  # the same answer everywhere
     paid = posed.module.objective(posed, heap)
     said = _smaller(posed, heap, [], False)
     assert said == f"this tree without needless splits costs {paid:g}, leaves 1, columns 0; this tree has 4 and 2"

@@ -5,7 +5,7 @@ import pytest
 
 from odtc.data.encoding import encode
 from odtc.data.reading import read_arrays
-from odtc.data.splits import Missing, Splits, Subset, TestList, Threshold
+from odtc.data.splits import Missing, SplitList, Splits, Subset, Threshold
 from odtc.data.threshold_scales import Scales
 
 GIVEN = [Threshold(1, 0.5), Missing(0), Threshold(0, -1.0), Subset(2, (1.0,)), Threshold(1, 2.5), Threshold(2, 3.0)]
@@ -31,11 +31,11 @@ def test_the_kept_ones_keep_their_places():
 
 
 def test_scales_are_numbered_as_they_are_met():
-    tests = TestList.of(zip(GIVEN, LEFT))
+    tests = SplitList.of(zip(GIVEN, LEFT))
     assert list(tests) == list(zip(GIVEN, LEFT)) and tests[2:4] == list(zip(GIVEN, LEFT))[2:4]
     assert tests.scales.tolist() == [0, 1, 2, 3, 0, 4]  # a threshold with ones on its left is a scale by itself
-    assert list(TestList.joined([tests, [], list(zip(GIVEN, LEFT))])) == 2 * list(zip(GIVEN, LEFT))
-    assert list(TestList.joined([])) == []
+    assert list(SplitList.joined([tests, [], list(zip(GIVEN, LEFT))])) == 2 * list(zip(GIVEN, LEFT))
+    assert list(SplitList.joined([])) == []
 
 
 def test_an_encoding_of_many_numbers_makes_no_threshold(monkeypatch):
@@ -45,7 +45,7 @@ def test_an_encoding_of_many_numbers_makes_no_threshold(monkeypatch):
     monkeypatch.setattr(Threshold, "__init__", lambda self, *given: made.append(given) or init(self, *given))
     encoded = encode(read_arrays(X, y))
     assert encoded.n_candidate_splits > 5_000 and len(made) <= 3  # one for each scale at most
-    assert encoded.tests[7] == Threshold(0, float(encoded.tests.cut[7]))
+    assert encoded.splits[7] == Threshold(0, float(encoded.splits.cut[7]))
 
 
 def test_scales_of_random_tests_are_those_of_a_list():
@@ -61,7 +61,7 @@ def test_scales_of_random_tests_are_those_of_a_list():
             key = at if turned or isinstance(split, Missing) else ("thresholds of", split.feature)
             met.append(key)
         numbers = {key: number for number, key in enumerate(dict.fromkeys(met))}
-        found = TestList(Splits.of(given), left).scales
+        found = SplitList(Splits.of(given), left).scales
         assert found.tolist() == [numbers[key] for key in met]
 
 
@@ -72,4 +72,4 @@ def test_a_cut_of_a_scale_is_found_whatever_the_order_of_the_tests():
         place = np.concatenate([np.arange(4), np.arange(1), np.arange(7)])
         order = rng.permutation(12) if shuffled else np.arange(12)
         scales = Scales(scale[order], place[order], np.array([4, 1, 7]), np.zeros((1, 3), np.int32))
-        assert scales.test(scale[order], place[order]).tolist() == list(range(12))
+        assert scales.split(scale[order], place[order]).tolist() == list(range(12))

@@ -40,7 +40,7 @@ def check_of(problem, n: int, depth: int) -> set:
     encoded, data, seen = problem.encoded, problem.encoded.dataset, set()
     if not all(readable(str(given)) for given in problem.constraints):
         return seen
-    order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
+    order = np.argsort([test.features[0] for test in encoded.splits], kind="stable")
     facts = head_of(problem, order) | {"claim": 0}
     read, place = read_problem(facts, data), np.argsort(order)
     for heap in trees(problem, n, depth):
@@ -53,10 +53,10 @@ def check_of(problem, n: int, depth: int) -> set:
         except CertificateError:
             taken = False
         seen.add(wanted)
-        if (heap.test[2**read.problem.depth :] >= 0).any():  # it asks a test again below itself, or too many of them
+        if (heap.split[2**read.problem.depth :] >= 0).any():  # it asks a test again below itself, or too many of them
             assert taken == wanted, (list(map(str, problem.constraints)), heap)
             continue
-        asked = np.where(heap.test >= 0, place[heap.test], -1)
+        asked = np.where(heap.split >= 0, place[heap.split], -1)
         found = in_problem(read.problem, asked, encoded.ones_left[order], heap.label, 1, ())
         held = keeps_all(read.problem, found)
         assert (taken, held) == (wanted, wanted), (list(map(str, problem.constraints)), heap)
@@ -67,7 +67,7 @@ def check_of(problem, n: int, depth: int) -> set:
 
 def wastes(heap) -> bool:
     """Whether two leaves below one node have one label."""
-    nodes = np.flatnonzero(heap.test[: len(heap.test) // 2] >= 0)
+    nodes = np.flatnonzero(heap.split[: len(heap.split) // 2] >= 0)
     return any(heap.label[2 * t] == heap.label[2 * t + 1] >= 0 for t in nodes)
 
 
@@ -102,7 +102,7 @@ def keeps_all(p: Problem, found) -> bool:
     return bool(
         (not columns if p.most_columns == 0 else any(columns <= set(one) for one in p.column_sets.tolist()))
         and (uses <= p.bound).all()
-        and (p.most_tests is None or len(tests) <= p.most_tests)
+        and (p.most_splits is None or len(tests) <= p.most_splits)
         and all(not columns & both or both <= columns for both in p.together)
         and not any(said[low] == k != said[high] for low, high, k in p.follows.tolist())
     )

@@ -503,7 +503,7 @@ def test_held_out_rows_choose_the_prices_of_margins_and_the_tree_to_begin_with(b
     assert len(words) == 1 and re.search(r"chosen by \d+ folds: .* 8\d\.\d % correct on held-out rows", words[0])
     heap, x = pipeline.start(model, "cart")
     assert_rows_kept(model, x)
-    assert {0, 1} <= set(heap.split(1, model.problem.encoded)[0].features)  # CART asks one of them
+    assert {0, 1} <= set(heap.split_at(1, model.problem.encoded)[0].features)  # CART asks one of them
     again = replace(model.problem, params=p)
     assert pipeline.compile_model(again).content == model.content
 

@@ -46,7 +46,7 @@ class Drawn:
 
     def bound(self, targets: list[str], depth: int) -> float:
         tests = [{"kind": "threshold", "feature": f"f{at}", "threshold": 0.5} for at in range(len(self.X))]
-        return LowerBound({"tests": tests, "targets": targets}, self.X, self.loss, self.price, depth).of_root()
+        return LowerBound({"splits": tests, "targets": targets}, self.X, self.loss, self.price, depth).of_root()
 
 
 @pytest.mark.every(2)

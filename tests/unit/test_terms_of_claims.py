@@ -115,7 +115,7 @@ def test_what_is_stated_beyond_what_was_found_is_refused(more):
             claim.expect({"of": OF | more | {key: [value]}}, OF | more)
     with pytest.raises(CertificateError, match="covers 8 rows, but the data file has 7"):
         claim.expect({"of": OF, "data": {"n_rows": 8}}, OF)
-    for key, value in (("task", "median"), ("asked", {"goal": "least"}), ("other", 1)):
+    for key, value in (("task", "median"), ("requested", {"goal": "least"}), ("other", 1)):
         with pytest.raises(CertificateError, match=claim.NAMES.get(key, f"states the {key} as")):
             claim.expect({"of": OF | more | {key: value}}, OF | more)
 
@@ -130,7 +130,7 @@ def read(**words) -> Dataset:
 def test_what_was_told_of_the_reading_and_of_the_rows_is_stated():
     plain = claim.claim_of(read(), 2, 3, True)
     assert plain["rows_of_class"] == [1, 0, 2] and plain["classes"] == ["p", "q", "r"] and plain["columns"] == ["x"]
-    assert not {*claim.TOLD, *claim.OF_ROWS, "task", "asked"} & plain.keys()
+    assert not {*claim.TOLD, *claim.OF_ROWS, "task", "requested"} & plain.keys()
     told = {"categorical": ("a", "b"), "ignore": ("c",), "decimal": ",", "hold_out": 0.25}
     source = {"numeric": (), "ordered": None, "missing_mark": [], "weights": "w"} | told
     found = claim.claim_of(read(source=source, held_out=np.arange(5), n_dropped=7, n_unlabelled=2), 2, 3, False, ("t",))

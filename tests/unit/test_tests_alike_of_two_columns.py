@@ -41,8 +41,8 @@ def table() -> Dataset:
 def test_each_column_keeps_its_own_tests():
     merged, apart = encode(table()), encode(table(), by_column=True)
     assert merged.n_candidate_splits == 7 and apart.n_candidate_splits == 12
-    assert {test.features[0] for test in apart.tests} == {0, 1, 2}
-    for place, test in enumerate(apart.tests):
+    assert {test.features[0] for test in apart.splits} == {0, 1, 2}
+    for place, test in enumerate(apart.splits):
         assert apart.find(test)[0] == place
 
 
@@ -69,8 +69,8 @@ def test_a_certificate_over_merged_tests_is_not_one_over_all(tmp_path):
         json.dumps(certify_constrained(pipeline.pose(read, "dpflow", 1, constraints=["features <= 1"]))[0])
     )
     assert check_constrained(facts, read).left_out == {}
-    apart = [test for test in facts["tests"] if test["feature"] != "months"]
-    fewer = facts | {"tests": apart, "of": facts["of"] | {"tests": len(apart)}}
+    apart = [test for test in facts["splits"] if test["feature"] != "months"]
+    fewer = facts | {"splits": apart, "of": facts["of"] | {"splits": len(apart)}}
     told = asked([facts, fewer], file)
     assert told[0].startswith("proved") and told[1].startswith("refused")
     with pytest.raises(odtc.errors.CertificateError):

@@ -58,7 +58,7 @@ def test_a_bound_by_common_rows_has_a_certificate(seed, monkeypatch):
     common = CommonRows(search.search)
     for need in (1, 2, 5, 30):
         common.bound(depth, need)
-    heap = search.tests.tree(search.search, problem.topology)
+    heap = search.splits.tree(search.search, problem.topology)
     facts = json.loads(json.dumps(certify_search(search, heap)))
     proof = check(facts, problem.encoded.dataset)
     assert proof.bound == pytest.approx(search.bound, abs=1e-9) and search.bound <= optimum(problem) + 1e-9

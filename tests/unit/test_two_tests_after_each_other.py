@@ -31,7 +31,7 @@ def cheapest(rows: Rows, members: np.ndarray, cells: np.ndarray) -> float:
     """What the best tree with a test at its root and at most one below each answer costs, by trying all."""
     loss, count = rows.loss[members], rows.count[members]
 
-    def one_test(here):
+    def one_split(here):
         """The least cost of a label for some rows, or of a test of a column and two labels."""
         costs = [loss[here].sum(axis=0).min() if count[here].sum() >= rows.least else np.inf]
         for column in cells[here].T:
@@ -43,7 +43,7 @@ def cheapest(rows: Rows, members: np.ndarray, cells: np.ndarray) -> float:
         return min(costs)
 
     roots = [column <= value for column in cells.T for value in np.unique(column)[:-1]]
-    return min((rows.price + one_test(left) + one_test(~left) for left in roots), default=np.inf)
+    return min((rows.price + one_split(left) + one_split(~left) for left in roots), default=np.inf)
 
 
 def least(rows: Rows, members: np.ndarray, target: int) -> int:

@@ -118,7 +118,7 @@ def test_of_many_tests_sets_are_bounded_one_by_one_in_trees_of_four_levels_alone
         members=np.eye(2)[odd],
         column=np.zeros(16, int),
     )
-    assert problem.tests_apart(()) == [16] and list(nested_sets(problem)) == [0]
+    assert problem.splits_apart(()) == [16] and list(nested_sets(problem)) == [0]
     alive = surviving(problem, 1, [[]], 1)  # a tree that costs nothing
     assert alive.any() == (depth == 5)  # of 17 leaves; with four levels there are 16
 
@@ -131,7 +131,7 @@ def test_sets_of_columns_are_told_just_if_a_tree_could_test_more():
 
 
 LIMITED = {
-    "a number of splits": {"most_tests": 3},
+    "a number of splits": {"most_splits": 3},
     "columns together": {"together": (frozenset([0, 1]),)},
     "rows that follow": {"follows": np.array([[0, 1, 0]])},
     "rows that count less than nothing": {"measures": np.array([[1, -1, 1]]), "least": np.zeros((1, 2))},
@@ -168,14 +168,14 @@ def test_trees_are_walks_where_nothing_is_said_of_nodes_or_of_single_tests():
     crossed[0, 2:] = False  # of two columns that no tree tests both
     for below in (np.ones((4, 4), bool), crossed):
         walked = plain(column=np.array([0, 0, 1, 1]), most_columns=1, below=below)
-        assert walked.tests_apart(nested_sets(walked)) == [] and list(nested_sets(walked)) == [0, 1]
-        assert walked.tests_apart([0]) == walked.tests_apart([1]) == ([2] if below.all() else None)
-        assert walked.tests_apart(()) == ([2, 2] if below.all() else None)
+        assert walked.splits_apart(nested_sets(walked)) == [] and list(nested_sets(walked)) == [0, 1]
+        assert walked.splits_apart([0]) == walked.splits_apart([1]) == ([2] if below.all() else None)
+        assert walked.splits_apart(()) == ([2, 2] if below.all() else None)
     barred = np.arange(16).reshape(4, 4) != 9
-    assert plain(column=np.arange(4), most_columns=1, levels=barred).tests_apart(()) is None
-    assert plain(column=np.arange(4), most_columns=1, levels=np.ones((3, 4), bool)).tests_apart(()) is None
-    assert plain(column=np.arange(4), most_columns=0).tests_apart(()) is None
-    assert plain(column=np.array([0, 0, 0, 1]), most_columns=1).tests_apart(()) == [3, 1]
-    assert plain(column=np.array([0, 0, 1, 2]), most_columns=2).tests_apart(()) == [3, 3, 2]
+    assert plain(column=np.arange(4), most_columns=1, levels=barred).splits_apart(()) is None
+    assert plain(column=np.arange(4), most_columns=1, levels=np.ones((3, 4), bool)).splits_apart(()) is None
+    assert plain(column=np.arange(4), most_columns=0).splits_apart(()) is None
+    assert plain(column=np.array([0, 0, 0, 1]), most_columns=1).splits_apart(()) == [3, 1]
+    assert plain(column=np.array([0, 0, 1, 2]), most_columns=2).splits_apart(()) == [3, 3, 2]
     apart = plain(column=np.array([0, 0, 1, 1]), most_columns=1)
     assert [cells.tolist() for cells in nested_sets(apart).values()] == [[0, 1, 2], [0, 1, 1]]

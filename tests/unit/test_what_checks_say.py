@@ -138,7 +138,7 @@ def test_equivalent_points_are_compared_relatively(weight, tmp_path):
                 return loss
 
         heap = leaf(problem)
-        checks = verify_tree(problem, Lying(heap.test, heap.label), heap.to_tree(problem.encoded))
+        checks = verify_tree(problem, Lying(heap.split, heap.label), heap.to_tree(problem.encoded))
         return "equivalent points" in refusing(checks)
 
     assert not refuses(floor) and not refuses(floor - 0.5e-6 * floor) and refuses(floor - 1.5e-6 * floor)
@@ -153,7 +153,7 @@ def test_a_floor_of_nothing_allows_no_more_than_rounding(tmp_path):
         def loss(self, encoded):
             return -1.5e-6
 
-    checks = verify_tree(problem, Lying(heap.test, heap.label), heap.to_tree(problem.encoded))
+    checks = verify_tree(problem, Lying(heap.split, heap.label), heap.to_tree(problem.encoded))
     assert "equivalent points" in refusing(checks)
     some = replace(Solution(np.zeros(1), Termination.TIME_LIMIT, 1.0), scope="some columns")
     assert raise_bound_to_floor(problem, some).overall == 0.0
@@ -273,7 +273,7 @@ def test_an_attack_is_computed_again_on_the_rows(tmp_path):
     (tmp_path / "d.csv").write_text("a,w,y\n1,1,n\n2,2,n\n3,3,p\n4,1,p\n")
     data = odtc.read(tmp_path / "d.csv", weights="w")
     problem = pipeline.pose(data, "flowoct", 1, params={"robust": "a:1", "lambda": 0.25}, class_weight="n=1,p=4")
-    at = next(f for f, test in enumerate(problem.encoded.tests) if test.threshold == 2.5)
+    at = next(f for f, test in enumerate(problem.encoded.splits) if test.threshold == 2.5)
     heap = settle(np.array([-1, at, -1, -1], np.int32), problem.encoded)
     tree = heap.to_tree(problem.encoded)
     (check,) = [check for check in verify_tree(problem, heap, tree, data) if check.name == "attack"]
@@ -297,7 +297,7 @@ def test_figures_of_another_task_are_computed_again_to_their_rounding(tmp_path):
             return super().loss(encoded) * (1 + self.off)
 
     for off, refused in ((0.0, []), (1e-11, ["regression"]), (1e-3, ["regression"])):  # decimals are added exactly
-        lying = Off(heap.test, heap.label)
+        lying = Off(heap.split, heap.label)
         object.__setattr__(lying, "off", off)
         assert refusing(verify_tree(problem, lying, tree, data)) == refused
 
@@ -331,7 +331,7 @@ class Off(HeapTree):
 
     @staticmethod
     def by(heap: HeapTree, more: float) -> "Off":
-        lying = Off(heap.test, heap.label)
+        lying = Off(heap.split, heap.label)
         object.__setattr__(lying, "more", more)
         return lying
 
@@ -369,7 +369,7 @@ def test_an_attack_is_computed_again_with_every_branch_node(tmp_path):
     data = odtc.read(tmp_path / "d.csv")
     problem = pipeline.pose(data, "flowoct", 2, params={"robust": "a:1", "lambda": 0.25})
     b, a = (
-        next(f for f, test in enumerate(problem.encoded.tests) if (test.feature, test.threshold) == at)
+        next(f for f, test in enumerate(problem.encoded.splits) if (test.feature, test.threshold) == at)
         for at in ((1, 4.5), (0, 2.5))
     )
     heap = settle(np.array([-1, b, a, a, *[-1] * 4], np.int32), problem.encoded)
@@ -386,7 +386,7 @@ def test_a_constraint_on_answers_of_selected_rows_is_told_of_all_rows(built):  #
     some = replace(selected, selected=None)
     for text, kind in (("recall[n] >= 0.01", "answers"), ("branch_nodes <= 3", "the tree")):
         problem = pipeline.pose(some, "flowoct", 2, constraints=(text,))
-        heap = settle(cart.test, problem.encoded)
+        heap = settle(cart.split, problem.encoded)
         tree = heap.to_tree(problem.encoded)
         (bare,) = [c for c in verify_tree(problem, heap, tree) if c.name == "constraint"]
         (plain,) = [c for c in verify_tree(problem, heap, tree, some) if c.name == "constraint"]

@@ -11,7 +11,7 @@ from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
-from odtc.verification.leaf_sums.sets_of_tests import SetsOfTests
+from odtc.verification.leaf_sums.sets_of_splits import SetsOfSplits
 from odtc.verification.leaf_sums.squares import Squares
 from odtc.verification.leaf_sums.whole_trees import MOST_NEEDED, MOST_TESTS, WholeTrees
 from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, times, true
@@ -83,7 +83,7 @@ def expect_bound(whole: WholeTrees, seed: int, depth: int, limit: Limit, task: s
     best = min(
         cost
         for (tests, asked, leaves), cost in every.items()
-        if (whole.tests is None or len(tests) <= whole.tests)
+        if (whole.splits is None or len(tests) <= whole.splits)
         and all(asked & set(group) in (set(), set(group)) for group in whole.together)
         and leaves <= (limit.leaves or leaves)
     )
@@ -116,7 +116,7 @@ def test_columns_that_are_tested_together(groups, depth, least):
 def test_each_set_of_tests_is_told_once(tests, most):
     rng = np.random.default_rng(tests)
     rank = np.stack([np.arange(12) == row for row in rng.permutation(12)[:tests]], axis=1).astype(np.int64)
-    own = SetsOfTests(bound_of(rank, "regression", Fraction(0)), Limit())
+    own = SetsOfSplits(bound_of(rank, "regression", Fraction(0)), Limit())
     told = [(*held, first + at) for held, first, costs in own._costs(min(most, tests), 3) for at in range(len(costs))]
     assert sorted(told) == list(combinations(range(tests), min(most, tests)))
 
@@ -141,7 +141,7 @@ def test_survival(whole, depth):
 
 def test_tests_that_part_the_rows_alike_are_one_and_those_that_part_none_are_none():
     rank = np.array([[0, 1, 0, 5]] * 6 + [[1, 0, 0, 5]] * 6)
-    own = SetsOfTests(bound_of(rank, "regression", Fraction(0)), Limit())
+    own = SetsOfSplits(bound_of(rank, "regression", Fraction(0)), Limit())
     assert own.answers.tolist() == [[0] * 6 + [1] * 6]
     first, last = range(6), range(6, 12)
     assert own.least(7, 3, Fraction(0)) <= squares_of(first) + squares_of(last)
@@ -214,7 +214,7 @@ def test_limits_are_told_as_constraints_are_written():
     )
     named = WholeTrees(None, (("a", "b c"), ("d,e", " f", 'g"h')))
     assert named.words == ["together[a,b c]", 'together["d,e"," f","g""h"]']
-    assert named.features([{"feature": "a"}, {"tests": [{"feature": "b c"}]}]) == ["a", "b c"]
+    assert named.features([{"feature": "a"}, {"splits": [{"feature": "b c"}]}]) == ["a", "b c"]
     assert WholeTrees(2).features([{"feature": "a"}]) is None
 
 

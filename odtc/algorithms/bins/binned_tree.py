@@ -224,7 +224,7 @@ class BinnedTree:
                 sums = self._sums(code, f, below, entries)
                 sides.take(f, below, sums, self.ranked.price, self.ranked.least)
         found = sides.best(self.ranked.price, self.depth, self._leaf(entries)[1])
-        return tuple(test and (int(columns[test[0]]), test[1]) for test in found)
+        return tuple(split and (int(columns[split[0]]), split[1]) for split in found)
 
     def _likely(self, entries):
         """Return the columns whose pairs are counted: all, or those whose best split costs least."""
@@ -276,7 +276,7 @@ class _Sides:
         self.none = np.arange(bins) >= np.array(cuts)[:, None]  # no cut of the column
         self.cost = np.full((columns, bins, 2), NEVER)  # by column, last bin on the left, and side
         self.leaf = np.full((columns, bins, 2), NEVER)
-        self.test = np.zeros((columns, bins, 2, 2), np.int64)
+        self.split = np.zeros((columns, bins, 2, 2), np.int64)
 
     def take(self, f, below, sums, price, least) -> None:
         """Use the sums of pairs of columns: for the sides of f with splits on the columns below, and for the sides of
@@ -290,10 +290,10 @@ class _Sides:
         for place, g in enumerate(below.tolist()):
             self._better(g, cost[..., place], f, last[..., place])
 
-    def _better(self, column, cost, test, last):
+    def _better(self, column, cost, split, last):
         less = cost < self.cost[column]
         self.cost[column][less] = cost[less]
-        self.test[column][less] = np.stack(np.broadcast_arrays(test, last), axis=-1)[less]
+        self.split[column][less] = np.stack(np.broadcast_arrays(split, last), axis=-1)[less]
 
     def best(self, price, depth, leaf) -> Pair:
         """Return the best tree of depth 2, or 1."""
@@ -302,12 +302,12 @@ class _Sides:
         column, last = divmod(int(paid.argmin()), paid.shape[1])
         if paid[column, last] >= min(leaf, NEVER):
             return None, None, None
-        tests: list[Place | None] = [None, None]
+        splits: list[Place | None] = [None, None]
         for one in (0, 1):
             if sides[column, last, one] < self.leaf[column, last, one]:
-                test, at = self.test[column, last, one].tolist()
-                tests[one] = test, at
-        return (column, last), tests[0], tests[1]
+                split, at = self.split[column, last, one].tolist()
+                splits[one] = split, at
+        return (column, last), splits[0], splits[1]
 
 
 def _parts(sums, axis):
@@ -345,9 +345,9 @@ def _heap(node: int, pair: Pair, height: int):
     first, *below = pair
     if first is not None:
         yield node, first
-        for side, test in enumerate(below):
-            if test is not None and height > 1:
-                yield 2 * node + side, test
+        for side, split in enumerate(below):
+            if split is not None and height > 1:
+                yield 2 * node + side, split
 
 
 def _is_below(node: int, above: int) -> bool:

@@ -23,7 +23,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     keeps,
     named,
     ones_of,
-    with_tests,
+    with_splits,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Settled
 from odtc.algorithms.constrained.sweeps.root_sweep import RootSweep
@@ -43,7 +43,7 @@ OTHERS = 8  # subsets of columns in addition to the subset of the best tree
 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
-    """Return whether this search supports a problem with these scales, int (tests,)."""
+    """Return whether this search supports a problem with these scales, int (splits,)."""
     if problem.depth != 3 or problem.n_labels != 2 or not MANY <= len(scale) <= MOST_SWEPT:
         return False
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
@@ -58,7 +58,7 @@ class CoarseSearch:
     Parameters
     ----------
     problem : ConstrainedProblem
-    scale : int (tests,)
+    scale : int (splits,)
         Splits with the same number are nested: for any two, the ones of one are among the ones of the other.
     few : int
         Splits of a scale that are searched first.
@@ -94,18 +94,18 @@ class CoarseSearch:
         # The splits of each scale, the one with the most ones first; a row has outcome 1 for the first `code` of them.
         self.ones = ones = ones_of(problem.X)
         order = np.lexsort((-ones, scale))
-        self.tests = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
+        self.splits = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
 
     def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
         """Set a clock and a listener, as for ConstrainedSearch."""
         self._tick, self._progress = tick, progress
 
-    def start(self, test: np.ndarray, label: np.ndarray) -> bool:
+    def start(self, split: np.ndarray, label: np.ndarray) -> bool:
         """Take a feasible tree to start from, and return whether it was taken."""
-        cost = cost_of(self.problem, test, label)
-        if cost >= self.upper or not keeps(self.problem, test, label):
+        cost = cost_of(self.problem, split, label)
+        if cost >= self.upper or not keeps(self.problem, split, label):
             return False
-        self._take(test, label, cost)
+        self._take(split, label, cost)
         return True
 
     def run(self) -> Found:
@@ -127,8 +127,8 @@ class CoarseSearch:
         """The results so far, at any moment."""
         if self.whole is not None:
             inner = self.whole.found
-            if inner.test is not None and inner.cost < self.upper:
-                self._take(inner.test, inner.label, inner.cost)
+            if inner.split is not None and inner.cost < self.upper:
+                self._take(inner.split, inner.label, inner.cost)
         return self._found()
 
     def settled(self) -> Settled | None:
@@ -139,29 +139,29 @@ class CoarseSearch:
 
     def _of_each(self, few: int) -> ConstrainedSearch:
         """Search some splits of each scale, then the columns of the best tree; return the first of these searches."""
-        tests = self._some(few)
-        first = ConstrainedSearch(only(self.problem, tests), self._tick)
-        found = self._take_named(first.run(), tests)
+        splits = self._some(few)
+        first = ConstrainedSearch(only(self.problem, splits), self._tick)
+        found = self._take_named(first.run(), splits)
         if self.long:
             self._columns_of_best()
             # The tree over these splits has columns of its own, and the best one near it may be the best of all.
-            if few == self.few and found.test is not None and found.cost > self.upper:
-                self._refine((found.test, found.label), tests)
-        self._refine(self.best, tests)
+            if few == self.few and found.split is not None and found.cost > self.upper:
+                self._refine((found.split, found.label), splits)
+        self._refine(self.best, splits)
         return first
 
     def _some(self, few: int) -> np.ndarray:
-        """Return int (tests,): some quantiles of each scale."""
-        return np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in self.tests]))
+        """Return int (splits,): some quantiles of each scale."""
+        return np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in self.splits]))
 
     def _inside(self, columns: np.ndarray) -> None:
         """Search the thresholds of some columns, bool (columns,), together: as many quantiles as possible."""
-        tests = [mine for mine in self.tests if columns[self.problem.column[mine[0]]]]
-        if not tests or self._tick():
+        splits = [mine for mine in self.splits if columns[self.problem.column[mine[0]]]]
+        if not splits or self._tick():
             return
-        few = self.inside // len(tests)
+        few = self.inside // len(splits)
         if few > 1:
-            self._search(np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in tests])), self.upper)
+            self._search(np.sort(np.concatenate([quantiles(mine, self.ones, few) for mine in splits])), self.upper)
 
     def _columns_of_best(self) -> None:
         """Search the columns that the best tree uses."""
@@ -179,27 +179,27 @@ class CoarseSearch:
             if self.upper < before:
                 self._refine(self.best, np.zeros(0, int))
 
-    def _search(self, tests: np.ndarray, upper: int) -> Found:
-        """Return the best tree over some splits, int (tests,) in order, that costs less than `upper`; keep it if it is
+    def _search(self, splits: np.ndarray, upper: int) -> Found:
+        """Return the best tree over some splits, int (splits,) in order, that costs less than `upper`; keep it if it is
         the best one known."""
-        search = self._made(tests)
+        search = self._made(splits)
         if self.best is not None:
             search.want_below(upper)
         # The sweep settles all roots, so here a good tree is enough, except for tables that it may never reach.
-        return self._take_named(search.run(exactly=self.long), tests)
+        return self._take_named(search.run(exactly=self.long), splits)
 
-    def _made(self, tests: np.ndarray) -> ConstrainedSearch:
-        """Return a search over some splits, int (tests,) in order."""
-        return ConstrainedSearch(only(self.problem, tests), self._tick)
+    def _made(self, splits: np.ndarray) -> ConstrainedSearch:
+        """Return a search over some splits, int (splits,) in order."""
+        return ConstrainedSearch(only(self.problem, splits), self._tick)
 
-    def _take_named(self, found: Found, tests: np.ndarray) -> Found:
+    def _take_named(self, found: Found, splits: np.ndarray) -> Found:
         """Return the result of a search over some splits with the numbers of all splits; keep the tree if it costs
         less than the best tree."""
-        if found.test is None:
+        if found.split is None:
             return found
-        found = replace(found, test=named(found.test, tests))
+        found = replace(found, split=named(found.split, splits))
         if found.cost < self.upper:
-            self._take(found.test, found.label, found.cost)
+            self._take(found.split, found.label, found.cost)
         return found
 
     def _finish(self, first: ConstrainedSearch) -> None:
@@ -211,8 +211,8 @@ class CoarseSearch:
         if self.best is not None:
             search.start(*self.best)
         found = search.run()
-        if found.test is not None and found.cost < self.upper:
-            self._take(found.test, found.label, found.cost)
+        if found.split is not None and found.cost < self.upper:
+            self._take(found.split, found.label, found.cost)
         self.bound = max(self.bound, self.upper if found.infeasible else found.bound)
 
     def _told(self, bound: int, cost: int | None) -> None:
@@ -221,7 +221,7 @@ class CoarseSearch:
         self._progress(self._known_bound, min(known, default=None))
 
     def _refine(self, start: tuple[np.ndarray, np.ndarray] | None, few: np.ndarray) -> None:
-        """Search the columns of a feasible tree (test, label) again, with the thresholds near its own, and repeat from
+        """Search the columns of a feasible tree (split, label) again, with the thresholds near its own, and repeat from
         the tree that is found. On a scale with very many thresholds these are spread over the rows between two of
         the first splits, then over smaller ranges: neighbouring positions would approach a better tree that is far
         away only slowly."""
@@ -232,26 +232,26 @@ class CoarseSearch:
             holding = np.flatnonzero((self.problem.subsets | ~used).all(axis=1))
             inside = self.problem.subsets[holding[0]][self.problem.column]
             near, narrow = [few[inside[few]]], True
-            for test in asked.tolist():
-                mine = next(mine for mine in self.tests if test in mine)
-                place = int(np.flatnonzero(mine == test)[0])
+            for split in asked.tolist():
+                mine = next(mine for mine in self.splits if split in mine)
+                place = int(np.flatnonzero(mine == split)[0])
                 width = max(self.near, int(part * len(mine)))
                 narrow &= width == self.near
                 for side in (mine[max(0, place - width) : place + 1], mine[place : place + width + 1]):
                     near.append(quantiles(side, self.ones, self.near + 1))
-            tests = np.unique(np.concatenate(near))
-            if not len(tests):  # no column is allowed
+            splits = np.unique(np.concatenate(near))
+            if not len(splits):  # no column is allowed
                 return
-            found = self._search(tests, cost_of(self.problem, *start))
-            if found.test is not None:
-                start = found.test, found.label
+            found = self._search(splits, cost_of(self.problem, *start))
+            if found.split is not None:
+                start = found.split, found.label
             elif narrow:
                 return
             still += narrow
             part *= min(0.5, 2 / self.near)
 
-    def _take(self, test, label, cost: int) -> None:
-        self.upper, self.best = int(cost), (np.asarray(test, np.int32), np.asarray(label, np.int32))
+    def _take(self, split, label, cost: int) -> None:
+        self.upper, self.best = int(cost), (np.asarray(split, np.int32), np.asarray(label, np.int32))
         self._progress(self._known_bound, self.upper)
 
     @property
@@ -262,9 +262,9 @@ class CoarseSearch:
     def _found(self) -> Found:
         bound = self._known_bound
         infeasible = self.best is None and bound >= self.upper
-        test, label = (None, None) if self.best is None else self.best
+        split, label = (None, None) if self.best is None else self.best
         return Found(
-            test,
+            split,
             label,
             None if self.best is None else self.upper,
             bound,
@@ -306,7 +306,7 @@ class ThresholdSearch(CoarseSearch):
         self._first, self._sweeps = None, takes(problem, scale)  # a search of another depth has other sides
         self._sweep: RootSweep | None = None
         self._left: dict[int, list[tuple[float, int]]] = {}  # roots that the sweep does not exclude, by their subset
-        self.codes = np.ascontiguousarray([codes_of(problem.X, mine) for mine in self.tests], np.int32)
+        self.codes = np.ascontiguousarray([codes_of(problem.X, mine) for mine in self.splits], np.int32)
 
     def settled(self) -> Settled | None:
         """Return the multipliers of the sweep over all roots, which settled all cases except for those with their own
@@ -339,7 +339,7 @@ class ThresholdSearch(CoarseSearch):
             sides = self._sides(weight, m, price)
             places = [
                 np.flatnonzero(problem.allowed[0, mine]) if len(sides.of_scale[j]) else np.zeros(0, int)
-                for j, mine in enumerate(self.tests)
+                for j, mine in enumerate(self.splits)
             ]
             self._sweep = RootSweep(sides, self.codes, weight.max(axis=1), places)
         sweep = self._sweep
@@ -354,7 +354,7 @@ class ThresholdSearch(CoarseSearch):
             bounds = bound_of(value)
             for s in sweep.sides.of_scale[j]:
                 if bounds[s] < self.upper:
-                    left.setdefault(int(s), []).append((float(bounds[s]), int(self.tests[j][f])))
+                    left.setdefault(int(s), []).append((float(bounds[s]), int(self.splits[j][f])))
             known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
             self.bound = max(self.bound, int(min(self.upper, known, max(0.0, bound_of(sweep.least)))))
         known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
@@ -362,21 +362,21 @@ class ThresholdSearch(CoarseSearch):
         return True
 
     def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
-        return ThresholdSides(self.problem, self.codes, self.tests, weight, m, price)
+        return ThresholdSides(self.problem, self.codes, self.splits, weight, m, price)
 
-    def _swept(self, search: ConstrainedSearch, tests: np.ndarray) -> SweptTrees:
-        """Return the trees of a search over some splits, int (tests,), of one subset of columns."""
+    def _swept(self, search: ConstrainedSearch, splits: np.ndarray) -> SweptTrees:
+        """Return the trees of a search over some splits, int (splits,), of one subset of columns."""
         place = np.full(len(self.problem.column), -1)
-        place[tests] = np.argsort(search.order)
-        inside = [mine[place[mine] >= 0] for mine in self.tests]
+        place[splits] = np.argsort(search.order)
+        inside = [mine[place[mine] >= 0] for mine in self.splits]
         inside = [mine for mine in inside if len(mine)]
         codes = np.array([codes_of(self.problem.X, mine) for mine in inside], np.int32)
         return SweptTrees(search, codes, [place[mine] for mine in inside])
 
-    def _made(self, tests: np.ndarray) -> ConstrainedSearch:
-        search = super()._made(tests)
-        if self._sweeps and len(search.problem.subsets) == 1 and len(tests) > MANY_SWEPT:
-            search.swept = self._swept(search, tests)
+    def _made(self, splits: np.ndarray) -> ConstrainedSearch:
+        search = super()._made(splits)
+        if self._sweeps and len(search.problem.subsets) == 1 and len(splits) > MANY_SWEPT:
+            search.swept = self._swept(search, splits)
         return search
 
     def _close(self, left: dict) -> None:
@@ -385,20 +385,20 @@ class ThresholdSearch(CoarseSearch):
         for place, s in enumerate(order):
             roots = [root for bound, root in left[s] if bound < self.upper]
             if roots:
-                tests = np.flatnonzero(self.problem.subsets[s][self.problem.column])
-                part = only(self.problem, tests, roots)
+                splits = np.flatnonzero(self.problem.subsets[s][self.problem.column])
+                part = only(self.problem, splits, roots)
                 search = ConstrainedSearch(part, self._tick)
                 search.upper = min(search.upper, self.upper)
                 if self.best is None:
                     found = search.run()
                 else:
-                    search.swept = self._swept(search, tests)
+                    search.swept = self._swept(search, splits)
                     search.tighten_all(self._first.leading / self._first.scale)
                     found = search.close()
                 unit = self._first.scale / search.scale
-                self._settled |= {(int(tests[root]), s): m * unit for root, _, m in search.evidence()}
-                if found.test is not None and found.cost < self.upper:
-                    self._take(named(found.test, tests), found.label, found.cost)
+                self._settled |= {(int(splits[root]), s): m * unit for root, _, m in search.evidence()}
+                if found.split is not None and found.cost < self.upper:
+                    self._take(named(found.split, splits), found.label, found.cost)
                 if self._tick() or found.open_cases:
                     return
                 left[s] = []
@@ -408,7 +408,7 @@ class ThresholdSearch(CoarseSearch):
         self.bound = self.upper
 
 
-def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
+def quantiles(splits: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) -> np.ndarray:
     """Return some splits of a scale, spread evenly over the rows.
 
     If they were spread evenly over the splits, most of them would be in the tails of a column if many rows have values
@@ -416,9 +416,9 @@ def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) 
 
     Parameters
     ----------
-    tests : int (tests of the scale,)
+    splits : int (splits of the scale,)
         From the one with the most ones on.
-    ones : int (all tests,)
+    ones : int (all splits,)
         How many rows have outcome 1 for each.
     few : int
     ends : bool
@@ -427,35 +427,35 @@ def quantiles(tests: np.ndarray, ones: np.ndarray, few: int, ends: bool = True) 
     Returns
     -------
     int (at most `few`,)
-        In the order of `tests`.
+        In the order of `splits`.
     """
-    if few >= len(tests):
-        return tests
-    rows = ones[tests]
+    if few >= len(splits):
+        return splits
+    rows = ones[splits]
     shares = np.linspace(0, 1, few) if ends else np.linspace(0, 1, few + 2)[1:-1]
     wanted = rows[0] + shares * (rows[-1] - rows[0])
-    after = np.clip(np.searchsorted(-rows, -wanted), 1, len(tests) - 1)
+    after = np.clip(np.searchsorted(-rows, -wanted), 1, len(splits) - 1)
     nearest = np.unique(after - (rows[after - 1] - wanted < wanted - rows[after]))
-    others = np.setdiff1d((shares * (len(tests) - 1)).round().astype(int), nearest)
+    others = np.setdiff1d((shares * (len(splits) - 1)).round().astype(int), nearest)
     rest = np.linspace(0, len(others) - 1, min(few - len(nearest), len(others))).round().astype(int)
-    return tests[np.union1d(nearest, others[rest])]
+    return splits[np.union1d(nearest, others[rest])]
 
 
-def only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:
+def only(problem: ConstrainedProblem, splits: np.ndarray, roots=None) -> ConstrainedProblem:
     """Return the problem with only these splits, and only these roots."""
-    allowed = problem.allowed[:, tests].copy()
+    allowed = problem.allowed[:, splits].copy()
     if roots is not None:
-        allowed[0] &= np.isin(tests, roots)
-    columns, column = np.unique(problem.column[tests], return_inverse=True)
+        allowed[0] &= np.isin(splits, roots)
+    columns, column = np.unique(problem.column[splits], return_inverse=True)
     subsets = np.unique(problem.subsets[:, columns], axis=0)
     inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
     accepts = problem.accepts
-    return with_tests(
+    return with_splits(
         problem,
-        X=problem.X[:, tests],
+        X=problem.X[:, splits],
         column=column.reshape(-1),
         subsets=subsets[~inside.any(axis=1)],
         allowed=allowed,
-        below=None if problem.below is None else problem.below[np.ix_(tests, tests)],
-        accepts=None if accepts is None else lambda test, label: accepts(named(test, tests), label),
+        below=None if problem.below is None else problem.below[np.ix_(splits, splits)],
+        accepts=None if accepts is None else lambda split, label: accepts(named(split, splits), label),
     )

@@ -19,7 +19,7 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, Weights
 from odtc.algorithms.constrained.subtree_options import Options, joined, kept
-from odtc.algorithms.constrained.two_level_lists import Tests, two_levels
+from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
 
 MOST_PAIRS = 30_000_000  # of one list, before dominated ones are dropped
 BLOCK = 4_000_000  # pairs of two lists that are tried between two checks of the time
@@ -32,7 +32,7 @@ class GapCloser:
     ----------
     tables : Pass
     weights : Weights
-    tests : int (tests,)
+    splits : int (splits,)
         The splits that are possible below the root.
     segments : Segments
         The one subset of columns that they belong to.
@@ -40,8 +40,10 @@ class GapCloser:
         Raises when the time is over.
     """
 
-    def __init__(self, tables: Pass, weights: Weights, tests: np.ndarray, segments: Segments, tick: Callable[[], None]):
-        self.tables, self.weights, self.tests, self.segments, self.tick = tables, weights, tests, segments, tick
+    def __init__(
+        self, tables: Pass, weights: Weights, splits: np.ndarray, segments: Segments, tick: Callable[[], None]
+    ):
+        self.tables, self.weights, self.splits, self.segments, self.tick = tables, weights, splits, segments, tick
         self.most_pairs, self._known = MOST_PAIRS, {}
         problem = tables.problem
         # A stump whose leaves predict the same is not better than one leaf, unless nodes have negative uses.
@@ -56,7 +58,7 @@ class GapCloser:
         root : int
         below : int
             Only trees that cost less than this are searched for.
-        offer : Callable[[test, label], bool]
+        offer : Callable[[split, label], bool]
             Called with a feasible tree; False if it is refused.
         """
         lists = self._lists(root, below)
@@ -93,19 +95,19 @@ class GapCloser:
             return _thinned(self._short(path, depth, limit), self._plain)
         problem, price = self.tables.problem, self.weights.branch
         parts = [_grown(self._short(path, 0, limit), depth)]
-        tests = self.tests[self.tables.may(path)[self.tests]]
-        least = self._least(path, depth - 1, tests)[1]
+        splits = self.splits[self.tables.may(path)[self.splits]]
+        least = self._least(path, depth - 1, splits)[1]
         if depth == 2:
             some = np.flatnonzero(price + least.sum(axis=0) <= limit)
             if len(some):
                 limits = limit - price - least[::-1, some]
-                here = Tests(path, tests[some], self._inner(path))
+                here = Splits(path, splits[some], self._inner(path))
                 parts += two_levels(self.tables, self.weights, here, limits, limit, self.most_pairs, self.tick)
             return self.thinned(_stacked(parts))
         pairs = 0
         for g in np.flatnonzero(price + least.sum(axis=0) <= limit):
             here = [
-                self.options((*path, (int(tests[g]), t)), depth - 1, limit - price - least[1 - t, g]) for t in (0, 1)
+                self.options((*path, (int(splits[g]), t)), depth - 1, limit - price - least[1 - t, g]) for t in (0, 1)
             ]
             zero, one = (part.take(np.argsort(part.weight, kind="stable")) for part in here)
             ends = np.searchsorted(one.weight, limit - price - zero.weight, side="right")
@@ -121,7 +123,7 @@ class GapCloser:
             if self._plain:  # thinned before the codes are written
                 some = kept(weight, vector)
                 i, j, weight, vector = i[some], j[some], weight[some], vector[some]
-            parts.append(Options(weight, vector, joined(int(tests[g]), zero.code[i], one.code[j])))
+            parts.append(Options(weight, vector, joined(int(splits[g]), zero.code[i], one.code[j])))
         return _thinned(_stacked(parts), self._plain)
 
     def thinned(self, options: Options) -> Options:
@@ -136,40 +138,40 @@ class GapCloser:
         """Return the least weighted cost of a subtree of at most this depth below a path."""
         if depth != 2:
             return float(self.tables.subtrees(path, depth, self.weights, self.segments)[0])
-        alone, least = self._least(path, 1, self.tests[self.tables.may(path)[self.tests]])
+        alone, least = self._least(path, 1, self.splits[self.tables.may(path)[self.splits]])
         return float(min(alone, self.weights.branch + least.sum(axis=0).min(initial=np.inf)))
 
-    def _least(self, path: Path, depth: int, tests: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return (the best leaf, float64 (2, tests) the least cost of the subtrees for outcome 0, or 1, of each
+    def _least(self, path: Path, depth: int, splits: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return (the best leaf, float64 (2, splits) the least cost of the subtrees for outcome 0, or 1, of each
         split)."""
         if depth == 1:
             if path not in self._known:
-                alone, single, stump = self.tables.tables(path, self.weights, self.tests)
+                alone, single, stump = self.tables.tables(path, self.weights, self.splits)
                 best = np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))
-                self._known[path] = alone, best[:, self.tables.may(path)[self.tests]]
+                self._known[path] = alone, best[:, self.tables.may(path)[self.splits]]
             return self._known[path]
         alone = self.tables.leaf(self.tables.singles(path)[1], self.weights)[0]
         return alone, np.array(
             [
-                [self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in tests]
+                [self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in splits]
                 for t in (0, 1)
             ]
         )
 
     def _inner(self, path: Path) -> np.ndarray:
-        """Return int (tests,): the splits that are possible below a split at the end of a path, without regard to that
+        """Return int (splits,): the splits that are possible below a split at the end of a path, without regard to that
         split."""
         problem = self.tables.problem
         may = problem.allowed[len(path) + 1].copy()
-        for test, _ in path if problem.below is not None else ():
-            may &= problem.below[test]
-        return self.tests[may[self.tests]]
+        for split, _ in path if problem.below is not None else ():
+            may &= problem.below[split]
+        return self.splits[may[self.splits]]
 
     def _short(self, path: Path, depth: int, limit: float) -> Options:
         """Return leaves, and if `depth` is 1 stumps, with all their labels."""
         tables, problem = self.tables, self.tables.problem
-        tests = self.tests[tables.may(path)[self.tests]] if depth else self.tests[:0]
-        ones, total = tables.singles(path, tests)
+        splits = self.splits[tables.may(path)[self.splits]] if depth else self.splits[:0]
+        ones, total = tables.singles(path, splits)
         weight, vector = self._leaves(total[:, None])
         k = np.flatnonzero(weight[:, 0] <= limit)
         parts = [
@@ -177,7 +179,7 @@ class GapCloser:
                 weight[k, 0], vector[k, 0], np.repeat(-1 - k[:, None], 2 ** (depth + 1) - 1, axis=1).astype(np.int32)
             )
         ]
-        if depth and len(tests):
+        if depth and len(splits):
             zero, one = (self._leaves(count) for count in (total[:, None] - ones, ones))
             sums = zero[0][:, None, :] + one[0][None, :, :] + self.weights.branch
             if self.distinct:
@@ -187,7 +189,7 @@ class GapCloser:
             found = zero[1][a, h] + one[1][b, h]
             found[:, 0] += problem.branch_cost
             found[:, 1:] += problem.branch_uses
-            parts.append(Options(sums[a, b, h], found, np.stack([tests[h], -1 - a, -1 - b], axis=1).astype(np.int32)))
+            parts.append(Options(sums[a, b, h], found, np.stack([splits[h], -1 - a, -1 - b], axis=1).astype(np.int32)))
         return _stacked(parts)
 
     def _leaves(self, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -291,15 +293,15 @@ def _grown(options: Options, depth: int) -> Options:
 
 
 def laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (test, label) int32 on a heap from 1, of a root and two codes."""
+    """Return (split, label) int32 on a heap from 1, of a root and two codes."""
     code = joined(root, zero[None], one[None])[0]
-    test, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)
+    split, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)
     stack = [0]
     while stack:
         at = stack.pop()
         if code[at] < 0:
             label[at + 1] = -1 - code[at]
         else:
-            test[at + 1] = code[at]
+            split[at + 1] = code[at]
             stack += [2 * at + 1, 2 * at + 2]
-    return test, label
+    return split, label

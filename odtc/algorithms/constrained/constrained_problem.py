@@ -39,7 +39,7 @@ class Below:
 
     Attributes
     ----------
-    once, under : bool (bars, tests)
+    once, under : bool (bars, splits)
         No split of under[i] is allowed below a split of once[i].
     """
 
@@ -74,7 +74,7 @@ class ConstrainedProblem:
 
     Parameters
     ----------
-    X : bool (rows, tests)
+    X : bool (rows, splits)
         Outcomes of the splits. No column is constant. It may be an object that is indexed like an array and counts its
         ones by itself (`ones_of`, `codes_of`, `part_of`), so that no table of all outcomes is made.
     cost : int64 (rows, labels)
@@ -93,17 +93,17 @@ class ConstrainedProblem:
     measures : int64 (conditions, rows)
     least : float64 (conditions, labels)
         A leaf that predicts label l has rows whose measures sum to least[:, l] or more; -inf for no condition.
-    column : int (tests,)
+    column : int (splits,)
         The number of the column of each split, from 0; only `subsets` uses it.
-    allowed : bool (depth, tests)
+    allowed : bool (depth, splits)
         Whether a split is allowed at this level; the root is level 0. Splits that separate no rows are not counted.
-    below : bool (tests, tests), Below or None
+    below : bool (splits, splits), Below or None
         below[f, g]: g is allowed somewhere below f.
     subsets : bool (subsets, columns)
         One of these contains the columns of a tree.
-    most_tests : int or None
+    most_splits : int or None
         The maximum number of different splits. `accepts` refuses other trees, too; searches may ignore this limit.
-    accepts : Callable[[test, label], bool]
+    accepts : Callable[[split, label], bool]
         The remaining constraints on a tree; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 for no split or label.
     """
 
@@ -121,7 +121,7 @@ class ConstrainedProblem:
     allowed: np.ndarray | None = None
     below: np.ndarray | Below | None = None
     subsets: np.ndarray | None = None
-    most_tests: int | None = None
+    most_splits: int | None = None
     accepts: Callable[[np.ndarray, np.ndarray], bool] | None = field(default=None, compare=False)
 
     def __post_init__(self):
@@ -170,7 +170,7 @@ class ConstrainedProblem:
         return int(self.cost.max(axis=1, initial=0).sum()) + self.branch_cost * (2**self.depth - 1)
 
 
-def with_tests(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProblem:
+def with_splits(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProblem:
     """Return the problem of the same rows, costs and sums with changes of splits or of the depth; the kinds of rows
     are computed once for all of these."""
     found = replace(problem, **changed)
@@ -180,26 +180,26 @@ def with_tests(problem: ConstrainedProblem, **changed: Any) -> ConstrainedProble
 
 
 def ones_of(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return int64 (tests,): how many rows, of all or of some, bool (rows,), have outcome 1 for each split."""
+    """Return int64 (splits,): how many rows, of all or of some, bool (rows,), have outcome 1 for each split."""
     own = getattr(X, "ones", None)
     if own is not None:
         return own(rows)
     return (X if rows is None else X[rows]).sum(axis=0)
 
 
-def codes_of(X: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """Return int (rows,): for how many of some splits, int (tests,), each row has outcome 1."""
+def codes_of(X: np.ndarray, splits: np.ndarray) -> np.ndarray:
+    """Return int (rows,): for how many of some splits, int (splits,), each row has outcome 1."""
     own = getattr(X, "codes", None)
-    return X[:, tests].sum(axis=1) if own is None else own(tests)
+    return X[:, splits].sum(axis=1) if own is None else own(splits)
 
 
-def part_of(X: np.ndarray, rows: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """Return bool (rows, tests): the outcomes of some rows, bool (all rows,), for some splits, int (tests,); not as a
+def part_of(X: np.ndarray, rows: np.ndarray, splits: np.ndarray) -> np.ndarray:
+    """Return bool (rows, splits): the outcomes of some rows, bool (all rows,), for some splits, int (splits,); not as a
     table if that would be large."""
     own = getattr(X, "part", None)
-    if own is None or int(rows.sum()) * len(tests) <= MOST_CELLS:
-        return X[np.ix_(rows, tests)]
-    return own(rows, tests)
+    if own is None or int(rows.sum()) * len(splits) <= MOST_CELLS:
+        return X[np.ix_(rows, splits)]
+    return own(rows, splits)
 
 
 def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
@@ -236,64 +236,64 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     )
 
 
-def named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """Return a heap of splits, int (nodes,), with each split replaced by the entry at its position in `tests`: the
-    numbers of the whole problem, if `tests` are some of its splits."""
-    if not len(tests):  # a single leaf
-        return test.astype(np.int32)
-    return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)
+def named(split: np.ndarray, splits: np.ndarray) -> np.ndarray:
+    """Return a heap of splits, int (nodes,), with each split replaced by the entry at its position in `splits`: the
+    numbers of the whole problem, if `splits` are some of its splits."""
+    if not len(splits):  # a single leaf
+        return split.astype(np.int32)
+    return np.where(split >= 0, splits[np.maximum(split, 0)], -1).astype(np.int32)
 
 
-def leaves_of(problem: ConstrainedProblem, test: np.ndarray) -> np.ndarray:
+def leaves_of(problem: ConstrainedProblem, split: np.ndarray) -> np.ndarray:
     """Return int64 (rows,): the position on the heap where each row ends."""
     node = np.ones(len(problem.X), int)
     for _ in range(problem.depth):
-        asked = test[node]
+        asked = split[node]
         node = np.where(asked >= 0, 2 * node + problem.X[np.arange(len(node)), np.maximum(asked, 0)], node)
     return node
 
 
-def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> int:
+def cost_of(problem: ConstrainedProblem, split: np.ndarray, label: np.ndarray) -> int:
     """Return the cost of a tree, by sending every row down."""
-    node = leaves_of(problem, test)
-    return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
+    node = leaves_of(problem, split)
+    return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((split >= 0).sum())
 
 
 def uses_of(
-    problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray, node: np.ndarray | None = None
+    problem: ConstrainedProblem, split: np.ndarray, label: np.ndarray, node: np.ndarray | None = None
 ) -> np.ndarray:
     """Return int64 (constraints,): the amount of each constraint that a tree uses, by sending every row down; `node`
     are the leaves of the rows, if they are known (leaves_of)."""
-    node = leaves_of(problem, test) if node is None else node
+    node = leaves_of(problem, split) if node is None else node
     rows = problem.uses[:, np.arange(len(node)), label[node]].sum(axis=1)
     leaves = problem.leaf_uses[:, label[np.unique(node)]].sum(axis=1)
-    return rows + leaves + problem.branch_uses * int((test >= 0).sum())
+    return rows + leaves + problem.branch_uses * int((split >= 0).sum())
 
 
-def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> bool:
+def keeps(problem: ConstrainedProblem, split: np.ndarray, label: np.ndarray) -> bool:
     """Return whether a tree is feasible, by sending every row down."""
-    if not placed(problem, test):
+    if not placed(problem, split):
         return False
-    node = leaves_of(problem, test)
+    node = leaves_of(problem, split)
     places = np.unique(node)
     held = np.array([problem.measures[:, node == place].sum(axis=1) for place in places])
     return bool(
-        (uses_of(problem, test, label, node) <= problem.bound).all()
+        (uses_of(problem, split, label, node) <= problem.bound).all()
         and (held >= problem.least[:, label[places]].T).all()
-        and (problem.accepts is None or problem.accepts(test, label))
+        and (problem.accepts is None or problem.accepts(split, label))
     )
 
 
-def placed(problem: ConstrainedProblem, test: np.ndarray) -> bool:
+def placed(problem: ConstrainedProblem, split: np.ndarray) -> bool:
     """Return whether the splits of a tree are allowed at their positions, whatever its leaves predict."""
-    asking = np.flatnonzero(test >= 0)
-    columns = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asking]])
+    asking = np.flatnonzero(split >= 0)
+    columns = np.isin(np.arange(problem.subsets.shape[1]), problem.column[split[asking]])
     return bool(
         (problem.subsets | ~columns).all(axis=1).any()
-        and all(problem.allowed[int(t).bit_length() - 1, test[t]] for t in asking)
+        and all(problem.allowed[int(t).bit_length() - 1, split[t]] for t in asking)
         and (
             problem.below is None
-            or all(problem.below[test[t >> up], test[t]] for t in asking.tolist() for up in range(1, t.bit_length()))
+            or all(problem.below[split[t >> up], split[t]] for t in asking.tolist() for up in range(1, t.bit_length()))
         )
     )
 

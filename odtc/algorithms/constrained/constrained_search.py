@@ -26,7 +26,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     keeps,
     named,
     uses_of,
-    with_tests,
+    with_splits,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.few_tests.subset_trees import SubsetTrees, takes
@@ -53,7 +53,7 @@ class Found:
 
     Attributes
     ----------
-    test, label : int32 (2^(depth + 1),) or None
+    split, label : int32 (2^(depth + 1),) or None
         The cheapest feasible tree found, on a heap with root 1; None if none was found.
     cost : int or None
     bound : int
@@ -64,7 +64,7 @@ class Found:
         The number of cases that are not settled, and of all.
     """
 
-    test: np.ndarray | None
+    split: np.ndarray | None
     label: np.ndarray | None
     cost: int | None
     bound: int
@@ -188,7 +188,7 @@ class ConstrainedSearch:
         self.counts = Counts(problem) if counts is None else _recounted(counts, problem)
         self.tables = Pass(self.counts, self.scale, self.tick)
         self.upper = problem.most_cost + 1
-        self.best = None  # (test, label) with splits sorted
+        self.best = None  # (split, label) with splits sorted
         self.infeasible = False
         self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.begun = False  # whether trees of less depth were searched before
@@ -245,9 +245,9 @@ class ConstrainedSearch:
     def found(self) -> Found:
         alive = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
         total = sum(len(cases.subsets) for cases in self._cases.values())
-        test, label = (None, None) if self.best is None else self.best
-        test = None if test is None else named(test, self.order)
-        return Found(test, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
+        split, label = (None, None) if self.best is None else self.best
+        split = None if split is None else named(split, self.order)
+        return Found(split, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
 
     def evidence(self) -> list[tuple[int, int, np.ndarray]]:
         """Return (root split, subset of columns, multipliers int64 (constraints,) in units of 1 / scale) of every
@@ -297,23 +297,23 @@ class ConstrainedSearch:
         """Return int64 (1 + constraints,): the cost of the best tree, and the amounts that it uses."""
         return np.append(self.upper, uses_of(self.problem, *self.best)).astype(np.int64)
 
-    def offer(self, test: np.ndarray, label: np.ndarray, cost: int) -> bool:
+    def offer(self, split: np.ndarray, label: np.ndarray, cost: int) -> bool:
         """Take a feasible tree, with numbers of the sorted splits; return False if it does not cost less, or is
         refused."""
         accepts = self.problem.accepts
-        if cost >= self.upper or (accepts is not None and not accepts(test, label)):
+        if cost >= self.upper or (accepts is not None and not accepts(split, label)):
             return False
-        self.upper, self.best = int(cost), (test.copy(), label.copy())
+        self.upper, self.best = int(cost), (split.copy(), label.copy())
         self._tell()
         return True
 
-    def start(self, test: np.ndarray, label: np.ndarray) -> bool:
+    def start(self, split: np.ndarray, label: np.ndarray) -> bool:
         """Take a tree to start from, with the numbers of the problem; return False if it is not feasible, or costs no
         less."""
-        if not keeps(self.original, test, label):
+        if not keeps(self.original, split, label):
             return False
-        mine = named(test, np.argsort(self.order))
-        return self.offer(mine, label.astype(np.int32), cost_of(self.original, test, label))
+        mine = named(split, np.argsort(self.order))
+        return self.offer(mine, label.astype(np.int32), cost_of(self.original, split, label))
 
     def begin_at(self, shallower: "ConstrainedSearch") -> None:
         """Begin the first pass with the multipliers that bound the best case of a search of less depth, if one pass
@@ -435,9 +435,9 @@ class ConstrainedSearch:
         uses = np.tensordot(self.counts.uses, self.counts.total, (1, 0)) + self.problem.leaf_uses
         for k in np.argsort(cost, kind="stable"):
             if may[k] and (uses[:, k] <= self.problem.bound).all():
-                test, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
+                split, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
                 label[1] = k
-                if self.offer(test, label, int(cost[k])):
+                if self.offer(split, label, int(cost[k])):
                     return
 
     def _shallower(self) -> None:
@@ -450,7 +450,7 @@ class ConstrainedSearch:
         self.tick()
         if found.cost is not None:
             self.offer(
-                *(np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.test, found.label)),
+                *(np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.split, found.label)),
                 found.cost,
             )
 
@@ -517,7 +517,7 @@ class ConstrainedSearch:
             self._segments[key] = Segments(self.problem.subsets[subsets], self.problem.column)
         return self._segments[key]
 
-    def _tests(self, subset: int) -> np.ndarray:
+    def _splits(self, subset: int) -> np.ndarray:
         return np.flatnonzero(self.problem.subsets[subset][self.problem.column])
 
     def _globally(self) -> None:
@@ -550,7 +550,7 @@ class ConstrainedSearch:
         if (trees := self._trees) is not None:
             structure, value = trees.trace(weights, root, subset, self.tables.base(weights))
         elif self.swept is None:
-            structure, value = trace(self.tables, root, weights, self._tests(subset))
+            structure, value = trace(self.tables, root, weights, self._splits(subset))
         else:
             structure, value = self.swept.trace(root, weights)
         if structure is None:
@@ -558,7 +558,7 @@ class ConstrainedSearch:
         if cuts is not None:
             tree = by_weight(self.tables, structure, weights)
             cuts.add(tree.cost, tree.uses - self.problem.bound, root)
-        key = structure.test.tobytes()
+        key = structure.split.tobytes()
         if key not in self._seen:
             self._seen.add(key)
             try:
@@ -566,7 +566,7 @@ class ConstrainedSearch:
             except TooLarge:
                 tree = None
             if tree is not None:
-                self.offer(tree.test, tree.label, tree.cost)
+                self.offer(tree.split, tree.label, tree.cost)
         return value
 
     def _feasibility(self) -> None:
@@ -578,7 +578,7 @@ class ConstrainedSearch:
         if found.infeasible:
             self.infeasible = True
         elif found.cost is not None:
-            self.offer(found.test, found.label, cost_of(self.problem, found.test, found.label))
+            self.offer(found.split, found.label, cost_of(self.problem, found.split, found.label))
         self.tick()
 
     def _locally(self) -> None:
@@ -649,18 +649,18 @@ class ConstrainedSearch:
     def _close(self, root: int, place: int) -> None:
         cases, trees = self._cases[root], self._trees
         if trees is None:
-            closer, here, tests = self._closer(root, place), root, np.arange(len(self.order))
+            closer, here, splits = self._closer(root, place), root, np.arange(len(self.order))
         else:
             subset = int(cases.subsets[place])
             mine, tables = trees.patterns(subset), trees.tables(subset)
-            here, tests = mine.place[root], mine.tests
+            here, splits = mine.place[root], mine.splits
             one = Segments(tables.problem.subsets, tables.problem.column)
             weights = Weights.of(tables.counts, self.scale, self.tried[cases.multipliers[place]])
-            closer = GapCloser(tables, weights, np.arange(len(tests)), one, self.tick)
+            closer = GapCloser(tables, weights, np.arange(len(splits)), one, self.tick)
 
-        def offer(test, label):
-            test = named(test, tests)
-            return self.offer(test, label, cost_of(self.problem, test, label))
+        def offer(split, label):
+            split = named(split, splits)
+            return self.offer(split, label, cost_of(self.problem, split, label))
 
         try:
             closer.close(here, self.upper, offer)
@@ -673,7 +673,7 @@ class ConstrainedSearch:
         cases = self._cases[root]
         subset = cases.subsets[place : place + 1]
         weights, _ = self._weights(self.tried[cases.multipliers[place]] / self.scale)
-        return GapCloser(self.tables, weights, self._tests(int(subset[0])), self._of(subset), self.tick)
+        return GapCloser(self.tables, weights, self._splits(int(subset[0])), self._of(subset), self.tick)
 
 
 def search(
@@ -692,10 +692,10 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
         return problem
     accepts = problem.accepts
 
-    def again(test, label):
-        return accepts(named(test, order), label)
+    def again(split, label):
+        return accepts(named(split, order), label)
 
-    return with_tests(
+    return with_splits(
         problem,
         X=problem.X[:, order],
         column=problem.column[order],

@@ -55,7 +55,7 @@ class Counts:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """(kinds, tests, tests), of `dtype`: over all rows with outcome 1 for both splits."""
+        """(kinds, splits, splits), of `dtype`: over all rows with outcome 1 for both splits."""
         return self._pairs(np.ones(len(self.problem.X), bool))
 
     def share(self, other: "Counts") -> None:
@@ -71,32 +71,32 @@ class Counts:
 
         Parameters
         ----------
-        path : tuple of (test, answer)
+        path : tuple of (split, answer)
 
         Returns
         -------
-        pairs : (kinds, tests, tests), of `dtype`
+        pairs : (kinds, splits, splits), of `dtype`
         total : float64 (kinds,)
         """
         if not path:
             return self.pairs, self.total
         if len(path) == 1:
-            test, answer = path[0]
-            ones = self._ones_of(test)
-            count = np.diagonal(self.pairs, axis1=1, axis2=2)[:, test].astype(float)
+            split, answer = path[0]
+            ones = self._ones_of(split)
+            count = np.diagonal(self.pairs, axis1=1, axis2=2)[:, split].astype(float)
             return (ones, count) if answer else (self.pairs - ones, self.total - count)
         rows = np.ones(len(self.problem.X), bool)
-        for test, answer in path:
-            rows &= self.problem.X[:, test] == bool(answer)
+        for split, answer in path:
+            rows &= self.problem.X[:, split] == bool(answer)
         return self._pairs(rows), self.factor[rows].sum(axis=0).astype(float)
 
-    def _ones_of(self, test: int) -> np.ndarray:
-        if test not in self._below:
-            found = self._pairs(self.problem.X[:, test])
+    def _ones_of(self, split: int) -> np.ndarray:
+        if split not in self._below:
+            found = self._pairs(self.problem.X[:, split])
             if not self.stored:
                 return found
-            self._below[test] = found
-        return self._below[test]
+            self._below[split] = found
+        return self._below[split]
 
     def _pairs(self, rows: np.ndarray) -> np.ndarray:
         T = self.problem.X.shape[1]

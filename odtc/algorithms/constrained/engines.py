@@ -9,9 +9,9 @@ from odtc.algorithms.constrained.few_tests.subset_trees import COMPILED, RATE, s
 from odtc.algorithms.constrained.few_tests.subset_trees import takes as takes_subsets
 from odtc.algorithms.constrained.lagrangian_pass import sums
 from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch, orders_of
-from odtc.algorithms.constrained.one_test import OneTestSearch
+from odtc.algorithms.constrained.one_split import OneSplitSearch
 from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
-from odtc.algorithms.constrained.two_tests import TwoTestSearch
+from odtc.algorithms.constrained.two_splits import TwoSplitSearch
 
 MOST_SUMS = 4e11  # of one pass over all roots: some minutes
 MOST_SECONDS = 600  # of one pass over all subsets of columns, each of few splits
@@ -30,7 +30,7 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
     Parameters
     ----------
     arrays : ConstrainedProblem
-    scale : int (tests,)
+    scale : int (splits,)
         Splits with the same number are nested.
 
     Raises
@@ -38,13 +38,13 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
     TooLarge
         If costs or uses do not fit whole numbers below 2^52.
     """
-    n_tests, depth = len(scale), arrays.depth
-    at_once = n_tests <= FEW_TESTS and _ends(arrays)
+    n_splits, depth = len(scale), arrays.depth
+    at_once = n_splits <= FEW_TESTS and _ends(arrays)
     if not at_once and (orders := orders_of(arrays)) is not None:
         return OneColumnSearch(arrays, scale, orders)
-    if arrays.most_tests == 2 and takes_stumps(arrays, scale):
-        return TwoTestSearch(arrays, scale, max(1, few_of_each(scale, depth)))
-    if depth > SHALLOW and not (at_once or few_of_each(scale, depth)) and sums(n_tests, depth) > MOST_SUMS:
+    if arrays.most_splits == 2 and takes_stumps(arrays, scale):
+        return TwoSplitSearch(arrays, scale, max(1, few_of_each(scale, depth)))
+    if depth > SHALLOW and not (at_once or few_of_each(scale, depth)) and sums(n_splits, depth) > MOST_SUMS:
         return ShallowSearch(arrays, scale, _near(depth), _inside(depth))
     few = max(1, few_of_each(scale, depth))
     if takes(arrays, scale):
@@ -52,10 +52,10 @@ def engine_of(arrays: ConstrainedProblem, scale: np.ndarray) -> Engine:
     if at_once:
         return ConstrainedSearch(arrays)
     if depth < 2:
-        return OneTestSearch(arrays, scale)
-    if n_tests > MOST_TESTS and takes_stumps(arrays, scale):
+        return OneSplitSearch(arrays, scale)
+    if n_splits > MOST_TESTS and takes_stumps(arrays, scale):
         return StumpSearch(arrays, scale, few)
-    exactly = n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS
+    exactly = n_splits <= MOST_TESTS and sums(n_splits, depth) <= MOST_SUMS
     return CoarseSearch(arrays, scale, few, exactly, _near(depth), _inside(depth))
 
 
@@ -71,9 +71,9 @@ def _ends(arrays: ConstrainedProblem) -> bool:
     return takes_subsets(arrays) and steps(arrays) <= RATE * MOST_SECONDS and COMPILED.loops(MOST_SECONDS) is not None
 
 
-def over_all_tests(engine: Engine) -> bool:
+def over_all_splits(engine: Engine) -> bool:
     """Return whether a search proves its tree over all splits, however many they are."""
-    if isinstance(engine, (StumpSearch, OneTestSearch, OneColumnSearch)) or not isinstance(engine, CoarseSearch):
+    if isinstance(engine, (StumpSearch, OneSplitSearch, OneColumnSearch)) or not isinstance(engine, CoarseSearch):
         return True
     return engine.exactly and len(engine.scale) <= MOST_TESTS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import only, quantiles
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, with_tests
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, with_splits
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 
 EACH = 8  # splits of a scale
@@ -24,7 +24,7 @@ class First:
     Attributes
     ----------
     tree : tuple of int32 (2^(depth + 1),), or None
-        (test, label) of the best tree found; None if none was found.
+        (split, label) of the best tree found; None if none was found.
     multipliers : float64 (constraints,)
         The multipliers of its bound, in costs for one use.
     """
@@ -40,7 +40,7 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
     ----------
     problem : ConstrainedProblem
         Without `accepts`.
-    scales : list of int (tests,)
+    scales : list of int (splits,)
         The splits of each scale, nested in this order.
     tick : Callable[[], bool]
         Returns whether the search has to end; called often.
@@ -50,24 +50,26 @@ def first_tree(problem: ConstrainedProblem, scales: list[np.ndarray], tick: Call
     """
     best, cost, multipliers = None, problem.most_cost + 1, np.zeros(problem.n_constraints)
     for depth in range(1, problem.depth + 1):
-        tests = some_of_each(problem, scales, depth)
-        if not len(tests) or tick():
+        splits = some_of_each(problem, scales, depth)
+        if not len(splits) or tick():
             break
-        search = ConstrainedSearch(only(with_tests(problem, depth=depth, allowed=problem.allowed[:depth]), tests), tick)
+        search = ConstrainedSearch(
+            only(with_splits(problem, depth=depth, allowed=problem.allowed[:depth]), splits), tick
+        )
         search.begun = True
         if best is not None:
             search.want_below(cost)
         found = search.run(exactly)
         multipliers = search.leading / search.scale
-        if found.test is not None and found.cost < cost:
-            fill = np.full(2 ** (problem.depth + 1) - len(found.test), -1, np.int32)
-            heaps = named(found.test, tests), found.label
+        if found.split is not None and found.cost < cost:
+            fill = np.full(2 ** (problem.depth + 1) - len(found.split), -1, np.int32)
+            heaps = named(found.split, splits), found.label
             best, cost = tuple(np.concatenate([heap, fill]).astype(np.int32) for heap in heaps), found.cost
     return First(best, multipliers)
 
 
 def some_of_each(problem: ConstrainedProblem, scales: list[np.ndarray], depth: int) -> np.ndarray:
-    """Return int (tests,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too
+    """Return int (splits,): as many quantiles of each scale as this depth allows, at most EACH; none if one is too
     many."""
     ones = ones_of(problem.X)
     for few in range(EACH, 0, -1):

@@ -61,9 +61,9 @@ class Weights:
         )
 
 
-def sums(n_tests: int, depth: int) -> float:
+def sums(n_splits: int, depth: int) -> float:
     """Return about how many sums one pass over all roots takes."""
-    return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
+    return 20.0 * 2.0 ** (depth - 1) * float(n_splits) ** depth
 
 
 class Segments:
@@ -72,13 +72,13 @@ class Segments:
     Parameters
     ----------
     subsets : bool (subsets, columns)
-    column : int (tests,)
+    column : int (splits,)
     """
 
     def __init__(self, subsets: np.ndarray, column: np.ndarray):
         self.size = len(subsets)
         self.all = bool(subsets.all()) and len(subsets) == 1
-        of, self.test = np.nonzero(subsets[:, column])
+        of, self.split = np.nonzero(subsets[:, column])
         self.start = np.searchsorted(of, np.arange(self.size))
         self.empty = np.bincount(of, minlength=self.size) == 0
         width = int(subsets.sum(axis=1).max(initial=1))
@@ -125,12 +125,12 @@ class Pass:
 
     # Allowed leaves, by their rows, and allowed splits, by their position.
 
-    def _forbidden(self, path: Path, pairs, total, tests) -> list:
+    def _forbidden(self, path: Path, pairs, total, splits) -> list:
         """Return for each label None, or (alone, single (2, T), leaves (3, T, T)), bool: leaves that are not allowed
         with this label; the pairs of outcomes are (1, 1), (1, 0) and (0, 0)."""
         if not len(self.problem.measures):
             return [None] * self.problem.n_labels
-        keep = tests is None and self.counts.stored and len(path) < 2
+        keep = splits is None and self.counts.stored and len(path) < 2
         if keep and path in self._barred:
             return self._barred[path]
         measured = [
@@ -150,13 +150,13 @@ class Pass:
             self._barred[path] = found
         return found
 
-    def may(self, path: Path, tests: np.ndarray | None = None) -> np.ndarray:
-        """Return bool (tests,): whether each split is allowed at the end of a path."""
+    def may(self, path: Path, splits: np.ndarray | None = None) -> np.ndarray:
+        """Return bool (splits,): whether each split is allowed at the end of a path."""
         problem = self.problem
         own = problem.allowed[len(path)].copy()
-        for test, _ in path if problem.below is not None else ():
-            own &= problem.below[test]
-        return own if tests is None else own[tests]
+        for split, _ in path if problem.below is not None else ():
+            own &= problem.below[split]
+        return own if splits is None else own[splits]
 
     # Tables below a path.
 
@@ -173,21 +173,21 @@ class Pass:
             return np.ones(self.problem.n_labels, bool)
         return ((self.counts.measures @ count)[:, None] >= self.problem.least).all(axis=0)
 
-    def singles(self, path: Path, tests: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return (count float64 (kinds, tests) of the rows below the path with outcome 1, total float64 (kinds,))."""
+    def singles(self, path: Path, splits: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return (count float64 (kinds, splits) of the rows below the path with outcome 1, total float64 (kinds,))."""
         if not path:
             found, total = np.diagonal(self.counts.pairs, axis1=1, axis2=2), self.counts.total
         else:
             pairs, above = self.counts.below(path[:-1])
-            test, answer = path[-1]
-            ones, every = pairs[:, test], np.diagonal(pairs, axis1=1, axis2=2)
-            total = ones[:, test].astype(float) if answer else above - ones[:, test]
+            split, answer = path[-1]
+            ones, every = pairs[:, split], np.diagonal(pairs, axis1=1, axis2=2)
+            total = ones[:, split].astype(float) if answer else above - ones[:, split]
             found = ones if answer else every - ones
-        return (found if tests is None else found[:, tests]).astype(float), total
+        return (found if splits is None else found[:, splits]).astype(float), total
 
-    def stumps(self, path: Path, weights: Weights, tests: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        """Return (alone, both float64 (tests,)): the best leaf below a path, and the two leaves below each split."""
-        ones, total = self.singles(path, tests)
+    def stumps(self, path: Path, weights: Weights, splits: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """Return (alone, both float64 (splits,)): the best leaf below a path, and the two leaves below each split."""
+        ones, total = self.singles(path, splits)
         both = np.zeros(ones.shape[1])
         for count in (ones, total[:, None] - ones):
             value = weights.label @ count + weights.leaf[:, None]
@@ -196,11 +196,11 @@ class Pass:
                 value[barred] = np.inf
             both += value.min(axis=0)
         if self.positioned:
-            both[~self.may(path, tests)] = np.inf
+            both[~self.may(path, splits)] = np.inf
         return self.leaf(total, weights)[0], both
 
     def tables(
-        self, path: Path, weights: Weights, tests: np.ndarray | None = None
+        self, path: Path, weights: Weights, splits: np.ndarray | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Return leaves and stumps below a path.
 
@@ -208,15 +208,15 @@ class Pass:
         -------
         alone : float
             The best leaf at its end.
-        single : float64 (2, tests)
+        single : float64 (2, splits)
             The best leaf for outcome 0, or 1, of a split g.
-        stump : float64 (2, tests, tests)
+        stump : float64 (2, splits, splits)
             The two best leaves for this outcome of g with the split h below it.
         """
         pairs, total = self.counts.below(path)
-        if tests is not None:
-            pairs = pairs[:, tests[:, None], tests]
-        forbidden = self._forbidden(path, pairs, total, tests)
+        if splits is not None:
+            pairs = pairs[:, splits[:, None], splits]
+        forbidden = self._forbidden(path, pairs, total, splits)
         alone = single = leaves = None
         for k in range(self.problem.n_labels):
             if k:
@@ -246,20 +246,20 @@ class Pass:
         np.add(leaves[0], leaves[1], out=stump[1])
         np.add(leaves[1].T, leaves[2], out=stump[0])
         if self.positioned:
-            self._position(path, tests, single, stump)
+            self._position(path, splits, single, stump)
         return float(alone), single, stump
 
-    def _position(self, path: Path, tests, single: np.ndarray, stump: np.ndarray) -> None:
+    def _position(self, path: Path, splits, single: np.ndarray, stump: np.ndarray) -> None:
         """Remove splits that are not allowed at their positions, in place."""
-        every = np.arange(len(self.problem.column)) if tests is None else tests
+        every = np.arange(len(self.problem.column)) if splits is None else splits
         barred = ~self.may(path, every)
         single[:, barred] = np.inf
         stump[:, barred] = np.inf
         level = len(path) + 1
         if level < len(self.problem.allowed):
             under = self.problem.allowed[level][every]
-            for test, _ in path if self.problem.below is not None else ():
-                under = under & self.problem.below[test][every]
+            for split, _ in path if self.problem.below is not None else ():
+                under = under & self.problem.below[split][every]
             stump[:, :, ~under] = np.inf
         if self.problem.below is not None:
             stump[:, ~self.problem.below[np.ix_(every, every)]] = np.inf
@@ -273,7 +273,7 @@ class Pass:
             return np.full(segments.size, self.leaf(self.singles(path)[1], weights)[0])
         if depth == 1:
             alone, both = self.stumps(path, weights)
-            return np.minimum(alone, weights.branch + segments.least(both[segments.test]))
+            return np.minimum(alone, weights.branch + segments.least(both[segments.split]))
         if depth == 2:
             self.tick()
             alone, single, stump = self.tables(path, weights)
@@ -281,12 +281,12 @@ class Pass:
                 best = np.minimum(single, weights.branch + stump.min(axis=2))
                 return np.minimum(alone, weights.branch + (best[0] + best[1]).min(keepdims=True))
             best = np.minimum(single[:, :, None], weights.branch + np.minimum.reduceat(stump, self.starts, axis=2))
-            place = segments.test[:, None], segments.columns
+            place = segments.split[:, None], segments.columns
             pair = best[0][place].min(axis=1) + best[1][place].min(axis=1)
             return np.minimum(alone, weights.branch + segments.least(pair))
         found = np.full(segments.size, self.leaf(self.singles(path)[1], weights)[0])
         may = self.may(path)
-        for g in np.unique(segments.test):
+        for g in np.unique(segments.split):
             if not may[g]:
                 continue
             mine = np.flatnonzero(segments.subsets[:, self.problem.column[g]])
@@ -295,10 +295,10 @@ class Pass:
             found[mine] = np.minimum(found[mine], weights.branch + sides[0] + sides[1])
         return found
 
-    def roots(self, test: int, weights: Weights, segments: Segments) -> np.ndarray:
+    def roots(self, split: int, weights: Weights, segments: Segments) -> np.ndarray:
         """Return float64 (subsets,): the weighted cost of the best tree with this split at the root, by subset."""
         return self.base(weights) + sum(
-            self.subtrees(((test, t),), self.problem.depth - 1, weights, segments) for t in (0, 1)
+            self.subtrees(((split, t),), self.problem.depth - 1, weights, segments) for t in (0, 1)
         )
 
     def base(self, weights: Weights) -> float:
@@ -313,7 +313,7 @@ class Pass:
 
 
 def _combined(weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return Σ_b weight_b pairs_b, float64 (tests, tests)."""
+    """Return Σ_b weight_b pairs_b, float64 (splits, splits)."""
     used = np.flatnonzero(weight)
     out = np.zeros(pairs.shape[1:])
     for b in used:

@@ -28,7 +28,7 @@ MOST_CELLS = 50_000_000  # scales times rows
 
 
 def takes_stumps(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
-    """Return whether this search supports a problem with these scales, int (tests,)."""
+    """Return whether this search supports a problem with these scales, int (splits,)."""
     if problem.depth != 2 or (scale.max(initial=0) + 1) * len(problem.X) > MOST_CELLS:
         return False
     of = np.zeros(int(scale.max(initial=0)) + 1, problem.column.dtype)
@@ -47,7 +47,7 @@ class StumpSearch(ThresholdSearch):
 
     def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
         super().__init__(problem, scale, few)
-        self.sums = RankSums(problem, self.codes, self.tests)
+        self.sums = RankSums(problem, self.codes, self.splits)
         self.largest = np.zeros(0)
 
     def _finish(self, first: ConstrainedSearch) -> None:
@@ -67,8 +67,8 @@ class StumpSearch(ThresholdSearch):
         found: Found = search.run()
         if found.infeasible:
             self.bound = self.upper
-        elif found.test is not None:
-            self._take(found.test, found.label, cost_of(self.problem, found.test, found.label))
+        elif found.split is not None:
+            self._take(found.split, found.label, cost_of(self.problem, found.split, found.label))
 
     def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
         return StumpSides(self.sums, weight, m, price)
@@ -78,11 +78,11 @@ class StumpSearch(ThresholdSearch):
         problem, scale = self.problem, self._first.scale
         cases = sorted((bound, root, subset) for subset, roots in left.items() for bound, root in roots)
 
-        def offer(test, label) -> bool:
-            cost = cost_of(problem, test, label)
-            if cost >= self.upper or (problem.accepts is not None and not problem.accepts(test, label)):
+        def offer(split, label) -> bool:
+            cost = cost_of(problem, split, label)
+            if cost >= self.upper or (problem.accepts is not None and not problem.accepts(split, label)):
                 return False
-            self._take(test, label, cost)
+            self._take(split, label, cost)
             return True
 
         open_bound = np.inf  # of the cases whose lists were too long
@@ -117,17 +117,17 @@ class RankSums:
     problem : ConstrainedProblem
     codes : int32 (scales, rows)
         A row has outcome 1 for the first `code` splits of a scale.
-    tests : list of int (tests of the scale,)
+    splits : list of int (splits of the scale,)
     """
 
-    def __init__(self, problem: ConstrainedProblem, codes: np.ndarray, tests: list[np.ndarray]):
-        self.problem, self.codes, self.tests = problem, codes, tests
-        sizes = np.array([len(mine) + 1 for mine in tests])
+    def __init__(self, problem: ConstrainedProblem, codes: np.ndarray, splits: list[np.ndarray]):
+        self.problem, self.codes, self.splits = problem, codes, splits
+        sizes = np.array([len(mine) + 1 for mine in splits])
         self.start = np.append(0, np.cumsum(sizes)).astype(np.int64)
         self.place = codes + self.start[:-1, None]
-        self.flat = np.concatenate(tests)  # splits in the order of their positions
+        self.flat = np.concatenate(splits)  # splits in the order of their positions
         # The position from which on rows have outcome 1 for each of these splits, and where its scale ends.
-        self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(tests)])
+        self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(splits)])
         self.end = np.repeat(self.start[1:], sizes - 1)
         self.first = np.cumsum(np.append(0, sizes[:-1] - 1))  # where each scale begins among them
         n, K = problem.cost.shape
@@ -136,7 +136,7 @@ class RankSums:
         ).astype(float)  # (1 + constraints, labels, rows)
 
     def ones(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return float64 (lines, tests in the order of `flat`): the sums of values (lines, rows of the side) over the
+        """Return float64 (lines, splits in the order of `flat`): the sums of values (lines, rows of the side) over the
         rows with outcome 1."""
         place = self.place[:, rows].ravel()
         found = np.empty((len(values), len(self.flat)))
@@ -152,12 +152,12 @@ class StumpSides(Sides):
     """W of the two outcomes of roots by sums over ranks."""
 
     def __init__(self, sums: RankSums, weight: np.ndarray, m: np.ndarray, price: float):
-        super().__init__(sums.tests, price)
+        super().__init__(sums.splits, price)
         problem = sums.problem
         self.sums, self.weight = sums, weight
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
         self.held = np.flatnonzero((problem.measures >= 0).all(axis=1))
-        self.column = np.array([problem.column[mine[0]] for mine in sums.tests], np.int64)
+        self.column = np.array([problem.column[mine[0]] for mine in sums.splits], np.int64)
         self.of_scale = [np.flatnonzero(problem.subsets[:, c]) for c in self.column]
         self.allowed = problem.allowed[1][sums.flat]
 
@@ -169,7 +169,7 @@ class StumpSides(Sides):
         return np.arange(codes.shape[1]) if j < 0 else np.flatnonzero((codes[j] > f) == bool(answer))
 
     def _leaf_and_stumps(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return (the best leaf, float64 (tests,) the two best leaves below each split) of rows."""
+        """Return (the best leaf, float64 (splits,) the two best leaves below each split) of rows."""
         problem, K = self.sums.problem, self.sums.problem.n_labels
         values = np.concatenate([self.weight[rows].T, problem.measures[self.held][:, rows].astype(float)])
         total, ones = values.sum(axis=1), self.sums.ones(rows, values)
@@ -182,7 +182,7 @@ class StumpSides(Sides):
         return np.minimum(self.over(stump), alone)
 
     def over(self, stump: np.ndarray) -> np.ndarray:
-        """Return float64 (subsets,): the least value of the splits, float64 (tests,), over each subset."""
+        """Return float64 (subsets,): the least value of the splits, float64 (splits,), over each subset."""
         subsets = self.sums.problem.subsets
         each = np.full(subsets.shape[1], np.inf)
         np.minimum.at(each, self.column, np.minimum.reduceat(stump, self.sums.first))
@@ -213,7 +213,7 @@ class StumpCloser(GapCloser):
     sums : RankSums
     scale : int
     root : int
-    inside : bool (tests,)
+    inside : bool (splits,)
         The splits of the subset of columns.
     tick : callable
         Raises when the time is over.

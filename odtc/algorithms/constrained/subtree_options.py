@@ -47,12 +47,12 @@ def kept(weight: np.ndarray, vector: np.ndarray, of: np.ndarray | None = None) -
     return order
 
 
-def joined(test, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
+def joined(split, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
     """Return int32 (options, 2 n + 1): the codes of a split, or of one split each, above two subtrees, from codes
     (options, n)."""
     size = zero.shape[1]
     code = np.empty((len(zero), 2 * size + 1), np.int32)
-    code[:, 0] = test
+    code[:, 0] = split
     width = 1
     while width <= size:  # level by level, both sides next to each other
         code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]

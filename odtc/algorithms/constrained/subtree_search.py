@@ -37,9 +37,9 @@ def improved(problem: ConstrainedProblem, scale: np.ndarray, tree: Tree, tick: C
     Parameters
     ----------
     problem : ConstrainedProblem
-    scale : int (tests,)
+    scale : int (splits,)
         Splits with the same number are nested.
-    tree : (test, label), int32 (2^(depth + 1),) each
+    tree : (split, label), int32 (2^(depth + 1),) each
         A feasible tree on a heap.
     tick : Callable[[], bool]
         Returns whether the search has to end.
@@ -63,13 +63,13 @@ def improved(problem: ConstrainedProblem, scale: np.ndarray, tree: Tree, tick: C
     return tree
 
 
-def _nodes(test: np.ndarray, level: int, node: int = 1) -> Iterator[int]:
+def _nodes(split: np.ndarray, level: int, node: int = 1) -> Iterator[int]:
     """Yield the nodes of a tree at a level, and its leaves above."""
-    if test[node] < 0 or node.bit_length() - 1 == level:
+    if split[node] < 0 or node.bit_length() - 1 == level:
         yield node
         return
-    yield from _nodes(test, level, 2 * node)
-    yield from _nodes(test, level, 2 * node + 1)
+    yield from _nodes(split, level, 2 * node)
+    yield from _nodes(split, level, 2 * node + 1)
 
 
 class _Below:
@@ -86,37 +86,37 @@ class _Below:
 
     def best(self, tick: Callable[[], bool]) -> Tree | None:
         """Return the tree with the best subtree that is found; None if there is none."""
-        problem, (test, _) = self.problem, self.tree
-        asked = np.setdiff1d(np.flatnonzero(test >= 0), self.under)
-        held = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asked]])
+        problem, (split, _) = self.problem, self.tree
+        asked = np.setdiff1d(np.flatnonzero(split >= 0), self.under)
+        held = np.isin(np.arange(problem.subsets.shape[1]), problem.column[split[asked]])
         subsets = problem.subsets[(problem.subsets | ~held).all(axis=1)]
-        tests = self._tests(subsets.any(axis=0))
-        if not len(tests):
+        splits = self._splits(subsets.any(axis=0))
+        if not len(splits):
             return None
         accepts = problem.accepts
         part = replace(
             problem,
-            X=part_of(problem.X, self.rows, tests),
+            X=part_of(problem.X, self.rows, splits),
             cost=problem.cost[self.rows],
             depth=HEIGHT,
             uses=problem.uses[:, self.rows],
             bound=problem.bound - self.rest,
             measures=problem.measures[:, self.rows],
-            column=problem.column[tests],
-            allowed=problem.allowed[self.level : self.level + HEIGHT, tests],
-            below=None if problem.below is None else problem.below[np.ix_(tests, tests)],
+            column=problem.column[splits],
+            allowed=problem.allowed[self.level : self.level + HEIGHT, splits],
+            below=None if problem.below is None else problem.below[np.ix_(splits, splits)],
             subsets=subsets,
-            most_tests=None,
-            accepts=None if accepts is None else lambda *sub: accepts(*self._grafted(tests, *sub)),
+            most_splits=None,
+            accepts=None if accepts is None else lambda *sub: accepts(*self._grafted(splits, *sub)),
         )
-        _, scale = np.unique(self.scale[tests], return_inverse=True)
+        _, scale = np.unique(self.scale[splits], return_inverse=True)
         engine = engine_of(part, scale.reshape(-1))
         engine.watch(tick, lambda bound, cost: None)
         found = engine.run()
-        return None if found.test is None else self._grafted(tests, found.test, found.label)
+        return None if found.split is None else self._grafted(splits, found.split, found.label)
 
-    def _tests(self, columns: np.ndarray) -> np.ndarray:
-        """Return int (tests,): the splits on some columns that separate the rows, and are allowed below the splits
+    def _splits(self, columns: np.ndarray) -> np.ndarray:
+        """Return int (splits,): the splits on some columns that separate the rows, and are allowed below the splits
         above."""
         problem, n = self.problem, int(self.rows.sum())
         ones = ones_of(problem.X, self.rows)
@@ -124,26 +124,26 @@ class _Below:
         if problem.below is not None:
             above = [self.tree[0][self.node >> up] for up in range(1, self.level + 1)]
             may &= problem.below[above].all(axis=0)
-        tests = np.flatnonzero(may)
+        splits = np.flatnonzero(may)
         if problem.below is None and problem.accepts is None and problem.allowed.all():
             # Splits of one scale are nested: those with as many ones among the rows separate them in the same way.
-            alike = np.stack([self.scale[tests], problem.column[tests], ones[tests]])
-            tests = np.sort(tests[np.unique(alike, axis=1, return_index=True)[1]])
-        return tests
+            alike = np.stack([self.scale[splits], problem.column[splits], ones[splits]])
+            splits = np.sort(splits[np.unique(alike, axis=1, return_index=True)[1]])
+        return splits
 
     def _rest(self, place: np.ndarray) -> np.ndarray:
         """Return int64 (constraints,): the amounts that the tree uses without the subtree."""
-        problem, (test, label) = self.problem, self.tree
+        problem, (split, label) = self.problem, self.tree
         rows = np.flatnonzero(~self.rows)
         leaves = np.unique(place[rows])
-        asking = np.setdiff1d(np.flatnonzero(test >= 0), self.under)
+        asking = np.setdiff1d(np.flatnonzero(split >= 0), self.under)
         uses = problem.uses[:, rows, label[place[rows]]].sum(axis=1)
         return uses + problem.leaf_uses[:, label[leaves]].sum(axis=1) + problem.branch_uses * len(asking)
 
-    def _grafted(self, tests: np.ndarray, test: np.ndarray, label: np.ndarray) -> Tree:
+    def _grafted(self, splits: np.ndarray, split: np.ndarray, label: np.ndarray) -> Tree:
         """Return the tree with a subtree in place of the one below the node."""
         whole = self.tree[0].copy(), self.tree[1].copy()
-        for heap, sub in zip(whole, (named(test, tests), label)):
+        for heap, sub in zip(whole, (named(split, splits), label)):
             heap[self.under] = -1
             for at in range(1, len(sub)):
                 down = at.bit_length() - 1

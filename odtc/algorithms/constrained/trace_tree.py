@@ -20,84 +20,84 @@ MOST_LABELLINGS = 200_000
 class Structure:
     """A tree without labels."""
 
-    test: np.ndarray  # int32 (2^(depth + 1),)
+    split: np.ndarray  # int32 (2^(depth + 1),)
     places: tuple[int, ...]  # of its leaves on the heap
     counts: np.ndarray  # float64 (leaves, kinds)
 
     @property
     def n_branch_nodes(self) -> int:
-        return int((self.test >= 0).sum())
+        return int((self.split >= 0).sum())
 
 
 @dataclass(frozen=True)
 class Labelled:
     """A tree with its labels, its cost and its uses."""
 
-    test: np.ndarray
+    split: np.ndarray
     label: np.ndarray
     cost: int
     uses: np.ndarray  # int64 (constraints,)
 
 
-def trace(tables: Pass, root: int, weights: Weights, tests: np.ndarray) -> tuple[Structure | None, float]:
+def trace(tables: Pass, root: int, weights: Weights, splits: np.ndarray) -> tuple[Structure | None, float]:
     """Return (the cheapest tree by weighted cost with this root, and only these splits below it, its weighted cost);
     (None, inf) if no such tree is allowed."""
     problem = tables.problem
-    test, leaves = np.full(2 ** (problem.depth + 1), -1, np.int32), {}
-    test[1] = root
+    split, leaves = np.full(2 ** (problem.depth + 1), -1, np.int32), {}
+    split[1] = root
     value = tables.base(weights)
     for t in (0, 1):
-        value += _below(tables, ((root, t),), problem.depth - 1, weights, tests, 2 + t, test, leaves)
+        value += _below(tables, ((root, t),), problem.depth - 1, weights, splits, 2 + t, split, leaves)
     if np.isinf(value):
         return None, np.inf
     places = tuple(sorted(leaves))
-    return Structure(test, places, np.array([leaves[place] for place in places])), value
+    return Structure(split, places, np.array([leaves[place] for place in places])), value
 
 
-def _below(tables: Pass, path: Path, depth: int, weights: Weights, tests, node: int, test, leaves) -> float:
+def _below(tables: Pass, path: Path, depth: int, weights: Weights, splits, node: int, split, leaves) -> float:
     """Lay out the best subtree at a node; return its weighted cost."""
     price = weights.branch
-    ones, total = tables.singles(path, tests)
+    ones, total = tables.singles(path, splits)
     alone = tables.leaf(total, weights)[0]
     if depth == 0:
         leaves[node] = total
         return alone
     if depth == 1:
-        _, both = tables.stumps(path, weights, tests)
+        _, both = tables.stumps(path, weights, splits)
         h = int(both.argmin())
         if not price + both[h] < alone:
             leaves[node] = total
             return alone
-        test[node] = tests[h]
+        split[node] = splits[h]
         leaves[2 * node], leaves[2 * node + 1] = total - ones[:, h], ones[:, h]
         return price + both[h]
     if depth == 2:
         tables.tick()
-        _, single, stump = tables.tables(path, weights, tests)
+        _, single, stump = tables.tables(path, weights, splits)
         best = np.minimum(single, price + stump.min(axis=2)).sum(axis=0)
         g = int(best.argmin())
         if not price + best[g] < alone:
             leaves[node] = total
             return alone
-        test[node] = tests[g]
+        split[node] = splits[g]
         for t in (0, 1):
-            _below(tables, (*path, (int(tests[g]), t)), 1, weights, tests, 2 * node + t, test, leaves)
+            _below(tables, (*path, (int(splits[g]), t)), 1, weights, splits, 2 * node + t, split, leaves)
         return price + best[g]
     chosen, least = None, alone
     may = tables.may(path)
-    for g in tests[may[tests]].tolist():
-        parts = [(np.full_like(test, -1), {}) for _ in (0, 1)]
+    for g in splits[may[splits]].tolist():
+        parts = [(np.full_like(split, -1), {}) for _ in (0, 1)]
         value = price + sum(
-            _below(tables, (*path, (g, t)), depth - 1, weights, tests, 2 * node + t, *parts[t]) for t in (0, 1)
+            _below(tables, (*path, (g, t)), depth - 1, weights, splits, 2 * node + t, *parts[t]) for t in (0, 1)
         )
         if value < least:
             chosen, least = (g, parts), value
     if chosen is None:
         leaves[node] = total
         return alone
-    test[node] = chosen[0]
+    split[node] = chosen[0]
     for own, found in chosen[1]:
-        test[own >= 0] = own[own >= 0]
+        split[own >= 0] = own[own >= 0]
         leaves |= found
     return least
 
@@ -119,9 +119,9 @@ def labelled(tables: Pass, structure: Structure, labels) -> Labelled:
         + problem.leaf_uses[:, at].sum(axis=1)
         + n * problem.branch_uses
     )
-    label = np.full(len(structure.test), -1, np.int32)
+    label = np.full(len(structure.split), -1, np.int32)
     label[list(structure.places)] = at
-    return Labelled(structure.test, label, int(cost), np.rint(uses).astype(np.int64))
+    return Labelled(structure.split, label, int(cost), np.rint(uses).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
         if problem.accepts is None:
             return tree
         tables.tick()  # thousands of labellings may be refused one by one
-        if problem.accepts(tree.test, tree.label):
+        if problem.accepts(tree.split, tree.label):
             return tree
     return None
 

@@ -19,7 +19,7 @@ MOST_ROOTS = 500  # splits of one block, so that costs offset by their lists sta
 
 
 @dataclass(frozen=True)
-class Tests:
+class Splits:
     """The splits below a path.
 
     Attributes
@@ -27,7 +27,7 @@ class Tests:
     path : Path
     roots : int (roots,)
         The splits at its end.
-    inner : int (tests,)
+    inner : int (splits,)
         The splits that are allowed below these, without regard to limits on pairs of a split and one below it.
     """
 
@@ -39,7 +39,7 @@ class Tests:
 def two_levels(
     tables: Pass,
     weights: Weights,
-    tests: Tests,
+    splits: Splits,
     limits: np.ndarray,
     limit: float,
     most: int,
@@ -51,7 +51,7 @@ def two_levels(
     ----------
     tables : Pass
     weights : Weights
-    tests : Tests
+    splits : Splits
     limits : float64 (2, roots)
         The maximum weighted cost of the subtree for each outcome of a root.
     limit : float
@@ -66,10 +66,10 @@ def two_levels(
     TooLarge
         If there are more pairs.
     """
-    problem, found, looked, roots, inner = tables.problem, [], 0, tests.roots, tests.inner
+    problem, found, looked, roots, inner = tables.problem, [], 0, splits.roots, splits.inner
     # Two labels of a stump differ, unless nodes or leaves have negative uses.
     distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
-    pairs, total = tables.counts.below(tests.path)
+    pairs, total = tables.counts.below(splits.path)
     own = np.diagonal(pairs, axis1=1, axis2=2).astype(float)
     step = min(MOST_ROOTS, max(1, BLOCK // max(1, 4 * len(inner) * problem.n_labels**2)))
     for first in range(0, len(roots), step):

@@ -114,7 +114,7 @@ def reduced_graph(graph: Graph) -> Graph:
                 floor=level.floor[kept[j]],
                 stop=np.minimum(level.stop[kept[j]], segment_minimum(cost[bare], first)),
                 state=state[~bare],
-                test=level.test[arcs][~bare],
+                split=level.split[arcs][~bare],
                 below=below[~bare],
                 cost=cost[~bare],
             )

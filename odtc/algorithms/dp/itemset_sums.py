@@ -1,13 +1,13 @@
 """Sums over the rows of all signed itemsets, from products over positive ones.
 
-A signed itemset says of some tests which answer the rows give: {+a, -b} are the rows with a 1 at a
-and a 0 at b. Itemsets of one size are numbered in lexicographic order of their tests, and by a bit
-per test, from the first on, that says its sign. Whatever is additive over rows needs products only
+A signed itemset says of some splits which answer the rows give: {+a, -b} are the rows with a 1 at a
+and a 0 at b. Itemsets of one size are numbered in lexicographic order of their splits, and by a bit
+per split, from the first on, that says its sign. Whatever is additive over rows needs products only
 for itemsets whose signs are all +; the others follow by subtraction, P(S & -f) = P(S) - P(S & +f), on whole
 tables at once. With columns flipped so that 1 is the rarer answer, the products are small.
 
-`best_stumps` is the heart of the dynamic program: at every signed itemset and for every test, the
-cost of the best test below on either side, from the sums on all pairs of tests.
+`best_stumps` is the heart of the dynamic program: at every signed itemset and for every split, the
+cost of the best split below on either side, from the sums on all pairs of splits.
 """
 
 from functools import cached_property
@@ -27,33 +27,33 @@ ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest loss, that a sum of
 
 
 class Itemsets:
-    """The itemsets of `size` tests out of `n_tests`, in lexicographic order."""
+    """The itemsets of `size` splits out of `n_splits`, in lexicographic order."""
 
-    def __init__(self, n_tests: int, size: int):
-        self.n_tests, self.size = n_tests, size
+    def __init__(self, n_splits: int, size: int):
+        self.n_splits, self.size = n_splits, size
         self.items = np.zeros((1, 0), np.int64)  # (itemsets, size)
         self.first = []  # per prefix length, where the extensions of each prefix begin
         for _ in range(size):
             last = self.items[:, -1] if self.items.shape[1] else np.full(1, -1)
-            more = n_tests - 1 - last
+            more = n_splits - 1 - last
             begin = np.concatenate([[0], np.cumsum(more)])
             parent = np.repeat(np.arange(len(last)), more)
             follow = np.arange(begin[-1]) - begin[parent] + last[parent] + 1
             self.items = np.column_stack([self.items[parent], follow])
             self.first.append(begin)
 
-    def rank(self, tests: np.ndarray) -> np.ndarray:
-        """The numbers of these itemsets; `tests` (…, size) ascending."""
-        number, before = np.zeros(tests.shape[:-1], np.int64), -1
+    def rank(self, splits: np.ndarray) -> np.ndarray:
+        """The numbers of these itemsets; `splits` (…, size) ascending."""
+        number, before = np.zeros(splits.shape[:-1], np.int64), -1
         for place in range(self.size):
-            number = self.first[place][number] + tests[..., place] - before - 1
-            before = tests[..., place]
+            number = self.first[place][number] + splits[..., place] - before - 1
+            before = splits[..., place]
         return number
 
 
-def table_fits(n_tests: int, size: int, bytes_each: int) -> bool:
+def table_fits(n_splits: int, size: int, bytes_each: int) -> bool:
     """Return whether a table of all signed itemsets of this size may be stored."""
-    return comb(n_tests, size) * 2**size * bytes_each <= MOST_BYTES
+    return comb(n_splits, size) * 2**size * bytes_each <= MOST_BYTES
 
 
 class Signed:
@@ -73,7 +73,7 @@ class Signed:
 
     def number(self, literals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(signs, rank) of itemsets given by literals (…, size), 2f if the unflipped column is 0, 2f + 1
-        if it is 1, in any order, of different tests."""
+        if it is 1, in any order, of different splits."""
         flipped = np.sort(literals ^ self.flip[literals >> 1], axis=-1)
         bits = (flipped & 1) << np.arange(literals.shape[-1])
         return bits.sum(axis=-1), self.itemsets(literals.shape[-1]).rank(flipped >> 1)
@@ -101,11 +101,11 @@ class Signed:
                 rows = self.rows(prefix)
                 out[begin[at] : begin[at + 1]] = deadline.product(self.X[rows, after:], self.sums[rows], float)
 
-    def rows(self, tests) -> np.ndarray:
-        """The rows that have a 1 (of the flipped columns) at all these tests."""
+    def rows(self, splits) -> np.ndarray:
+        """The rows that have a 1 (of the flipped columns) at all these splits."""
         held = np.ones(len(self.X), bool)
-        for test in tests:
-            held &= self.columns[:, test]
+        for split in splits:
+            held &= self.columns[:, split]
         return np.flatnonzero(held)
 
 
@@ -122,8 +122,8 @@ def decimal_scale(loss: np.ndarray) -> int:
 
 
 class Stumps:
-    """Sums of the loss over the four sides of every pair of tests below each signed itemset, made into
-    the cost of the best test, or none, on either side of each test.
+    """Sums of the loss over the four sides of every pair of splits below each signed itemset, made into
+    the cost of the best split, or none, on either side of each split.
 
     Of two classes only the difference d = loss_0 - loss_1 matters, as min(a, b) = (a + b - |a - b|) / 2;
     of more, every class has a table. Whole numbers, and decimals times a power of ten, are held in the shortest type
@@ -147,14 +147,14 @@ class Stumps:
         self.F, self.K = signed.X.shape[1], self.worth.shape[1]
 
     @staticmethod
-    def room(n_tests: int, n_classes: int, size: int) -> bool:
+    def room(n_splits: int, n_classes: int, size: int) -> bool:
         """Return whether `best` of this size has room for its tables; sizes 0 to 3 are counted here."""
-        pair = 4 * n_tests**2 * (n_classes if n_classes > 2 else 1)
-        held = (0, 0, 1, 2)  # itemsets of this many tests have tables that stay
+        pair = 4 * n_splits**2 * (n_classes if n_classes > 2 else 1)
+        held = (0, 0, 1, 2)  # itemsets of this many splits have tables that stay
         return (
-            size <= min(3, n_tests - 1)
-            and (not size or table_fits(n_tests, size, 8 * n_tests))
-            and table_fits(n_tests, held[size], pair)
+            size <= min(3, n_splits - 1)
+            and (not size or table_fits(n_splits, size, 8 * n_splits))
+            and table_fits(n_splits, held[size], pair)
         )
 
     @cached_property
@@ -187,7 +187,7 @@ class Stumps:
                 make = lambda part: np.stack([whole - plus[..., part], plus[..., part]], axis=-2)  # noqa: B023, E731
                 self._blocks(1, begin, plus.shape[-1], make, pick)
             return
-        # Signed tables of one test, (g, k, f, tests), - before +: those of -a follow from all rows.
+        # Signed tables of one split, (g, k, f, splits), - before +: those of -a follow from all rows.
         plus = np.concatenate([positive for _, _, positive in self._parts(1)], axis=-1)
         one = whole - plus, plus
         pairs = self._signed_pairs(one) if size == 3 else None
@@ -202,7 +202,7 @@ class Stumps:
 
     def _parts(self, size: int):
         """(first, items, tables) over the positive itemsets of a size: all at once if they are few, else
-        those of one prefix together, in pieces. `items` says the tests, one per place: an array, or if it is the
+        those of one prefix together, in pieces. `items` says the splits, one per place: an array, or if it is the
         same
         for the whole part, one of length one."""
         signed, F, X = self.signed, self.F, self._X
@@ -219,18 +219,18 @@ class Stumps:
                 extra = every[first : first + step]
                 yield (
                     begin + first,
-                    [*(np.array([test]) for test in prefix), extra],
+                    [*(np.array([split]) for split in prefix), extra],
                     self._pairs(rows, X[rows[:, None], extra]),
                 )
 
     def _signed_pairs(self, one):
-        """The four signed tables of all pairs of tests, signs as in Itemsets: (g, k, f, pairs) each."""
+        """The four signed tables of all pairs of splits, signs as in Itemsets: (g, k, f, pairs) each."""
         parts = [_two(one, a, b, positive) for _, (a, b), positive in self._parts(2)]
         table = np.concatenate(parts, axis=-1)  # (g, k, f, signs, pairs)
         return [np.ascontiguousarray(table[..., signs, :]) for signs in range(4)]
 
     def _ranks(self, items, places) -> np.ndarray:
-        """The numbers of the pairs of tests at these places of itemsets."""
+        """The numbers of the pairs of splits at these places of itemsets."""
         return self.signed.itemsets(2).rank(np.stack(np.broadcast_arrays(*(items[place] for place in places)), axis=-1))
 
     def _blocks(self, size, begin, count, make, pick) -> None:
@@ -243,7 +243,7 @@ class Stumps:
             pick(begin + at, self._cost(make(part), size, slice(begin + part.start, begin + part.stop)))
 
     def _cost(self, D, size, which) -> np.ndarray:
-        """D (g, k, f, signs, itemsets) to the cost of each first test f, (f, signs, itemsets)."""
+        """D (g, k, f, signs, itemsets) to the cost of each first split f, (f, signs, itemsets)."""
         sums, F = self.signed.table(size)[:, which, : self.loss.shape[1] + 1], self.F
         if self.scale > 1:
             sums = np.rint(sums * self.scale)
@@ -276,7 +276,7 @@ def _cut(labels: np.ndarray, part: slice):
 
 
 def _two(one, a, b, positive):
-    """The tables of {±a, ±b}, (g, k, f, 4, itemsets), from those of one test; a and b index tests."""
+    """The tables of {±a, ±b}, (g, k, f, 4, itemsets), from those of one split; a and b index splits."""
     minus, plus = one
     mp = plus[..., b] - positive
     pm = plus[..., a] - positive

@@ -16,7 +16,7 @@ from odtc.algorithms.dp.state_graph import Graph, Rows
 from odtc.base import deadline
 from odtc.base.memory import available
 
-STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each test that may pay there
+STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each split that may pay there
 TREE_BYTES = 300  # of a tree that is known or open at a state
 
 
@@ -30,7 +30,7 @@ class DerivedTree:
     a position in its order, None for a leaf that is part of the cost."""
 
     cost: float
-    test: int
+    split: int
     below: tuple
 
 
@@ -41,7 +41,7 @@ class _Open:
 
     stop: float
     worth: np.ndarray
-    test: np.ndarray
+    split: np.ndarray
     arc: np.ndarray | None
     members: np.ndarray | None
     known: list
@@ -69,10 +69,10 @@ class Derivations:
         if state not in self._open:
             self._open[state] = self._opened(state)
         here = self._open[state]
-        while len(here.known) <= i and (here.heap or here.begun < len(here.test)):
+        while len(here.known) <= i and (here.heap or here.begun < len(here.split)):
             deadline.check()
-            # The best tree of the next test is put in if it may be the next of all.
-            while here.begun < len(here.test) and (not here.heap or here.worth[here.begun] <= here.heap[0][0]):
+            # The best tree of the next split is put in if it may be the next of all.
+            while here.begun < len(here.split) and (not here.heap or here.worth[here.begun] <= here.heap[0][0]):
                 heapq.heappush(here.heap, (float(here.worth[here.begun]), here.begun, 0, 0))
                 here.begun += 1
             cost, at, left, right = heapq.heappop(here.heap)
@@ -83,7 +83,9 @@ class Derivations:
             base, below = self._sides(state, here, at)
             here.known.append(
                 DerivedTree(
-                    cost, int(here.test[at]), tuple(side and (side, place) for side, place in zip(below, (left, right)))
+                    cost,
+                    int(here.split[at]),
+                    tuple(side and (side, place) for side, place in zip(below, (left, right))),
                 )
             )
             # Each pair of places once: the left one grows only while the right one is the first.
@@ -92,7 +94,7 @@ class Derivations:
                 self._push(here, at, base, below, left + 1, 0)
         return here.known[i] if i < len(here.known) else None
 
-    def first_tests(self, most: float) -> int:
+    def first_splits(self, most: float) -> int:
         """Return the least number of trees that cost at most this: one for each first split, and a leaf."""
         self.get(self.root, 0)
         root = self._open[self.root]
@@ -119,17 +121,17 @@ class Derivations:
             begin, end = level.first[place : place + 2].tolist()
             arc, stop, members = np.arange(begin, end), float(level.stop[place]), None
             below = self.graph.values[j + 1] if j + 1 < len(self.graph.levels) else None
-            worth, test = level.worth(level.cost, below, slice(begin, end)), level.test[begin:end]
+            worth, split = level.worth(level.cost, below, slice(begin, end)), level.split[begin:end]
         else:
             arc = None
             members = np.flatnonzero(np.unpackbits(np.frombuffer(place, np.uint8), count=len(self.rows.X)))
             stop, worth = self._counted(members, self.depth - j)
-            test = np.arange(len(worth))
+            split = np.arange(len(worth))
         pays = np.flatnonzero(worth < stop - self.rows.near)
         pays = pays[np.argsort(worth[pays], kind="stable")]
         self._expect(STATE_BYTES + 24 * len(pays))
         return _Open(
-            stop, worth[pays], test[pays], arc[pays] if arc is not None else None, members, [], [(stop, -1, 0, 0)]
+            stop, worth[pays], split[pays], arc[pays] if arc is not None else None, members, [], [(stop, -1, 0, 0)]
         )
 
     def _counted(self, members: np.ndarray, height: int) -> tuple[float, np.ndarray]:
@@ -166,7 +168,7 @@ class Derivations:
                 for side in level.below[arc].tolist()
             )
             return float(level.cost[arc]), below
-        ones = self.rows.X[here.members, here.test[at]]
+        ones = self.rows.X[here.members, here.split[at]]
         base, below = self.price, []
         for part in (here.members[~ones], here.members[ones]):
             stop = float(self.rows.leaf_costs(self.rows.loss[part].sum(axis=0)))

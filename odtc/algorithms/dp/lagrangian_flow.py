@@ -160,7 +160,7 @@ def cheapest_tree(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> I
             )
         arc = first + int(arcs.argmin())
         (one, left), (two, right) = (grow(j + 1, int(side)) for side in step.below[arc])
-        return flow.branch + one + two, join_codes(step.test[[arc]], left[None], right[None])[0]
+        return flow.branch + one + two, join_codes(step.split[[arc]], left[None], right[None])[0]
 
     return Incumbent(*grow(0, 0))
 

@@ -21,18 +21,18 @@ class Layer:
     ----------
     n_states : int
     state : int32 (arcs,), the state that an arc leaves
-    test : int32 (arcs,), its split
+    split : int32 (arcs,), its split
     below : int32 (arcs, 2), the states of the next layer to which it leads; -1 for a side that ends with the arc
     memory : int64 (states,) or None, the memory of each state, if states remember (`remembering`)
     arc : int64 (arcs,) or None, the corresponding arcs of the layer from which this one was made
     """
 
     OF_STATES: ClassVar[tuple[str, ...]] = ()
-    OF_ARCS: ClassVar[tuple[str, ...]] = ("test",)
+    OF_ARCS: ClassVar[tuple[str, ...]] = ("split",)
 
     n_states: int
     state: np.ndarray
-    test: np.ndarray
+    split: np.ndarray
     below: np.ndarray
     memory: np.ndarray | None = None
     arc: np.ndarray | None = None
@@ -116,7 +116,7 @@ def outside_costs(
 def remembering(layers: Sequence[L], memory: np.ndarray, allowed: Callable, then: Callable) -> tuple[L, ...]:
     """Return the layers of pairs (memory, state) that are reached from the first state with each of `memory` (int64).
 
-    They have the arcs for which allowed(memory, level, arc); then(memory, test, side) is the memory on that side. The
+    They have the arcs for which allowed(memory, level, arc); then(memory, split, side) is the memory on that side. The
     first layer has a state for each memory.
     """
     found, states = [], np.zeros(len(memory), np.int64)
@@ -127,7 +127,7 @@ def remembering(layers: Sequence[L], memory: np.ndarray, allowed: Callable, then
         state, arc = state[kept], arc[kept]
         sides = layer.below[arc]
         below, on = np.full(sides.shape, -1, np.int32), sides >= 0
-        past = np.stack([then(memory[state], layer.test[arc], side) for side in (0, 1)], axis=1)
+        past = np.stack([then(memory[state], layer.split[arc], side) for side in (0, 1)], axis=1)
         n = layers[j + 1].n_states if j + 1 < len(layers) else 1
         pairs, below[on] = np.unique(past[on] * n + sides[on], return_inverse=True)
         found.append(layer.picked(states, arc, state=state.astype(np.int32), below=below, memory=memory, arc=arc))
@@ -140,7 +140,7 @@ def remembering(layers: Sequence[L], memory: np.ndarray, allowed: Callable, then
 def reached(layers: Sequence[L], alive: Sequence[np.ndarray]) -> tuple[L, ...]:
     """Return the layers with these arcs, bool (arcs,) for each, as far as they are reached from the first state."""
     return remembering(
-        layers, np.zeros(1, np.int64), lambda memory, j, arc: alive[j][arc], lambda memory, test, side: memory
+        layers, np.zeros(1, np.int64), lambda memory, j, arc: alive[j][arc], lambda memory, split, side: memory
     )
 
 
@@ -150,5 +150,5 @@ def placed(layers: Sequence[L]) -> tuple[L, ...]:
         layers,
         np.ones(1, np.int64),
         lambda node, j, arc: np.ones(len(node), bool),
-        lambda node, test, side: 2 * node + side,
+        lambda node, split, side: 2 * node + side,
     )

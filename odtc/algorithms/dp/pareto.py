@@ -60,7 +60,7 @@ class Budgets:
 class Points:
     """Labels and subtrees at the states of one level, state by state.
 
-    `code` is a subtree of height h in heap order from 0: a test f as f, a label k, and all that is below it, as -1 - k.
+    `code` is a subtree of height h in heap order from 0: a split f as f, a label k, and all below it, as -1 - k.
     """
 
     state: np.ndarray  # int32 (points,), ascending
@@ -93,10 +93,10 @@ class Points:
         return whole.picked(np.argsort(whole.state, kind="stable"))
 
 
-def join_codes(test: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """Return the codes of subtrees with the split `test` (n,) above the codes `zero` and `one` (n, nodes)."""
-    code = np.empty((len(test), 2 * zero.shape[1] + 1), np.int32)
-    code[:, 0], width = test, 1
+def join_codes(split: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
+    """Return the codes of subtrees with the split `split` (n,) above the codes `zero` and `one` (n, nodes)."""
+    code = np.empty((len(split), 2 * zero.shape[1] + 1), np.int32)
+    code[:, 0], width = split, 1
     while width <= zero.shape[1]:  # the nodes of one depth stand together
         code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]
         code[:, 3 * width - 1 : 4 * width - 1] = one[:, width - 1 : 2 * width - 1]
@@ -164,10 +164,10 @@ def label_points(rows: Rows, level: Level, budgets: Budgets, unit: np.ndarray) -
 
 
 def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets, unit: np.ndarray) -> Points:
-    """P_1 of every state of a level: each test with any two labels; a branch node costs and uses `branch`."""
+    """P_1 of every state of a level: each split with any two labels; a branch node costs and uses `branch`."""
     K, r = rows.loss.shape[1], len(budgets.branch)
     first, second = np.repeat(np.arange(K), K), np.tile(np.arange(K), K)
-    differ = first != second  # a test above twice the same label uses what the label does, and a branch node
+    differ = first != second  # a split above twice the same label uses what the label does, and a branch node
     first, second = first[differ], second[differ]
     found = [label_points(rows, level, budgets, unit).raised(1)]
     for part, s, f, side in child_sets(rows, level):

@@ -10,22 +10,22 @@ import numpy as np
 from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft_subtree
 from odtc.algorithms.dp.state_graph import Rows
 
-WIDTH, WIDER = 2, 4  # tests tried per node; in trees of depth DEEP and more
+WIDTH, WIDER = 2, 4  # splits tried per node; in trees of depth DEEP and more
 DEEP = 5
 MOST = 60  # nodes looked at
 LEFT = 0.25  # of what the rows of a node could cost at most, left by its best tree of depth 2: too much to try
 
 
 def find_perfect_tree(rows: Rows, depth: int) -> np.ndarray | None:
-    """The tests of such a tree in heap order from 1, int32 (2^h,) for some h <= depth, -1 if it predicts;
+    """The splits of such a tree in heap order from 1, int32 (2^h,) for some h <= depth, -1 if it predicts;
     None if none was found."""
     beam = _Beam(rows)
     for h in range(1, depth + 1):
         if h == 2 and depth == 2:
             break  # as long as the program itself takes
-        tests = beam.search(np.arange(len(rows.X)), h, WIDER if h >= DEEP else WIDTH)
-        if tests is not None and _loss(rows, tests) <= float(rows.floor.sum()) + rows.near:
-            return tests
+        splits = beam.search(np.arange(len(rows.X)), h, WIDER if h >= DEEP else WIDTH)
+        if splits is not None and _loss(rows, splits) <= float(rows.floor.sum()) + rows.near:
+            return splits
     return None
 
 
@@ -35,10 +35,10 @@ class _Beam:
         self.best, self.near, self.known = ShallowTreeSearch(rows.X, gain), rows.near, {}
 
     def search(self, members: np.ndarray, height: int, width: int) -> np.ndarray | None:
-        best, tests = self.best, np.full(2**height, -1, np.int32)
+        best, splits = self.best, np.full(2**height, -1, np.int32)
         most = float(best.most[members].sum())
         if float(best.gain[members].sum(axis=0).max()) >= most - self.near:
-            return tests
+            return splits
         if not height:
             return None
         worth, below = self._pairs(members) if height > 1 else (best.stumps(members), None)
@@ -46,10 +46,10 @@ class _Beam:
             return None
         first = int(worth.argmax())
         if worth[first] >= most - self.near:
-            tests[1] = first
+            splits[1] = first
             if height > 1:
-                tests[[2, 3]] = below[first]
-            return tests
+                splits[[2, 3]] = below[first]
+            return splits
         if height < 3 or most - worth[first] > LEFT * most:
             return None
         for f in np.argpartition(-worth, min(width, len(worth) - 1))[:width].tolist():
@@ -66,10 +66,10 @@ class _Beam:
                 if found[side] is None:
                     break
             else:
-                tests[1] = f
-                graft_subtree(tests, 2, found[0])
-                graft_subtree(tests, 3, found[1])
-                return tests
+                splits[1] = f
+                graft_subtree(splits, 2, found[0])
+                graft_subtree(splits, 3, found[1])
+                return splits
         return None
 
     def _pairs(self, members):
@@ -79,13 +79,13 @@ class _Beam:
         return self.known[key]
 
 
-def _loss(rows: Rows, tests: np.ndarray) -> float:
+def _loss(rows: Rows, splits: np.ndarray) -> float:
     """Return the cost of a tree whose leaves have their best labels."""
 
     def loss(node, members):
-        if node >= len(tests) or tests[node] < 0:
+        if node >= len(splits) or splits[node] < 0:
             return float(rows.loss[members].sum(axis=0).min())
-        ones = rows.X[members, tests[node]]
+        ones = rows.X[members, splits[node]]
         return loss(2 * node, members[~ones]) + loss(2 * node + 1, members[ones])
 
     return loss(1, np.arange(len(rows.X)))

@@ -123,7 +123,7 @@ def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
     if below is None or not len(below):
         return best
     first, pairs = below.first(flow.steps[1].n_states), 0
-    for test, (zero, one) in zip(root.test, root.below):
+    for split, (zero, one) in zip(root.split, root.below):
         left, right = np.arange(*first[zero : zero + 2]), np.arange(*first[one : one + 2])
         if (
             not len(left)
@@ -143,7 +143,7 @@ def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
             i, k = np.unravel_index(cost.argmin(), cost.shape)
         vector = below.vector[left[i]] + below.vector[right[k]] + flow.branch
         if vector[0] < best.vector[0] and budgets.kept(vector):
-            best = Incumbent(vector, join_codes(np.array([test]), below.code[left[[i]]], below.code[right[[k]]])[0])
+            best = Incumbent(vector, join_codes(np.array([split]), below.code[left[[i]]], below.code[right[[k]]])[0])
     return best
 
 
@@ -221,7 +221,7 @@ def join_points(
             - np.repeat(np.cumsum(count[begin:end]) - count[begin:end], count[begin:end])
         )
         at, one = arc[pair], i[pair]
-        code = join_codes(step.test[at], below.code[one], below.code[k])
+        code = join_codes(step.split[at], below.code[one], below.code[k])
         points = Points(step.state[at], below.vector[one] + below.vector[k] + flow.branch, code)
         found.append(drop_dominated(points, flow.budgets.both, flow.unit))
         require_memory(

@@ -28,11 +28,11 @@ def merge_equal_rows(X: np.ndarray, gain: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 class ShallowTreeSearch:
-    """Best trees on sets of the rows of X (bool (rows, tests)) with `gain` (float64 (rows, classes)).
+    """Best trees on sets of the rows of X (bool (rows, splits)) with `gain` (float64 (rows, classes)).
 
-    `best(rows, depth)` gives (value, tests), tests int32 of shape (2^depth,) in heap order from
+    `best(rows, depth)` gives (value, splits), splits int32 of shape (2^depth,) in heap order from
     index 1, -1 if the node predicts. Of equal trees it keeps the one with fewer branch nodes,
-    then the first tests. Raises TimeLimitReached at the deadline (odtc.base.deadline).
+    then the first splits. Raises TimeLimitReached at the deadline (odtc.base.deadline).
     """
 
     def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0):
@@ -40,25 +40,25 @@ class ShallowTreeSearch:
         self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
         self.near = least_difference(gain)
         self.memo = {}
-        self.work = 0.0  # multiplications so far: rows · tests² per product of all pairs, and what a call costs
+        self.work = 0.0  # multiplications so far: rows · splits² per product of all pairs, and what a call costs
 
     def best(self, rows: np.ndarray, depth: int) -> tuple[float, np.ndarray]:
         """`rows` are indices in ascending order."""
         deadline.check()
-        leaf, tests = (
+        leaf, splits = (
             float(self.gain[rows].sum(axis=0).max(initial=0)) if len(rows) else 0.0,
             np.full(2**depth, -1, np.int32),
         )
         most = float(self.most[rows].sum())
         if depth == 0 or leaf >= most - self.near:
-            return leaf, tests
+            return leaf, splits
         if depth == 1:
-            return self._stump(rows, leaf, tests)
+            return self._stump(rows, leaf, splits)
         member = np.zeros(len(self.X), bool)
         member[rows] = True
         key = (depth, np.packbits(member).tobytes())
         if key not in self.memo:
-            self.memo[key] = (self._pair if depth == 2 else self._deep)(rows, leaf, tests)
+            self.memo[key] = (self._pair if depth == 2 else self._deep)(rows, leaf, splits)
         return self.memo[key]
 
     def stumps(self, rows) -> np.ndarray:
@@ -67,26 +67,26 @@ class ShallowTreeSearch:
         self.work += CALL / 10 + 10 * len(rows) * self.X.shape[1]  # one pass over memory, so slower a product
         return ones.max(axis=1) + zeros.max(axis=1) - self.price
 
-    def _stump(self, rows, leaf, tests):
+    def _stump(self, rows, leaf, splits):
         value = self.stumps(rows)
         f = int(value.argmax())
         if value[f] > leaf + self.near:
-            leaf, tests[1] = float(value[f]), f
-        return leaf, tests
+            leaf, splits[1] = float(value[f]), f
+        return leaf, splits
 
     def _sides(self, rows):
-        """The gains (tests, classes) of the rows with a 1, and with a 0."""
+        """The gains (splits, classes) of the rows with a 1, and with a 0."""
         gain = self.gain[rows]
         ones = deadline.product(self.X[rows], gain, float)
         return ones, gain.sum(axis=0) - ones
 
-    def _pair(self, rows, leaf, tests):
-        """Depth 2: the best test of all, over the best stumps on its sides."""
+    def _pair(self, rows, leaf, splits):
+        """Depth 2: the best split of all, over the best stumps on its sides."""
         value, below = self.pairs(rows)
         f = int(value.argmax())
         if value[f] > leaf + self.near:
-            leaf, tests[1:4] = float(value[f]), (f, *below[f])
-        return leaf, tests
+            leaf, splits[1:4] = float(value[f]), (f, *below[f])
+        return leaf, splits
 
     def pairs(self, rows) -> tuple[np.ndarray, np.ndarray]:
         """Return (value, below) for every split, from the gains of all pairs of splits.
@@ -99,7 +99,7 @@ class ShallowTreeSearch:
         F, K = ones.shape
         self.work += CALL + len(rows) * F * F
         classes = [(X[held := gain[:, k] != 0], gain[held, k, None]) for k in range(K)]
-        total, tests = np.empty(F), np.empty((F, 2), np.int32)
+        total, splits = np.empty(F), np.empty((F, 2), np.int32)
         for begin in range(0, F, step := max(1, CELLS // F)):
             f = slice(begin, begin + step)
             on11, on10, on01, on00 = (None,) * 4
@@ -115,16 +115,16 @@ class ShallowTreeSearch:
                 value = split[np.arange(len(g)), g] - self.price
                 worth = value > alone + self.near
                 total[f] += np.where(worth, value, alone)
-                tests[f, side] = np.where(worth, g, -1)
-        return total, tests
+                splits[f, side] = np.where(worth, g, -1)
+        return total, splits
 
-    def _deep(self, rows, leaf, tests):
+    def _deep(self, rows, leaf, splits):
         best, lower = self.best(rows, 2)
-        tests[:4] = lower
+        splits[:4] = lower
         most = float(self.most[rows].sum())
         ones, zeros = self._sides(rows)
         X = self.X[rows]
-        # The tests that part the rows best come first: the sooner a good tree, the more the bound spares.
+        # The splits that part the rows best come first: the sooner a good tree, the more the bound spares.
         for f in np.argsort(-(ones.max(axis=1) + zeros.max(axis=1)), kind="stable").tolist():
             if best >= most - self.near:
                 break
@@ -132,7 +132,7 @@ class ShallowTreeSearch:
             left = rows[~X[:, f]]
             if not len(left) or not len(right) or most - self.price <= best + self.near:
                 continue
-            depth = len(tests).bit_length() - 2
+            depth = len(splits).bit_length() - 2
             small, large = sorted((left, right), key=len)
             one, below = self.best(large, depth)
             if one + float(self.most[small].sum()) - self.price <= best + self.near:
@@ -140,14 +140,14 @@ class ShallowTreeSearch:
             two, beside = self.best(small, depth)
             if one + two - self.price > best + self.near:
                 best = one + two - self.price
-                tests[1] = f
-                graft_subtree(tests, 2, below if large is left else beside)
-                graft_subtree(tests, 3, beside if large is left else below)
-        return best, tests
+                splits[1] = f
+                graft_subtree(splits, 2, below if large is left else beside)
+                graft_subtree(splits, 3, beside if large is left else below)
+        return best, splits
 
 
-def graft_subtree(tests: np.ndarray, node: int, below: np.ndarray) -> None:
-    """Lays the tests of a subtree (heap order from 1) at this node of `tests`, in place."""
+def graft_subtree(splits: np.ndarray, node: int, below: np.ndarray) -> None:
+    """Lays the splits of a subtree (heap order from 1) at this node of `splits`, in place."""
     for level in range(len(below).bit_length() - 1):
         first, width = node << level, 1 << level
-        tests[first : first + width] = below[width : 2 * width]
+        splits[first : first + width] = below[width : 2 * width]

@@ -1,8 +1,8 @@
 """The best subtree of one or two levels for sets of rows, if a leaf costs its loss and a reward and holds rows
 enough.
 
-The losses of the four sides of two tests are products of their columns and the losses of the rows. With two classes
-the least of both sides of a test comes of one such product, as min(p, q) = (p + q - |p - q|) / 2.
+The losses of the four sides of two splits are products of their columns and the losses of the rows. With two classes
+the least of both sides of a split comes of one such product, as min(p, q) = (p + q - |p - q|) / 2.
 (odtc.algorithms.dp.shallow_trees has those whose leaves are free and may hold any rows.)
 """
 
@@ -29,7 +29,7 @@ class Subtrees:
         )
 
     def stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(cost, test) of the best stump for each line of bits, (paths, groups); test -1 if a leaf is as good."""
+        """(cost, split) of the best stump for each line of bits, (paths, groups); split -1 if a leaf is as good."""
         if not len(asked):
             return leaf, np.full(len(leaf), -1, np.int32)
         bits, X, K = bits.astype(self.kind), self.X[:, asked].astype(self.kind), self.loss.shape[1]
@@ -56,10 +56,10 @@ class Subtrees:
     ) -> tuple[float, np.ndarray]:
         """Return (cost, int32 (3,)) of the best subtree for these groups: its first split, of `asked`, and those of
         its left and right side, of `then`; -1 if it predicts, all three if a leaf, which costs `leaf`, is as good."""
-        tests = np.full(3, -1, np.int32)
+        splits = np.full(3, -1, np.int32)
         loss = self.loss[members]
         if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
-            return leaf, tests
+            return leaf, splits
         X, loss, copies = (
             self.X[members].astype(self.kind),
             loss.astype(self.kind),
@@ -69,7 +69,7 @@ class Subtrees:
         one_loss, total, one_count, count = A.T @ loss, loss.sum(axis=0), A.T @ copies, copies.sum()
         fits = self._fit(one_count, count)
         if not fits.any():
-            return leaf, tests
+            return leaf, splits
         value, chosen, tables = np.zeros(len(asked)), [], []
         same = np.array_equal(*then)
         for side in (1, 0):
@@ -90,7 +90,7 @@ class Subtrees:
         f = int(value.argmin())
         if value[f] < leaf - self.near:
             return value[f], np.array([asked[f], chosen[0][f], chosen[1][f]], np.int32)
-        return leaf, tests
+        return leaf, splits
 
     def _fit(self, ones: np.ndarray, all_: np.ndarray) -> np.ndarray:
         """Return whether both sides have enough rows, at least one each."""

@@ -12,7 +12,7 @@ from odtc.algorithms.dp.itemset_sums import MOST_WHOLE, decimal_scale
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.algorithms.thresholds import compiled
 
-TABLE = 2**27  # bytes of the sums over triples of tests at most
+TABLE = 2**27  # bytes of the sums over triples of splits at most
 
 
 def side_costs(rows: Rows, price: float) -> np.ndarray | None:
@@ -31,8 +31,8 @@ def side_costs(rows: Rows, price: float) -> np.ndarray | None:
     loops are available, the splits are many, or losses have too many digits.
     """
     X, (n, labels) = rows.signed.X, rows.loss.shape
-    tests, stride = X.shape[1], 1 if labels == 2 else labels
-    if labels < 2 or 4 * stride * tests**3 > TABLE or (loops := compiled.of_states()) is None:
+    splits, stride = X.shape[1], 1 if labels == 2 else labels
+    if labels < 2 or 4 * stride * splits**3 > TABLE or (loops := compiled.of_states()) is None:
         return None
     scale = decimal_scale(rows.loss)
     loss, toll = rows.loss * scale, (1 + (stride == 1)) * price * scale
@@ -47,7 +47,7 @@ def side_costs(rows: Rows, price: float) -> np.ndarray | None:
         X = np.repeat(X, stride, axis=0)
     entry, column = np.nonzero(X)
     first = np.searchsorted(entry, np.arange(len(X) + 1))
-    saved = loops(first, column.astype(np.int32), label, gain.astype(np.int32), stride, int(toll), tests)
+    saved = loops(first, column.astype(np.int32), label, gain.astype(np.int32), stride, int(toll), splits)
     held = worst @ rows.signed.X
     most = np.stack([worst.sum() - held, held])
     return (most - saved) / (scale * (2 if stride == 1 else 1))

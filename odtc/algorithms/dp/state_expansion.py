@@ -56,7 +56,7 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
         states = below
     if ends and len(levels) == n_levels and len(below["stop"]):
         none = np.zeros(0, np.int32)
-        nowhere = dict(state=none, test=none, below=np.zeros((0, 2), np.int32), cost=np.zeros(0))
+        nowhere = dict(state=none, split=none, below=np.zeros((0, 2), np.int32), cost=np.zeros(0))
         levels.append(Level(n_states=len(below["stop"]), **below, **nowhere))
     return Graph(rows, tuple(levels), price)
 
@@ -110,7 +110,7 @@ def _expect_stumps(rows: Rows, size: int) -> None:
 def _with_stumps(graph: Graph, depth: int) -> Graph:
     """Return the same arcs, those of the level with two levels left with the cost of the best tree of one level on
     either side."""
-    if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a test
+    if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a split
         return graph
     rows, last, size = graph.rows, graph.levels[-1], depth - 2
     if not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
@@ -124,7 +124,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         for s in np.unique(last.state).tolist():
             arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
             below = stump_costs(rows, members, graph.price)
-            cost[arcs] = graph.price + below[last.test[arcs]]
+            cost[arcs] = graph.price + below[last.split[arcs]]
     else:
         signed = rows.signed
         table = np.empty((rows.X.shape[1], 2**size, len(signed.itemsets(size).items)))
@@ -135,7 +135,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         _expect_stumps(rows, size)
         Stumps(signed, rows.loss, graph.price).best(size, keep)
         signs, rank = signed.number(last.path)
-        cost = table[last.test, signs[last.state], rank[last.state]]
+        cost = table[last.split, signs[last.state], rank[last.state]]
     return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
 
 
@@ -144,10 +144,10 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     K = rows.loss.shape[1]
     opened = np.flatnonzero(now["stop"] > now["floor"] + rows.near) if fold else np.arange(len(now["stop"]))
     _expect_arcs(rows, now, opened)
-    found = {key: [] for key in ("state", "test", "stops", "labels", "floors", "hashes")}
+    found = {key: [] for key in ("state", "split", "stops", "labels", "floors", "hashes")}
     for part, s, f, side in _sides(rows, now, opened):
         found["state"].append(part[s])
-        found["test"].append(f)
+        found["split"].append(f)
         found["stops"].append(rows.leaf_costs(side[..., :K]))
         found["labels"].append(rows.leaf_labels(side[..., :K]))
         found["floors"].append(side[..., K + 1])
@@ -157,20 +157,20 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
         key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
         for key, parts in found.items()
     }
-    state, test = joined["state"].astype(np.int32), joined["test"].astype(np.int32)
+    state, split = joined["state"].astype(np.int32), joined["split"].astype(np.int32)
     stops, floors = joined["stops"], joined["floors"]
     goes_on = (
         np.zeros(stops.shape, bool) if last else stops > floors + rows.near if fold else np.ones(stops.shape, bool)
     )
     below = np.full(stops.shape, -1, np.int32)
     cost = price + np.where(goes_on, 0.0, stops).sum(axis=1)
-    arcs = dict(state=state, test=test, below=below, cost=cost)
+    arcs = dict(state=state, split=split, below=below, cost=cost)
     if last:
         return arcs, None
     arc, side = np.nonzero(goes_on)
     _, at, below[arc, side] = np.unique(joined["hashes"][arc, side], return_index=True, return_inverse=True)
     require_memory(len(at) * (now["cover"].shape[1] + 64), f"{len(at):,} states of the dynamic program")
-    parent, f, bit = state[arc[at]], test[arc[at]], side[at]
+    parent, f, bit = state[arc[at]], split[arc[at]], side[at]
     columns = np.packbits(np.stack([~rows.X.T, rows.X.T]), axis=2)
     cover = now["cover"][parent] & columns[bit, f]
     path = np.concatenate([now["path"][parent], (2 * f + bit)[:, None]], axis=1).astype(np.int32)
@@ -218,7 +218,7 @@ def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
 
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):
-    """(states, s, f, sums): for pieces of the states, the arcs as places in them and tests, and the sums
+    """(states, s, f, sums): for pieces of the states, the arcs as places in them and splits, and the sums
     (arcs, sides, columns) of Rows.sums on either side; only arcs with enough rows on both sides."""
     (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
     width = rows.sums.shape[1]
@@ -245,7 +245,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
         part = opened[begin : begin + step]
         member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
         ones = np.stack([(member * column) @ X for column in rows.sums.T], axis=2)
-        sides = np.stack([(member @ rows.sums)[:, None, :] - ones, ones], axis=2)  # (states, tests, sides, sums)
+        sides = np.stack([(member @ rows.sums)[:, None, :] - ones, ones], axis=2)  # (states, splits, sides, sums)
         s, f = np.nonzero((sides[..., K + 2] > rows.least - 0.5).all(axis=2))
         yield part, s, f, sides[s, f]
 
@@ -258,15 +258,15 @@ def _hash(limbs: np.ndarray) -> np.ndarray:
 
 
 def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
-    """float64 (tests,): the cost of the best test, or none, on either side of each test f, of some rows.
+    """float64 (splits,): the cost of the best split, or none, on either side of each split f, of some rows.
 
-    The losses of the rows on the four sides of all pairs of tests come from one product Xᵀ diag(loss_k) X
-    per class, some tests f at a time.
+    The losses of the rows on the four sides of all pairs of splits come from one product Xᵀ diag(loss_k) X
+    per class, some splits f at a time.
     """
     X, loss = rows.X[members], rows.loss[members]
     F, K = X.shape[1], loss.shape[1]
     total, out = loss.sum(axis=0), np.empty(F)
-    ones = deadline.product(X, loss, float)  # (tests, classes)
+    ones = deadline.product(X, loss, float)  # (splits, classes)
     for begin in range(0, F, step := max(1, CELLS // (F * K))):
         f = slice(begin, begin + step)
         both = np.stack([deadline.product(X[:, f] * column[:, None], X, float) for column in loss.T], axis=2)

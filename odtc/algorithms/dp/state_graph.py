@@ -132,14 +132,14 @@ def moment_rows(law: int) -> type[MomentRows]:
 
 @dataclass(frozen=True, kw_only=True)
 class Level(Layer):
-    """The states of one level and their arcs, state by state and test by test.
+    """The states of one level and their arcs, state by state and split by split.
 
-    `cover` packs the rows of each state; `path` holds its tests as literals (test f: 2f if the
+    `cover` packs the rows of each state; `path` holds its splits as literals (split f: 2f if the
     rows have a 0, 2f + 1 if they have a 1). A side of an arc that stops at once has its cost in `cost`.
     """
 
     OF_STATES = ("cover", "path", "stop", "label", "floor")
-    OF_ARCS = ("test", "cost")
+    OF_ARCS = ("split", "cost")
 
     cover: np.ndarray  # uint8 (states, bytes)
     path: np.ndarray  # int32 (states, level)

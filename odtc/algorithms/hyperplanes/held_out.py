@@ -200,9 +200,9 @@ def choose_prices(
 
     rows = rows[_sample(cheapest[rows], FOLD_ROWS, np.random.default_rng(grower.seed))]
     losses, majority, families = [], [], {}
-    for train, test, paths in grown_folds(Z, loss, grower, rows, until):
-        losses.append([_held_out_loss(tree, Z, loss, weight, test) for tree in preferred(paths, train)])
-        majority.append(_held_out_loss(paths[CART][-1], Z, loss, weight, test))
+    for train, split, paths in grown_folds(Z, loss, grower, rows, until):
+        losses.append([_held_out_loss(tree, Z, loss, weight, split) for tree in preferred(paths, train)])
+        majority.append(_held_out_loss(paths[CART][-1], Z, loss, weight, split))
         families = families or paths
     if len(losses) < 2:
         return None
@@ -336,9 +336,11 @@ def _held_out(
 
     cheapest, found, longest, least = loss.argmin(axis=1), [], 0.0, np.inf
     began = grower.clock()
-    for train, test, paths in grown_folds(Z, loss, grower, rows, until, penalties):
+    for train, split, paths in grown_folds(Z, loss, grower, rows, until, penalties):
         each = {
-            family: np.column_stack([loss[test, _at(path, k).predict(Z[test])] for k in range(1, 2**grower.depth + 1)])
+            family: np.column_stack(
+                [loss[split, _at(path, k).predict(Z[split])] for k in range(1, 2**grower.depth + 1)]
+            )
             for family, path in paths.items()
         }
         plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
@@ -349,10 +351,10 @@ def _held_out(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a model that has not converged is reported, too
                 linear = LogisticRegression(max_iter=200, tol=1e-3).fit(near[train], plane, margin / margin.mean())
-            label = linear.predict(near[test])
+            label = linear.predict(near[split])
         else:
-            label = np.full(len(test), plane[0])
-        found.append(_Fold(each, weight[test], np.nan if label is None else _mean_loss(label, loss, weight, test)))
+            label = np.full(len(split), plane[0])
+        found.append(_Fold(each, weight[split], np.nan if label is None else _mean_loss(label, loss, weight, split)))
         longest, least = max(longest, grower.clock() - began), min(least, len(train))
         began = grower.clock()
     return found, least / max(longest, NEAR)

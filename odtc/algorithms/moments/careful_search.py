@@ -92,7 +92,7 @@ class CarefulSearch(SearchByIntervals):
 
     def _shallow(self, rows: np.ndarray, depth: int, place: Place) -> Known:
         if place.needed:
-            return self._needed_test(rows, place)
+            return self._needed_split(rows, place)
         leaf = self._leaf(rows)
         found = Known(leaf, leaf, None)
         if leaf == 0:

@@ -23,9 +23,9 @@ MOST_SETS = 50_000  # of N - 1 splits; each set takes about a millisecond
 MOST_TESTS = 5  # of a tree: states are 3^N
 
 
-def takes(n_tests: int, most: int) -> bool:
-    """Return whether trees of at most `most` of `n_tests` splits are searched by this module."""
-    return 1 <= most <= min(MOST_TESTS, n_tests - 1) and comb(n_tests, most - 1) <= MOST_SETS
+def takes(n_splits: int, most: int) -> bool:
+    """Return whether trees of at most `most` of `n_splits` splits are searched by this module."""
+    return 1 <= most <= min(MOST_TESTS, n_splits - 1) and comb(n_splits, most - 1) <= MOST_SETS
 
 
 def near_sets(

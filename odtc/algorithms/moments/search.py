@@ -314,10 +314,10 @@ class MomentSearch:
     def _few_tests(self, rows: np.ndarray, depth: int) -> bool:
         """Find the best tree of few different splits (odtc.algorithms.moments.few_tests), if nothing else is limited,
         and return whether that was possible."""
-        most, n_tests = self.limits.distinct, len(self.size)
+        most, n_splits = self.limits.distinct, len(self.size)
         if most is None or not (self.limits.distinct_alone and self._by_sums and (self.size == 2).all()):
             return False
-        if not few_tests.takes(n_tests, most):
+        if not few_tests.takes(n_splits, most):
             return False
         self.root.lower = max(self.root.lower, self._by_leaves(min(2**depth, 2**most)))
         limits, answers, q = (most, depth, self.least), self.code.T.astype(float), float(self.q.sum())
@@ -331,7 +331,7 @@ class MomentSearch:
                 self._better(found.upper, found.tree)
                 self.told(self.bound, self.cost)
         self.root.lower = self.root.upper
-        every, near = np.arange(n_tests), [columns for gain, columns in near if gain >= best - room(best)]
+        every, near = np.arange(n_splits), [columns for gain, columns in near if gain >= best - room(best)]
         self.families = [Family(np.isin(every, columns)[None]) for columns in near]
         return True
 
@@ -497,7 +497,7 @@ class MomentSearch:
         if self.limits.levels is not None:
             place = place._replace(columns=tuple(self.limits.columns(place, len(self.size)).tolist()))
         if place.needed:
-            return self._needed_test(rows, place)
+            return self._needed_split(rows, place)
         if depth == 1:
             gain, column, cut = self._depth_one(rows, place.columns)
         else:
@@ -509,7 +509,7 @@ class MomentSearch:
         cost = max(0.0, float(self.q[rows].sum()) - gain)
         return Known(cost, cost, (column, cut, below, below))
 
-    def _needed_test(self, rows: np.ndarray, place: Place) -> Known:
+    def _needed_split(self, rows: np.ndarray, place: Place) -> Known:
         """Return the best tree of one level that splits on a column of the one needed set, whatever it gains."""
         found = Known(np.inf, np.inf, None)
         for column in place.needed[0]:

@@ -33,7 +33,7 @@ class Listed:
     """A tree: its cost, and its splits and labels, int32 (2^(depth + 1),), on a heap from 1."""
 
     cost: int
-    test: np.ndarray
+    split: np.ndarray
     label: np.ndarray
 
 
@@ -45,7 +45,7 @@ class ConstrainedList:
     problem : ConstrainedProblem
     least : int
         The cost of the cheapest feasible tree.
-    settled : Callable[[test, label], (test, label) or None]
+    settled : Callable[[split, label], (split, label) or None]
         Removes branch nodes that no row needs; None if the tree does not satisfy the constraints then.
     tick : Callable[[], None]
         Raises when the time is over.
@@ -78,7 +78,7 @@ class ConstrainedList:
     def _round(self) -> None:
         """Find all trees up to the limit, or the cheapest of them; the next round finds more."""
         found, cut = self._held()
-        for key, tree in sorted(found.items(), key=lambda item: (item[1].cost, (item[1].test >= 0).sum(), item[0])):
+        for key, tree in sorted(found.items(), key=lambda item: (item[1].cost, (item[1].split >= 0).sum(), item[0])):
             if key not in self._told:
                 self._told.add(key)
                 self.trees.append(tree)
@@ -94,15 +94,15 @@ class ConstrainedList:
         found: dict[bytes, Listed] = {}
         problem, cut = self.problem, False
 
-        def offered(test: np.ndarray, label: np.ndarray) -> bool:
+        def offered(split: np.ndarray, label: np.ndarray) -> bool:
             nonlocal found, cut
-            if problem.accepts is not None and not problem.accepts(test, label):
+            if problem.accepts is not None and not problem.accepts(split, label):
                 return False
-            whole = self.settled(test, label)
+            whole = self.settled(split, label)
             if whole is None:
                 return False
-            test, label = whole
-            found[test.tobytes() + label.tobytes()] = Listed(cost_of(problem, test, label), test, label)
+            split, label = whole
+            found[split.tobytes() + label.tobytes()] = Listed(cost_of(problem, split, label), split, label)
             if len(found) >= 2 * self.most:
                 costs = sorted(tree.cost for tree in found.values())
                 search.upper = min(search.upper, costs[self.most - 1])

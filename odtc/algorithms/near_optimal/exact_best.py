@@ -113,8 +113,8 @@ class ExactBest:
         below = self._rounded_floor(part.rows)
         limit = ((found.cost - 1) // parts - below) // self._unit + 1
         open_ = limit > 0 and found.cost > self._unavoidable(part.rows) + price
-        tests = list(self.search.tests_below(node, height, limit)) if open_ else []
-        for column, rank, *bounds in sorted(tests, key=lambda test: test[2] + test[3]):
+        splits = list(self.search.splits_below(node, height, limit)) if open_ else []
+        for column, rank, *bounds in sorted(splits, key=lambda split: split[2] + split[3]):
             if parts * (below + self._unit * (sum(bounds) + self._price)) >= found.cost:
                 break
             self._look(part)

@@ -3,7 +3,7 @@
 The best trees of a set of rows are an AND/OR graph (tree_set): all splits with which one begins, and the best trees of
 both sides. With it, the sets of columns of the best trees, none of which contains another, are
 
-    C(leaf) = {∅},   C(S, h) = min { column(test) ∪ A ∪ B : A in C(left, h - 1), B in C(right, h - 1) }
+    C(leaf) = {∅},   C(S, h) = min { column(split) ∪ A ∪ B : A in C(left, h - 1), B in C(right, h - 1) }
 
 A split that separates all rows in the same way as splits on other columns do counts as a split on each of these: the
 minimum is over their columns, too. The sets are computed with at most 0, 1, 2, … columns, until there is one. Branch

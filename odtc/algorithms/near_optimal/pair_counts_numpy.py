@@ -59,8 +59,8 @@ def _added(at, values, wide):
     return np.bincount(at.ravel(), np.broadcast_to(values, at.shape).ravel(), wide).astype(np.int64)
 
 
-def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut, tests=None):
-    """Do the same as odtc.algorithms.near_optimal.pair_counts.pair_counts. `tests` are the first splits (column, rank)
+def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut, splits=None):
+    """Do the same as odtc.algorithms.near_optimal.pair_counts.pair_counts. `splits` are the first splits (column, rank)
     of these trees, if they are known, because each split that is tried takes a while."""
     unit, price, skew, budget, least, low = (int(units[at]) for at in (UNIT, PRICE, SKEW, BUDGET, LEAST, LOW))
     span, want, want_x, twins = *(int(units[at]) for at in (SPAN, BRANCHES)), int(units[COST]) - low, int(units[TWINS])
@@ -72,7 +72,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
         place = int(np.searchsorted(columns, f))
         mine = np.flatnonzero(blocks.column == f)
         for here, after in zip(mine[:-1], mine[1:]):
-            if tests is not None and (f, blocks.rank[here]) not in tests:
+            if splits is not None and (f, blocks.rank[here]) not in splits:
                 continue
             deadline.check()
             inside = blocks.of[place] <= here

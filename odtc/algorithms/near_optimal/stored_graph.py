@@ -88,7 +88,7 @@ class StoredGraph:
         for height, leaf, _, budget, arcs in self.states:
             deadline.check()
             found = []
-            for tested, _, *below in arcs:
+            for used, _, *below in arcs:
                 if height == 1:
                     paid, saved = self.unit * below[0], leaf - below[0]
                     pairs = [((paid, 0), (0, 0))]
@@ -98,7 +98,7 @@ class StoredGraph:
                     saved = leaf - self.states[left][1] - self.states[right][1]
                     pairs = [(one, two) for one in known[left] for two in [*known[right], ends[1]]]
                     pairs += [(ends[0], two) for two in ([] if twins else ends[1:]) + known[right]]
-                own = sign * saved if tested == column else 0
+                own = sign * saved if used == column else 0
                 found += [
                     (cost, own + one[1] + two[1])
                     for one, two in pairs

@@ -3,7 +3,7 @@
 A node of the graph is a set of rows with the remaining height. It may end as a leaf, or have a split (OR); a split
 needs a tree on either side (AND). So the trees of a node by cost are
 
-    T(S, h) = leaf(S) + Σ_tests  price · T(left, h - 1) · T(right, h - 1)          (products of polynomials in the cost)
+    T(S, h) = leaf(S) + Σ_splits  price · T(left, h - 1) · T(right, h - 1)     (products of polynomials in the cost)
 
 less the pairs of leaves that could predict the same. The budget of a node is the part of the root's budget that is
 left for it if the other sides of its context have their least cost. Splits whose sides cost more are skipped: the
@@ -228,7 +228,7 @@ class TreeSet:
 
     def arcs(self, part: Part, height: int, budget: int):
         """Yield the arcs of a node of height 2 or more with trees within a budget."""
-        for column, rank, *bounds in self.search.tests_below(self.node(part), height, budget + 1):
+        for column, rank, *bounds in self.search.splits_below(self.node(part), height, budget + 1):
             if self._may[column]:
                 yield self.arc(part, column, rank, bounds)
 
@@ -275,9 +275,9 @@ class TreeSet:
         order, kernel = rows.ordered(part), kernels.pair_counts
         if not kernels.compiled:
             known = {
-                (column, rank) for column, rank, *_ in self.search.tests_below(self.node(part), 2, table.budget + 1)
+                (column, rank) for column, rank, *_ in self.search.splits_below(self.node(part), 2, table.budget + 1)
             }
-            kernel = partial(kernel, tests=known)
+            kernel = partial(kernel, splits=known)
         for firsts in [self.columns] if len(part.rows) * work < LARGE else self.columns[:, None]:
             deadline.check()
             kernel(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)

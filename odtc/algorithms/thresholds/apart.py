@@ -23,7 +23,7 @@ from odtc.base import deadline
 ALONE = 3.0  # CPU seconds of a search until others are started: about what their start costs
 AHEAD = 2  # parts of each process: one that it works on, and the next
 FEW = 16  # cuts of the root for each process, below which those of its sides are handed out
-LEAST = 3  # height of a node whose tests are handed out, and of a state that is handed back
+LEAST = 3  # height of a node whose splits are handed out, and of a state that is handed back
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Part:
 def pays(search: Any, node: Any, height: int) -> bool:
     """Return whether the cuts of a node are evaluated by other processes."""
     team = workers.present()
-    if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.by_tests:
+    if team is None or search.relaxed is not None or search.coarse is not None or search.ranked.by_splits:
         return False
     below = search.height > LEAST and int((search.nodes.cuts(search.root)[0] - 1).sum()) < FEW * team.size
     if height != search.height - below or height < LEAST or (node is search.root) == below:

@@ -23,7 +23,7 @@ from odtc.base.threads.matrix_products import for_product
 
 NEVER = 1 << 59  # more than any cost
 EXACT = 2**24  # whole numbers below it are exact in float32
-TABLE = 2**27  # bytes of the sums over triples of tests at most
+TABLE = 2**27  # bytes of the sums over triples of splits at most
 SETS = 2**27  # bytes for sets of entries of which the best tree of height 3 is remembered, at most
 FEW_SETS = 2**10  # of them at first
 LONG = 1e8  # additions of a kernel: about a tenth of a second
@@ -53,14 +53,14 @@ class BinaryNode:
 
 
 class BinaryNodes:
-    """The nodes of ranked rows with few cuts in all (`RankedRows.by_tests`); an entry answers 0 to a test if it is on
+    """The nodes of ranked rows with few cuts in all (`RankedRows.by_splits`); an entry answers 0 to a split if it is on
     the left side of the cut."""
 
     def __init__(self, ranked: RankedRows, chosen: Kernels):
         self.ranked, self.chosen = ranked, chosen
         self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < EXACT else np.float64
         cuts = ranked.rank.max(axis=0, initial=0).astype(np.int64)
-        self.before = np.concatenate([[0], cuts.cumsum()])  # tests of the columns before each
+        self.before = np.concatenate([[0], cuts.cumsum()])  # splits of the columns before each
         self.of_column = np.repeat(np.arange(len(cuts)), cuts)
         self.of_rank = np.arange(self.before[-1]) - self.before[self.of_column]
         self.answer = ranked.rank.T[self.of_column] > self.of_rank[:, None]
@@ -73,8 +73,8 @@ class BinaryNodes:
         self.gain[np.arange(ranked.n), ranked.label] = ranked.gain
         self.most, self.count = ranked.most, ranked.count
         self.inside = np.zeros(max(1, ranked.n), np.uint8)
-        self.tests, self.parted = len(self.of_column), (-1, False)
-        self.saves = np.zeros(0, np.int64)  # by each first test, of the tree of height 3 that was sought last
+        self.splits, self.parted = len(self.of_column), (-1, False)
+        self.saves = np.zeros(0, np.int64)  # by each first split, of the tree of height 3 that was sought last
         self._room: tuple | None = None  # for the kernels of more height
         self._sets = 0  # that they have looked at
 
@@ -113,35 +113,35 @@ class BinaryNodes:
             left = np.rint(both @ (~self.answer[:, node.entries]).T.astype(float)).astype(np.int64)
             new = (left[0] > 0) & (left[0] < node.n)
             new[1:] &= (left[0, 1:] != left[0, :-1]) | (self.of_column[1:] != self.of_column[:-1])
-            tests = np.flatnonzero(new)
-            before = np.searchsorted(tests, self.before)
-            column = self.of_column[tests]
+            splits = np.flatnonzero(new)
+            before = np.searchsorted(splits, self.before)
+            column = self.of_column[splits]
             cuts = np.zeros((3, len(before) - 1, 2 + max(1, int(np.diff(before).max(initial=0)))), np.int64)
             cuts[:, :, 1:] = np.array([node.n, node.weight, node.rows])[:, None, None]
-            cuts[:, column, 1 + np.arange(len(tests)) - before[column]] = left[:, tests]
-            node.cuts = (1 + np.diff(before), *cuts), tests, before
+            cuts[:, column, 1 + np.arange(len(splits)) - before[column]] = left[:, splits]
+            node.cuts = (1 + np.diff(before), *cuts), splits, before
         return node.cuts
 
     def part(self, node: BinaryNode, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
         """(the set of the entries on one side of a cut, these entries); beyond the cuts all are on one side."""
-        cuts, tests, before = self._cuts(node)
+        cuts, splits, before = self._cuts(node)
         inside = 1 <= cut < cuts[0][column]
-        test = int(tests[before[column] + cut - 1]) if inside else -1
-        self.parted = test, bool(right)
-        answer = self.answer[test][node.entries] if inside else np.full(node.n, cut < 1)
+        split = int(splits[before[column] + cut - 1]) if inside else -1
+        self.parted = split, bool(right)
+        answer = self.answer[split][node.entries] if inside else np.full(node.n, cut < 1)
         entries = node.entries[answer if right else ~answer]
         return self._key(entries), entries
 
     def child(self, node: BinaryNode, key: bytes, entries: np.ndarray) -> BinaryNode:
-        """The side of a test that `part` said last."""
+        """The side of a split that `part` said last."""
         child = self._node(entries, key)
-        test, right = self.parted
-        last, node.last = node.last, (test, right, child)
-        child.sibling = node, last[2] if last is not None and test >= 0 and last[:2] == (test, not right) else None
+        split, right = self.parted
+        last, node.last = node.last, (split, right, child)
+        child.sibling = node, last[2] if last is not None and split >= 0 and last[:2] == (split, not right) else None
         return child
 
     def sides(self, node: BinaryNode, column: int, rank: int) -> list[BinaryNode]:
-        """Both sides of a test, which need not be a cut of the node."""
+        """Both sides of a split, which need not be a cut of the node."""
         cut = self.cut_of(node, column, rank)
         return [self.child(node, *self.part(node, column, cut, right)) for right in (False, True)]
 
@@ -154,59 +154,59 @@ class BinaryNodes:
         above = 2 * (self.answer[:, node.entries] @ weight) > weight.sum()
         return np.bincount(self.of_column[above], minlength=len(self.ranked.columns)).astype(np.uint32)
 
-    def test(self, node: BinaryNode, column: int, cut: int) -> tuple[int, int]:
-        """A cut of a node as a test of all entries."""
-        _, tests, before = self._cuts(node)
-        return column, int(self.of_rank[tests[before[column] + cut - 1]])
+    def split(self, node: BinaryNode, column: int, cut: int) -> tuple[int, int]:
+        """A cut of a node as a split of all entries."""
+        _, splits, before = self._cuts(node)
+        return column, int(self.of_rank[splits[before[column] + cut - 1]])
 
     def cut_of(self, node: BinaryNode, column: int, rank: int) -> int:
-        """A test as a cut of a node; 0, or more than there are cuts, if it parts nothing."""
-        cuts, tests, before = self._cuts(node)
+        """A split as a cut of a node; 0, or more than there are cuts, if it parts nothing."""
+        cuts, splits, before = self._cuts(node)
         if not self.answer[self.before[column] + rank][node.entries].any():
             return int(cuts[0][column])
-        return int((self.of_rank[tests[before[column] : before[column + 1]]] <= rank).sum())
+        return int((self.of_rank[splits[before[column] : before[column + 1]]] <= rank).sum())
 
     def _places(self, node):
-        """(the tests that are cuts of a node, the columns of these, their numbers among the cuts of the column)."""
-        _, tests, before = self._cuts(node)
-        column = self.of_column[tests]
-        return tests, column, 1 + np.arange(len(tests)) - before[column]
+        """(the splits that are cuts of a node, the columns of these, their numbers among the cuts of the column)."""
+        _, splits, before = self._cuts(node)
+        column = self.of_column[splits]
+        return splits, column, 1 + np.arange(len(splits)) - before[column]
 
-    def named(self, test: int) -> tuple[int, int]:
-        """(column, rank) of a test."""
-        return int(self.of_column[test]), int(self.of_rank[test])
+    def named(self, split: int) -> tuple[int, int]:
+        """(column, rank) of a split."""
+        return int(self.of_column[split]), int(self.of_rank[split])
 
     def stump(self, node: BinaryNode) -> tuple[tuple[int, int] | None, int]:
-        """(the best test of which both sides are leaves, its cost); None if there is none."""
-        tests, column, cut = self._places(node)
-        if not len(tests):
+        """(the best split of which both sides are leaves, its cost); None if there is none."""
+        splits, column, cut = self._places(node)
+        if not len(splits):
             return None, NEVER
-        right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, tests, None]
+        right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, splits, None]
         saved = self._saved(right, node.sums[:, None, None] - right)[:, 0]
         left, least = self.cuts(node)[3][column, cut], self.ranked.least
         enough = (left >= least) & (node.rows - left >= least)
         cost = np.where(enough, self.ranked.price + self._cost(node.weight, saved), NEVER)
         at = int(cost.argmin())
-        return (self.named(tests[at]), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
+        return (self.named(splits[at]), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
 
     def gini(self, node: BinaryNode) -> tuple[int, int]:
-        """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
+        """(column, cut) of the split that leaves the least Gini impurity; (-1, 0) if no split parts the entries."""
         return next(iter(self.gini_of_columns(node)), (-1, 0))
 
     def gini_of_columns(self, node: BinaryNode) -> list[tuple[int, int]]:
-        """(column, cut) of the best test of each column that parts the entries, that which leaves the least Gini
+        """(column, cut) of the best split of each column that parts the entries, that which leaves the least Gini
         impurity first."""
-        tests, column, cut = self._places(node)
-        if not len(tests):
+        splits, column, cut = self._places(node)
+        if not len(splits):
             return []
         gain = self.gain[node.entries].astype(float)
         if self.ranked.stride == 1:
             gain = np.concatenate([np.maximum(-gain, 0), np.maximum(gain, 0)], axis=1)
-        one = (gain.T @ self.table[node.entries])[:, tests]
-        pure = np.zeros(len(tests))
+        one = (gain.T @ self.table[node.entries])[:, splits]
+        pure = np.zeros(len(splits))
         for side in (one, gain.sum(axis=0)[:, None] - one):
             whole = side.sum(axis=0)
-            pure += np.divide((side**2).sum(axis=0), whole, out=np.zeros(len(tests)), where=whole > 0)
+            pure += np.divide((side**2).sum(axis=0), whole, out=np.zeros(len(splits)), where=whole > 0)
         order = np.argsort(-pure, kind="stable")
         best = np.sort(np.unique(column[order], return_index=True)[1])
         return [(int(column[at]), int(cut[at])) for at in order[best].tolist()]
@@ -214,8 +214,8 @@ class BinaryNodes:
     def least_cuts(self, node: BinaryNode, cost: np.ndarray) -> list[tuple[float, int, int]]:
         """(sum of the costs on the left, column, cut) of the cut of each column at which this sum is least; `cost` is
         int64 (entries of the node,), in the order of `held`."""
-        _, tests, before = self._cuts(node)
-        sums = (~self.answer[np.ix_(tests, node.entries)]).astype(float) @ cost
+        _, splits, before = self._cuts(node)
+        sums = (~self.answer[np.ix_(splits, node.entries)]).astype(float) @ cost
         found = []
         for column, (first, end) in enumerate(zip(before[:-1].tolist(), before[1:].tolist())):
             if first < end:
@@ -230,7 +230,7 @@ class BinaryNodes:
         and `limit` if no tree costs less. `found` is for nodes of which some trees are looked at before the others
         (odtc.algorithms.thresholds.ordered_nodes)."""
         best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
-        if not node.n or not self.tests:
+        if not node.n or not self.splits:
             return best
         compiled = self.chosen.now.compiled and self.ranked.least <= 1
         pairs, weight = self._pairs(node, compiled)
@@ -246,8 +246,8 @@ class BinaryNodes:
         """Return whether a kernel finds the best tree of this height (`tall`): 3 or 4, if its tables are not too
         large."""
         small = self.ranked.least <= 1 and self.ranked.gain.dtype == np.int32
-        size = 4 * self.ranked.stride * self.tests**3
-        return small and 3 <= height <= 4 and size <= TABLE and self.tests > 0 and self.chosen.tall(height)
+        size = 4 * self.ranked.stride * self.splits**3
+        return small and 3 <= height <= 4 and size <= TABLE and self.splits > 0 and self.chosen.tall(height)
 
     def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int, int]:
         """(cost, column, rank, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column
@@ -256,50 +256,50 @@ class BinaryNodes:
         ranked, kernels = self.ranked, self.chosen.now
         if self._room is None:
             answer = np.ascontiguousarray(self.table.T > 0)
-            self._room = np.zeros(ranked.stride * self.tests**3, np.int32), *self._slots(FEW_SETS), answer
+            self._room = np.zeros(ranked.stride * self.splits**3, np.int32), *self._slots(FEW_SETS), answer
         room, keys, costs, answer = self._room
         entries, rows = node.entries.astype(np.int32), (ranked.label, ranked.gain, ranked.most)
         terms = ranked.stride, ranked.price
         if height == 3:
             size = len(entries)
-            self.saves = np.empty(self.tests, np.int64)
-            cost, test, _ = kernels.height_three(
-                entries, size, self.first, self.column, *rows, *terms, self.tests, room, self.saves
+            self.saves = np.empty(self.splits, np.int64)
+            cost, split, _ = kernels.height_three(
+                entries, size, self.first, self.column, *rows, *terms, self.splits, room, self.saves
             )
-            return int(cost), *self._first(test), 1
-        cost, test, sets = kernels.height_four(
+            return int(cost), *self._first(split), 1
+        cost, split, sets = kernels.height_four(
             entries, self.first, self.column, answer, *rows, *terms, need, room, keys, costs
         )
         self._sets += sets
         if self._sets > len(costs) and 4 * keys.nbytes <= SETS:
             self._room = room, *self._slots(4 * len(costs)), answer
-        return int(cost), *self._first(test), int(sets)
+        return int(cost), *self._first(split), int(sets)
 
     def is_long(self, node: BinaryNode) -> bool:
         """Return whether the best tree of height 4 takes so long that it is sought by `Fours` in parallel, not by a
         kernel, which does not check the deadline."""
         ones = float((self.first[node.entries + 1] - self.first[node.entries]).sum()) / max(1, node.n)
-        return self.tests * (node.n * ones**3 / 6 + 2 * self.ranked.stride * self.tests**3) > LONG
+        return self.splits * (node.n * ones**3 / 6 + 2 * self.ranked.stride * self.splits**3) > LONG
 
-    def _first(self, test: int) -> tuple[int, int]:
-        """The first test that a kernel has found; below 0 it is none."""
-        return self.named(test) if test >= 0 else (int(test), 0)
+    def _first(self, split: int) -> tuple[int, int]:
+        """The first split that a kernel has found; below 0 it is none."""
+        return self.named(split) if split >= 0 else (int(split), 0)
 
     def _slots(self, slots):
         """Room for sets of entries, and for the cost of the best tree of height 3 of each; -1 if there is none."""
         return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
     def _costs(self, node, pairs, weight):
-        """The cost of the best tree of depth 2 with each first test, int64 (tests,)."""
+        """The cost of the best tree of depth 2 with each first split, int64 (splits,)."""
         price, least = self.ranked.price, self.ranked.least
         pairs = np.triu(pairs) + np.triu(pairs, 1).transpose(0, 2, 1)
-        one = pairs.diagonal(axis1=1, axis2=2)  # (labels, tests): all that answer 1
+        one = pairs.diagonal(axis1=1, axis2=2)  # (labels, splits): all that answer 1
         if least > 1:
             table = self.table[node.entries]
-            with for_product(table.size * self.tests):
+            with for_product(table.size * self.splits):
                 counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
             rows = counts.diagonal()
-        cost = np.full(self.tests, price)
+        cost = np.full(self.splits, price)
         for right in (False, True):
             sums = one if right else node.sums[:, None] - one
             first = pairs if right else one[:, None, :] - pairs
@@ -317,8 +317,8 @@ class BinaryNodes:
         return cost
 
     def _pairs(self, node, compiled):
-        """(the sums P for f <= g, int64 (labels, tests, tests); the weights of the entries that answer 1); those of
-        the larger side of a test by a difference."""
+        """(the sums P for f <= g, int64 (labels, splits, splits); the weights of the entries that answer 1); those of
+        the larger side of a split by a difference."""
         if node.pairs is None:
             whole, other = node.sibling or (None, None)
             node.sibling, ranked = None, self.ranked
@@ -326,13 +326,13 @@ class BinaryNodes:
                 node.pairs = whole.pairs[0] - other.pairs[0], whole.pairs[1] - other.pairs[1]
             elif compiled:
                 given = node.entries, self.first, self.column, ranked.label, ranked.gain, ranked.most
-                node.pairs = self.chosen.now.pair_sums(*given, ranked.stride, self.tests)
+                node.pairs = self.chosen.now.pair_sums(*given, ranked.stride, self.splits)
             else:
                 table, pairs = self.table[node.entries], []
                 for gain in self.gain[node.entries].T.astype(self.type):
                     rows = np.flatnonzero(gain) if ranked.stride > 1 else slice(None)
                     one = table[rows]
-                    with for_product(one.size * self.tests):
+                    with for_product(one.size * self.splits):
                         pairs.append((one * gain[rows, None]).T @ one)
                 weight = self.most[node.entries].astype(self.type) @ table
                 node.pairs = np.rint(pairs).astype(np.int64), np.rint(weight).astype(np.int64)
@@ -351,7 +351,7 @@ class BinaryNodes:
 
 
 class Fours:
-    """What trees of height 3 cost at least on both sides of each test of a node, for its best tree of height 4: what
+    """What trees of height 3 cost at least on both sides of each split of a node, for its best tree of height 4: what
     one set of entries costs bounds that of any other (odtc.algorithms.thresholds.binary_triples).
 
     Parameters
@@ -366,33 +366,33 @@ class Fours:
         table = nodes.table[node.entries]
         ones = table.sum(axis=0)
         parting = np.flatnonzero((ones > 0) & (ones < node.n))
-        self.order = parting[np.argsort(-nodes.saves[parting], kind="stable")].tolist()  # of the tests, best first
+        self.order = parting[np.argsort(-nodes.saves[parting], kind="stable")].tolist()  # of the splits, best first
         self._fewer_one = 2 * ones <= node.n
         weight = (table * nodes.most[node.entries, None].astype(nodes.type)).T @ table
         self._weight, self._own = np.rint(weight).astype(np.int64), np.rint(weight.diagonal()).astype(np.int64)
         self._low = np.maximum(0, np.stack([three - self._own, three - (node.weight - self._own)]))
         self._parting = parting
 
-    def bound(self, test: int) -> int:
+    def bound(self, split: int) -> int:
         """Return a lower bound on the cost of trees that begin with a split."""
-        return self.price + int(self._low[0, test]) + int(self._low[1, test])
+        return self.price + int(self._low[0, split]) + int(self._low[1, split])
 
     def least(self) -> int:
         """Return a lower bound on the cost of trees that begin with any split."""
         return self.price + int(self._low[:, self._parting].sum(axis=0).min(initial=NEVER))
 
-    def sides(self, test: int) -> list[tuple[int, bool]]:
-        """(which answer of the table, whether it is the right side) of both sides of a test, the smaller one first."""
-        first = int(self._fewer_one[test])
-        return [(answer, bool(answer) != bool(self.nodes.swapped[test])) for answer in (first, 1 - first)]
+    def sides(self, split: int) -> list[tuple[int, bool]]:
+        """(which answer of the table, whether it is the right side) of both sides of a split, the smaller one first."""
+        first = int(self._fewer_one[split])
+        return [(answer, bool(answer) != bool(self.nodes.swapped[split])) for answer in (first, 1 - first)]
 
-    def learn(self, test: int, answer: int, cost: int) -> None:
+    def learn(self, split: int, answer: int, cost: int) -> None:
         """Use the cost of the best tree of height 3 on one side of a split."""
-        both, own = self._weight[test], self._own
-        if answer:  # of the entries that answer 1 to the test: those that answer 1, or 0, to the others
-            ones, zeros = both, own[test] - both
+        both, own = self._weight[split], self._own
+        if answer:  # of the entries that answer 1 to the split: those that answer 1, or 0, to the others
+            ones, zeros = both, own[split] - both
         else:
-            ones, zeros = own - both, self.node.weight - own[test] - own + both
+            ones, zeros = own - both, self.node.weight - own[split] - own + both
         self._low[1] = np.maximum(self._low[1], cost - zeros)
         self._low[0] = np.maximum(self._low[0], cost - ones)
-        self._low[answer, test] = cost
+        self._low[answer, split] = cost

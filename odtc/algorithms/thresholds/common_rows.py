@@ -95,7 +95,7 @@ class CommonRows:
         return known.lower
 
     def _in_groups(self, node, height, need, known):
-        """(a bound of the trees below any test, the groups that show it); `known` if no more is soon shown."""
+        """(a bound of the trees below any split, the groups that show it); `known` if no more is soon shown."""
         halves, entries = self._halves(node)
         enough = max(known + 1, -(-need // AGAIN))
         some = entries[:: 1 + (len(entries) - 1) // MEASURED]

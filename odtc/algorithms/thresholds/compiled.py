@@ -32,8 +32,8 @@ NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called f
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
 BESIDE = {"best_pair": BINARY, "depth_two": ("gini_test", "depth_two")}  # what is to be on disk with a first kernel
 COUNTING = ("pair_counts", "add_products")  # of near-optimal trees (odtc.algorithms.near_optimal)
-TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
-WIDE = " of int64"  # behind the name of kernels over ranks or tests: for sums that int32 does not hold
+TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes split by split without them
+WIDE = " of int64"  # behind the name of kernels over ranks or splits: for sums that int32 does not hold
 STATES = "two_levels"  # of the states of a small dynamic program (odtc.algorithms.dp.side_costs)
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -45,7 +45,7 @@ REPAID = 2.3  # times that must be left: for the search as long as for compiling
 
 class Kernels:
     """The kernels for one search: `now` is a namespace of the functions NAMES, and `compiled`, bool; if
-    that is true, of BINARY too; of TALL, if `tall` is. A search over tests of two answers (`binary`) needs other
+    that is true, of BINARY too; of TALL, if `tall` is. A search over splits of two answers (`binary`) needs other
     kernels than one over ranks, and one whose gains are int64 (`wide`) than one of int32: each of them may be on disk
     without the others."""
 

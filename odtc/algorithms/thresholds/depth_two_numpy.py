@@ -9,11 +9,11 @@ from odtc.algorithms.thresholds.depth_two import NEVER
 from odtc.base import deadline
 
 CELLS = 2_000_000  # entries of a table that is held at once
-RARE = 4  # one in so many entries at most has the rarer answer of a test of two answers, for sums of these alone
+RARE = 4  # one in so many entries at most has the rarer answer of a split of two answers, for sums of these alone
 
 
 def take_side(order, side, wanted, size):
-    """The order of one side of a test, uint32 (columns, size); `side` is uint8 (all entries,)."""
+    """The order of one side of a split, uint32 (columns, size); `side` is uint8 (all entries,)."""
     kept = side[order >> 1] == wanted
     block = (np.cumsum(order & 1, axis=1) - (order & 1))[kept].reshape(len(order), size)
     out = (order[kept] & np.uint32(0xFFFFFFFE)).reshape(len(order), size)
@@ -47,7 +47,7 @@ def totals(line, label, gain, most, count, stride):
 
 
 def gini_test(order, label, gain, stride):
-    """(column, cut, purity) of the test that leaves the least Gini impurity, by gains; (-1, 0, -1) if no test parts the
+    """(column, cut, purity) of the split that leaves the least Gini impurity, by gains; (-1, 0, -1) if none parts the
     entries."""
     best, column, cut = -1.0, -1, 0
     total = _values(order[0] >> 1, label, gain, stride).astype(float)
@@ -72,20 +72,20 @@ def gini_test(order, label, gain, stride):
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """(cost, column, cut, scans) of the best tree of depth 2 on a node, if it costs less than `need`."""
     node = _Node(order, label, gain, most, count, stride, price, least, told)
-    best, test = (need, (-2, 0)) if node.leaf >= need else (node.leaf, (-1, 0))
-    told[1:] = best, *test
+    best, split = (need, (-2, 0)) if node.leaf >= need else (node.leaf, (-1, 0))
+    told[1:] = best, *split
     if not len(node.column):
-        return best, *test, 0
+        return best, *split, 0
     stump = node.scan(np.zeros(0, np.int64), np.arange(len(node.column)))[1]
     for j in np.argsort(stump, kind="stable").tolist():
         if price >= best or told[0]:
             break
-        best, test = _best_over(node, j, stump, best, test)
-    return int(best), *test, node.scans
+        best, split = _best_over(node, j, stump, best, split)
+    return int(best), *split, node.scans
 
 
-def _best_over(node, j, stump, best, test):
-    """The best tree and its first test, after those that test column j first."""
+def _best_over(node, j, stump, best, split):
+    """The best tree and its first split, after those that split column j first."""
     line = node.order[node.column[j]]
     blocks, starts, weight, rows = (part[0] for part in profile(line[None], node.most, node.count))
     entry, price = line >> 1, node.price
@@ -114,18 +114,18 @@ def _best_over(node, j, stump, best, test):
             wanted = np.flatnonzero((l + r.min() < target) | (l.min() + r < target))
             l[wanted], r[wanted], kept, kept_right = node.scan(entry[: starts[c]], wanted)
             if kept + kept_right < target:
-                best, test = price + kept + kept_right, (int(node.column[j]), c)
-                node.told[1:] = best, *test
+                best, split = price + kept + kept_right, (int(node.column[j]), c)
+                node.told[1:] = best, *split
         new = (w, l, r)
         one = max(A + int(r.min()), int(l.min()) + D - (w - wl))
         two = max(int(l.min()) + C, B + int(r.min()) - (wh - w))
         halves = [(a, c - 1, (wl, l0, r0), new), (c + 1, z, new, (wh, l1, r1))]
         stack += halves[::-1] if one <= two else halves
-    return best, test
+    return best, split
 
 
 class _Node:
-    """The columns of a node that part its entries, and their stumps on a side of a test."""
+    """The columns of a node that part its entries, and their stumps on a side of a split."""
 
     def __init__(self, order, label, gain, most, count, stride, price, least, told):
         cuts, first = _cuts(order)
@@ -139,7 +139,7 @@ class _Node:
         self._note_rare(cuts[self.column], first[self.column])
 
     def _note_rare(self, cuts, first):
-        """Lists the entries that have the rarer answer to each test of two answers."""
+        """Lists the entries that have the rarer answer to each split of two answers."""
         n = self.order.shape[1] if len(self.column) else 0
         before = first < n - first  # whether these come first
         self.is_rare = (cuts == 1) & (RARE * np.minimum(first, n - first) <= n)
@@ -153,7 +153,7 @@ class _Node:
         self.rare_place = np.cumsum(self.is_rare) - 1  # of a column among those with a rare answer
 
     def scan(self, left, columns):
-        """int64 (columns,) twice: what the left side (these entries) and the right side cost with a test of each
+        """int64 (columns,) twice: what the left side (these entries) and the right side cost with a split of each
         column, or none; and the least of those for each side with enough rows in all leaves."""
         self.side[left] = True
         self.scans += len(columns)
@@ -171,7 +171,7 @@ class _Node:
         return *bounds, *kept
 
     def _scan_rare(self, columns):
-        """As `_scan`, from the entries with the rarer answers alone: what a test saves is the same if its sides are
+        """As `_scan`, from the entries with the rarer answers alone: what a split saves is the same if its sides are
         exchanged."""
         entry, places = self.order[self.column[0]] >> 1, self.rare_place[columns]
         found = []

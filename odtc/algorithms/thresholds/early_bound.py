@@ -6,7 +6,7 @@ one before it has R on its right side. So with any one cut c(f) of each column f
     V_h(S) >= min_f min(V_{h-1}(L), V_{h-1}(R))      with L, R the sides of c(f)
 
 and if a bound of some part of the best tree's cost is wanted, the middle cut of each column mostly shows it. Bounds of
-rising parts are shown one after the other. Rows that the sides of many tests have in common come first
+rising parts are shown one after the other. Rows that the sides of many splits have in common come first
 (odtc.algorithms.thresholds.common_rows): their bound is a small one, but there soon.
 """
 
@@ -58,7 +58,7 @@ class EarlyBound:
         self.rate = 0.0  # seconds that they took for each entry of a tree of depth 2
 
     def by_common_rows(self, timed: bool) -> None:
-        """The bound by rows that the sides of many tests have in common; with a limit (`timed`) as far as it goes."""
+        """The bound by rows that the sides of many splits have in common; with a limit (`timed`) as far as it goes."""
         if not timed and self._most() < SMALL * self.least:
             return
         try:
@@ -106,7 +106,7 @@ class EarlyBound:
     def _never_in(self, seconds: float) -> bool:
         """Return whether the first pass takes longer, however quick the machine."""
         ranked = self.search.ranked
-        if ranked.by_tests:
+        if ranked.by_splits:
             return False
         return QUICK * len(ranked.columns) ** 2 * self.common.work(self.height, self.least) > seconds
 

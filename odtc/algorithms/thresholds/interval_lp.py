@@ -36,12 +36,12 @@ class Arcs:
 
 @dataclass(frozen=True)
 class Layer:
-    """The states of one level: what stopping costs, float64 (states,), the tests of the best tree, and the
-    intervals of tests. Of each state its rows, the tests (scale, rank, side) that leave them, and the bound of
+    """The states of one level: what stopping costs, float64 (states,), the splits of the best tree, and the
+    intervals of splits. Of each state its rows, the splits (scale, rank, side) that leave them, and the bound of
     its trees, 0 if it needs none."""
 
     stop: np.ndarray
-    tests: Arcs
+    splits: Arcs
     intervals: Arcs
     members: list[np.ndarray]
     path: list[tuple[tuple[int, int, int], ...]]
@@ -75,21 +75,21 @@ def layers(search: IntervalSearch, depth: int, tail: int, more: float, merged: b
     for j in range(depth - tail):
         height, below = depth - j, _States()
         last = j == depth - tail - 1
-        tests, asked = _tests(search, asked, states, below, height, last)
+        splits, asked = _splits(search, asked, states, below, height, last)
         bound = np.array([found.cost if found else 0.0 for found in states.found])
         intervals = [
             _intervals(search, number, states, below, height, last, more, merged)
             for number in np.flatnonzero(bound > search.ranked.near)
         ]
         stop = np.array([search.ranked.loss[members].sum(axis=0).min() for members in states.members])
-        layers_.append(Layer(stop, tests, _joined(intervals), states.members, states.path, bound))
+        layers_.append(Layer(stop, splits, _joined(intervals), states.members, states.path, bound))
         if not below.members:
             break
         states = below
     return layers_
 
 
-def _tests(search, asked, states, below, height, last):
+def _splits(search, asked, states, below, height, last):
     """The arcs of the best tree, and its nodes at the next level that ask something themselves."""
     ranked, found, going = search.ranked, [], []
     for state, members, node in asked:
@@ -121,7 +121,7 @@ def _cost(search, members, tree) -> float:
 def _intervals(search, number, states, below, height, last, more, merged) -> Arcs:
     """The columns that bound one state: for each scale the fewest intervals that each cost its bound or more."""
     members, found = states.members[number], search.evaluated(states.found[number], height)
-    if found.tried is None:  # its label costs no more than a test does
+    if found.tried is None:  # its label costs no more than a split does
         return _joined([])
     deadline.check()
     ranked, part = search.ranked, Part(search.ranked, members)

@@ -29,7 +29,7 @@ SLACK = 0.5  # a side is searched for a bound of so much more than needed, relat
 @dataclass
 class Found:
     """What is known of the trees of a height on some rows: none costs less than `cost`, and if it is
-    `exact` one costs that. `choice` is its first test, (scale, rank), or None for a label; with `lower` it is a tree
+    `exact` one costs that. `choice` is its first split, (scale, rank), or None for a label; with `lower` it is a tree
     of less height. `tried` (odtc's IntervalSearch.evaluated) holds thresholds (scale, rank), int64 (2, tried), and
     `left` and `right` what trees of the height below cost at least on their sides."""
 
@@ -98,21 +98,21 @@ class IntervalSearch:
 
     def _value(self, members, height, enough):
         leaf = float(self.ranked.loss[members].sum(axis=0).min()) if len(members) else 0.0
-        if leaf <= self.ranked.near + self.ranked.price:  # a test costs its price, too
+        if leaf <= self.ranked.near + self.ranked.price:  # a split costs its price, too
             return Found(members, leaf)
         if height == 1:
             part = Part(self.ranked, members)
             cost, place = part.stump()
-            return Found(members, cost, choice=_test(part, place))
+            return Found(members, cost, choice=_split(part, place))
         unit = self.rows.unit
         known = self.search.value(
             self._node(members), height, NONE if enough == np.inf else int(np.ceil(enough / unit))
         )
         found = Found(members, unit * min(known.lower, known.upper), known.exact, known=known)
-        if isinstance(known.test, int):
+        if isinstance(known.split, int):
             found.lower = True
-        elif known.test != LEAF:
-            found.choice = self._threshold(*known.test)
+        elif known.split != LEAF:
+            found.choice = self._threshold(*known.split)
         return found
 
     def _node(self, members):
@@ -122,7 +122,7 @@ class IntervalSearch:
         return self.search.node_of(inside[self.rows.row])
 
     def _threshold(self, column, rank):
-        """A test of the search as (scale, rank)."""
+        """A split of the search as (scale, rank)."""
         return int(self.rows.columns[column]), int(self.values[column][rank])
 
     def evaluated(self, found: Found, height: int) -> Found:
@@ -134,7 +134,7 @@ class IntervalSearch:
         bounds, tried = Bounds(part), np.zeros(part.size, bool)
         if height > 2 and found.known.points:
             columns, ranks, *values = zip(*found.known.points)
-            places = part.places(*np.transpose([self._threshold(*test) for test in zip(columns, ranks)]))
+            places = part.places(*np.transpose([self._threshold(*split) for split in zip(columns, ranks)]))
             bounds.learn_more(places, *(self.rows.unit * np.array(side, float) for side in values))
             tried[places] = True
         near, price, turn = self.ranked.near, self.ranked.price, 0
@@ -208,5 +208,5 @@ def _middle(first, last, least, widest):
     return (first[at : at + 1] + last[at]) // 2
 
 
-def _test(part, place):
+def _split(part, place):
     return (int(part.scale[place]), int(part.original[place])) if place >= 0 else None

@@ -25,9 +25,9 @@ import numpy as np
 
 from odtc.algorithms.thresholds import workers
 
-LEAST = 3  # height of a node whose test is changed
-DRAWN = 8  # cuts that are drawn, of which the one is taken whose tree costs least with its other tests as they are
-STAY = 0.5  # of the changes of a test leave the subtrees
+LEAST = 3  # height of a node whose split is changed
+DRAWN = 8  # cuts that are drawn, of which the one is taken whose tree costs least with its other splits as they are
+STAY = 0.5  # of the changes of a split leave the subtrees
 LIKE, NEAR = 0.15, 0.02  # of what a node costs: trees that cost so much more have a second look, and a third
 MOVES = 3  # cuts that are tried at a node whose subtrees stay
 LIKELY = 0.35  # that the best of the columns left is taken
@@ -85,19 +85,19 @@ class NearTrees:
             self.spent_at[stop] += took * (way != "whole")
 
     def _path(self, stop: int):
-        """(node, height, test) from the root to the one of this height that is to change, of two sides rather that
+        """(node, height, split) from the root to the one of this height that is to change, of two sides rather that
         which costs more. None if there is nothing to change."""
         search, node, height = self.search, self.search.root, self.height
         path: list[tuple] = []
         while True:
             known = search.entry(node, height)
-            test, below = known.test, known.below
-            while isinstance(test, int):
-                test, below = below[0].test, below[0].below
-            if height <= stop or test[0] < 0 or known.exact:
+            split, below = known.split, known.below
+            while isinstance(split, int):
+                split, below = below[0].split, below[0].below
+            if height <= stop or split[0] < 0 or known.exact:
                 path.append((node, height, None))
                 return None if known.exact and node is search.root else path
-            children = self._sides(node, *test)
+            children = self._sides(node, *split)
             if children is None:
                 path.append((node, height, None))
                 return path
@@ -107,11 +107,11 @@ class NearTrees:
                 path.append((node, height, None))
                 return path
             side = int(self.random.random() * sum(gaps) >= gaps[0])
-            path.append((node, height, (test, children)))
+            path.append((node, height, (split, children)))
             node, height = children[side], height - 1
 
     def _sides(self, node, column, rank):
-        """The nodes on both sides of a test; None if it does not part the entries, or leaves too few rows."""
+        """The nodes on both sides of a split; None if it does not part the entries, or leaves too few rows."""
         key = node.key, column, rank
         found = self._children.get(key)
         if found is None:
@@ -138,9 +138,9 @@ class NearTrees:
         search = self.search
         for node, height, below in reversed(path):
             if below is not None:
-                test, children = below
+                split, children = below
                 sides = [search.entry(child, height - 1) for child in children]
-                search.entry(node, height).improve(search._joined(sides), test, *sides)
+                search.entry(node, height).improve(search._joined(sides), split, *sides)
         search.tell(search.root, self.height, search.entry(search.root, self.height))
 
     # One change.
@@ -154,7 +154,7 @@ class NearTrees:
             self._whole(node)
             return
         known = search.entry(node, height)
-        if known.test == (-1, 0):
+        if known.split == (-1, 0):
             search._dive(node, height)
         tree = search._tree(node, known, height)
         stay = tree is not None
@@ -174,7 +174,7 @@ class NearTrees:
             change(node, height, column, cut, tree[2:] if stay else None)
 
     def _shifts(self, node, tree) -> list[tuple[int, int]]:
-        """(column, cut) of some cuts of the column that a tree tests first, near its own and far from it."""
+        """(column, cut) of some cuts of the column that a tree splits first, near its own and far from it."""
         column, last = tree[0], int(self.nodes.cuts(node)[0][tree[0]]) - 1
         own = self.nodes.cut_of(node, *tree[:2])
         steps = np.ceil(last * 0.5 ** self.random.uniform(1, 8, DRAWN)) * self.random.choice((-1, 1), DRAWN)
@@ -191,7 +191,7 @@ class NearTrees:
 
     def _as_it_is(self, node, tree, cut) -> int:
         """Return the cost of a tree with another first split and the best labels."""
-        return self._labelled((*self.nodes.test(node, *cut), *tree[2:]), node.held)
+        return self._labelled((*self.nodes.split(node, *cut), *tree[2:]), node.held)
 
     def _labelled(self, tree, entries) -> int:
         """Return the cost of a tree with the best labels."""
@@ -224,13 +224,13 @@ class NearTrees:
             search.check = check
 
     def _change(self, node, height, column, cut, trees) -> None:
-        """Tries a first test above some subtrees, or above those of least Gini impurity."""
+        """Tries a first split above some subtrees, or above those of least Gini impurity."""
         search, known = self.search, self.search.entry(node, height)
         sides = self._parted(node, column, cut)
         if sides is None:
             return
         trees = [self._greedy(side, height - 1) for side in sides] if trees is None else trees
-        before, test = known.upper, self.nodes.test(node, column, cut)
+        before, split = known.upper, self.nodes.split(node, column, cut)
         below = [search.entry(side, height - 1) for side in sides]
         try:
             for most, whole in ((LIKE, False), (NEAR, True)):
@@ -242,25 +242,25 @@ class NearTrees:
                         )
                 if search._joined(below) > need:
                     return
-            self._better_below(node, height, sides, test, before)
+            self._better_below(node, height, sides, split, before)
         finally:
-            known.improve(search._joined(below), test, *below)
+            known.improve(search._joined(below), split, *below)
 
     def _dive(self, node, height, column, cut, trees) -> None:
-        """Tries a first test above dives."""
+        """Tries a first split above dives."""
         known = self.search.entry(node, height)
         before, sides = known.upper, self.search._dive_below(node, height, known, column, cut)
         if sides:
-            self._better_below(node, height, sides, self.nodes.test(node, column, cut), before)
+            self._better_below(node, height, sides, self.nodes.split(node, column, cut), before)
 
-    def _better_below(self, node, height, sides, test, before) -> None:
-        """Betters the sides of a test whose tree costs little more than before."""
+    def _better_below(self, node, height, sides, split, before) -> None:
+        """Betters the sides of a split whose tree costs little more than before."""
         search = self.search
         below = [search.entry(side, height - 1) for side in sides]
         if before <= search._joined(below) <= before + max(1, int(NEAR * before)):
             for side in sides:
                 self._better(side, height - 1)
-            search.entry(node, height).improve(search._joined(below), test, *below)
+            search.entry(node, height).improve(search._joined(below), split, *below)
 
     def _greedy(self, node, height):
         """The tree of least Gini impurity at each node, down to the height 2."""
@@ -268,10 +268,10 @@ class NearTrees:
         sides = self._parted(node, column, cut) if column >= 0 else None
         if sides is None:
             return None
-        return (*self.nodes.test(node, column, cut), *(self._greedy(side, height - 1) for side in sides))
+        return (*self.nodes.split(node, column, cut), *(self._greedy(side, height - 1) for side in sides))
 
     def _planted(self, node, height, tree, need, whole=True) -> None:
-        """Notes a tree of a height on a node, with the tests of another one's tree above the best ones of height 2, or
+        """Notes a tree of a height on a node, with the splits of another one's tree above the best ones of height 2, or
         of height 1 if not `whole`; no more of it than shows that it costs as much as `need`, if it does."""
         search = self.search
         known = search.entry(node, height)
@@ -290,14 +290,14 @@ class NearTrees:
                 self._planted(node, height, trees[int(cut == 0)], need, whole)
                 return
         if sides is not None:
-            test, price = self.nodes.test(node, column, cut), self.ranked.price
+            split, price = self.nodes.split(node, column, cut), self.ranked.price
             below = [search.entry(side, height - 1) for side in sides]
             try:
                 for at, side in enumerate(sides):
                     if below[0].lower + below[1].lower + price < need:
                         self._planted(side, height - 1, trees[at], need - price - below[1 - at].lower, whole)
             finally:
-                known.improve(search._joined(below), test, *below)
+                known.improve(search._joined(below), split, *below)
         elif height > 2 or not whole:
             less = 2 if whole else 1
             best = search.value(node, less, need)
@@ -306,7 +306,7 @@ class NearTrees:
             search.value(node, 2, need)
 
     def _better(self, node, height) -> None:
-        """Betters the tree of a node by moves of its tests, those below first, until none costs less."""
+        """Betters the tree of a node by moves of its splits, those below first, until none costs less."""
         search = self.search
         if height < LEAST or self.nodes.solves(height):
             return
@@ -332,7 +332,7 @@ class NearTrees:
     def _moved(self, node, height, column, cut, tree) -> bool:
         search, known = self.search, self.search.entry(node, height)
         before = known.upper
-        self._planted(node, height, (*self.nodes.test(node, column, cut), *tree[2:]), before)
+        self._planted(node, height, (*self.nodes.split(node, column, cut), *tree[2:]), before)
         return search.entry(node, height).upper < before
 
     def _moves(self, node, tree) -> list[tuple[float, int, int]]:

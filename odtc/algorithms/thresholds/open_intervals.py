@@ -3,7 +3,7 @@
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-NEARER = 4  # a good test is left for a cut of which it is at this part of the way to the next evaluated one
+NEARER = 4  # a good split is left for a cut of which it is at this part of the way to the next evaluated one
 
 # (bound, -width, number, column, first cut, last cut, low end, high end, cut to evaluate first or 0)
 Interval = tuple[Any, ...]

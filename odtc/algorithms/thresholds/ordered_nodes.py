@@ -1,4 +1,4 @@
-"""Nodes of a search over thresholds: the entries that a path of tests leaves, in the order of each column."""
+"""Nodes of a search over thresholds: the entries that a path of splits leaves, in the order of each column."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ LARGE = 2**17  # columns times entries, from which a tree of depth 2 is sought b
 
 
 class Node:
-    """Entries that a path of tests leaves: their order, the set of them as bytes, and as a leaf its cost and label."""
+    """Entries that a path of splits leaves: their order, the set of them as bytes, and as a leaf its cost and label."""
 
     __slots__ = ("cuts", "key", "label", "leaf", "order", "rows", "weight")
 
@@ -86,7 +86,7 @@ class OrderedNodes:
         return Node(self.chosen.now.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
 
     def sides(self, node: Node, column: int, rank: int) -> list[Node]:
-        """Both sides of a test, which need not be a cut of the node: without the cuts of all columns, which take 20
+        """Both sides of a split, which need not be a cut of the node: without the cuts of all columns, which take 20
         bytes for each entry of each."""
         line = node.order[column]
         at = np.count_nonzero(self.ranked.rank[line >> 1, column] <= rank)
@@ -110,23 +110,23 @@ class OrderedNodes:
             ranks[first : first + wide] = self.ranked.rank[entry[line, at], first + line]
         return ranks
 
-    def test(self, node: Node, column: int, cut: int) -> tuple[int, int]:
-        """A cut of a node as a test of all entries."""
+    def split(self, node: Node, column: int, cut: int) -> tuple[int, int]:
+        """A cut of a node as a split of all entries."""
         line = node.order[column]
         last = line[(line & 1).nonzero()[0][cut - 1]] >> 1  # `cuts` of all columns take longer
         return column, int(self.ranked.rank[last, column])
 
     def cut_of(self, node: Node, column: int, rank: int) -> int:
-        """A test as a cut of a node, which parts its entries."""
+        """A split as a cut of a node, which parts its entries."""
         left = np.count_nonzero(self.ranked.rank[node.order[column] >> 1, column] <= rank)
         return int(np.searchsorted(self.cuts(node)[1][column, : self.cuts(node)[0][column] + 1], left))
 
     def stump(self, node: Node) -> tuple[tuple[int, int] | None, int]:
-        """(the best test of which both sides are leaves, its cost); None if there is none."""
+        """(the best split of which both sides are leaves, its cost); None if there is none."""
         return best_stump(node.order, self.ranked, node.weight, node.rows)
 
     def gini(self, node: Node) -> tuple[int, int]:
-        """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
+        """(column, cut) of the split that leaves the least Gini impurity; (-1, 0) if no split parts the entries."""
         return self._gini(node.order)[:2]
 
     def gini_of_columns(self, node: Node) -> list[tuple[int, int]]:
@@ -206,9 +206,9 @@ class OrderedNodes:
             told[:] = 0
 
     def _named(self, node, best):
-        """A tree of depth 2 with its first cut as a test of all entries."""
+        """A tree of depth 2 with its first cut as a split of all entries."""
         cost, column, cut = best
-        return (cost, *self.test(node, column, cut)) if column >= 0 else best
+        return (cost, *self.split(node, column, cut)) if column >= 0 else best
 
     def _pair(self, order, limit, told):
         ranked = self.ranked
@@ -229,7 +229,7 @@ class OrderedNodes:
 
 
 def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[tuple[int, int] | None, int]:
-    """The best test of a node whose sides are leaves.
+    """The best split of a node whose sides are leaves.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) ->
 
     Returns
     -------
-    ((column, rank), cost) : None if no test parts the entries into sides with enough rows
+    ((column, rank), cost) : None if no split parts the entries into sides with enough rows
     """
     best, wide = (None, NEVER), max(1, CELLS // max(1, order.shape[1]))
     for first in range(0, len(order), wide):

@@ -115,7 +115,7 @@ class Part:
         return self.members[left], self.members[~left]
 
     def stump(self) -> tuple[float, int]:
-        """The least cost of a tree with one test and the place it asks; -1 if one label costs no more."""
+        """The least cost of a tree with one split and the place it asks; -1 if one label costs no more."""
         left = np.stack([self.up_to(column) for column in self.loss.T], axis=1)
         cost = left.min(axis=1) + (self.total - left).min(axis=1) + self.ranked.price
         best = int(np.where(self.parting, cost, np.inf).argmin())
@@ -123,7 +123,7 @@ class Part:
         return (float(cost[best]), best) if worth else (self.leaf, -1)
 
     def stumps(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """float64 (places,) twice: the least cost of one test or none left, and right, of each of these
+        """float64 (places,) twice: the least cost of one split or none left, and right, of each of these
         thresholds, which ascend."""
         step, most = max(1, CELLS // self.size), max(1, ENTRIES // max(1, self.row.size))
         number = np.cumsum(np.diff(self.scale[places], prepend=-1) > 0) - 1  # of the scale among those asked
@@ -177,7 +177,7 @@ class Part:
 
 
 def _halves(cells, gap, total, price):
-    """Per line the least cost of one test or none if there are two classes: min(a, b) = (a + b - |a - b|) / 2
+    """Per line the least cost of one split or none if there are two classes: min(a, b) = (a + b - |a - b|) / 2
     on both sides of it. `cells` holds a - b of one side, `gap` of both together, `total` a + b of both."""
     high, low = cells.max(axis=1).astype(float), cells.min(axis=1).astype(float)
     return (total - np.maximum(np.abs(gap), np.maximum(2 * high - gap, gap - 2 * low) - 2 * price)) / 2

@@ -28,17 +28,17 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import memory
 
 NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
-LEAF = (-1, 0)  # in place of a test
+LEAF = (-1, 0)  # in place of a split
 PART = 0.25  # of the free memory, for what is remembered
 SOME = 2**28  # bytes for it at least
-ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated test
+ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated split
 DIVED = 3  # trees of more height are first sought greedily
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
-PROBES = 64  # tests that are good for trees of less height, below which greater ones are sought
+PROBES = 64  # splits that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
 FEW_CUTS = 8  # of a column, up to which its first bound looks at each
-LARGE = 2**17  # entries times columns, from which the best single test is sought before trees of height 2 in numpy
-WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
+LARGE = 2**17  # entries times columns, from which the best single split is sought before trees of height 2 in numpy
+WIDE = 5  # below two splits up to this height, below one in higher trees, as their number doubles with each
 
 
 class Known:
@@ -48,7 +48,7 @@ class Known:
     ----------
     lower : int, no tree costs less
     upper : int, the cost of the best tree found
-    test : (column, rank), its first split; LEAF; or an int, if it is the best tree of that smaller height
+    split : (column, rank), its first split; LEAF; or an int, if it is the best tree of that smaller height
     below : knowledge about the sides of this split, or about the trees of that smaller height; () for height 2 and less
     dived, climbed : whether trees were sought greedily, and better ones from there
     points : (column, rank, left, right) of the evaluated splits: no trees of the height below cost less on their sides;
@@ -57,10 +57,10 @@ class Known:
         (odtc.algorithms.thresholds.common_rows)
     """
 
-    __slots__ = ("below", "climbed", "dived", "grouped", "lower", "points", "test", "upper")
+    __slots__ = ("below", "climbed", "dived", "grouped", "lower", "points", "split", "upper")
 
     def __init__(self, lower: int, upper: int):
-        self.lower, self.upper, self.test, self.points = lower, upper, LEAF, []
+        self.lower, self.upper, self.split, self.points = lower, upper, LEAF, []
         self.below: tuple[Known, ...] = ()
         self.dived = self.climbed = False
         self.grouped: tuple[int, list[Group]] = (0, [])
@@ -70,20 +70,20 @@ class Known:
         """Return whether the best tree found is proved."""
         return self.lower >= self.upper
 
-    def improve(self, upper: int, test, *below: "Known") -> None:
+    def improve(self, upper: int, split, *below: "Known") -> None:
         """Takes a tree that costs less."""
         if upper < self.upper:
-            self.upper, self.test, self.below = upper, test, below
+            self.upper, self.split, self.below = upper, split, below
 
 
 class _Every(Known):
-    """In place of the best tree, all tests whose sides were searched to the end, as (column, rank, left, right)."""
+    """In place of the best tree, all splits whose sides were searched to the end, as (column, rank, left, right)."""
 
     __slots__ = ()
 
-    def improve(self, upper: int, test, *below: Known) -> None:
-        """Takes a test with which a tree may begin that costs little enough."""
-        self.test.append((*test, *(side.lower for side in below)))
+    def improve(self, upper: int, split, *below: Known) -> None:
+        """Takes a split with which a tree may begin that costs little enough."""
+        self.split.append((*split, *(side.lower for side in below)))
 
 
 class End:
@@ -132,10 +132,10 @@ class RankSearch:
         found: Callable[[int, int], None] | None = None,
         room: int | None = None,
     ):
-        self.ranked, self.chosen = ranked, Kernels(ranked.by_tests, ranked.gain.dtype == np.int64)
+        self.ranked, self.chosen = ranked, Kernels(ranked.by_splits, ranked.gain.dtype == np.int64)
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
-        self.nodes = (BinaryNodes if ranked.by_tests else OrderedNodes)(ranked, self.chosen)
+        self.nodes = (BinaryNodes if ranked.by_splits else OrderedNodes)(ranked, self.chosen)
         free = memory.available()
         self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
         self.held = self.dropped = self.tallest_dropped = 0
@@ -146,7 +146,7 @@ class RankSearch:
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
         self.raising = False  # whether only a bound is sought, far below the best tree
-        self.explaining = False  # whether tests are sought that show a bound, and no better trees
+        self.explaining = False  # whether splits are sought that show a bound, and no better trees
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
@@ -223,7 +223,7 @@ class RankSearch:
 
     def plant(self, height: int, nested) -> None:
         """Takes a tree of at most this height for all entries that was found elsewhere, and puts the best trees of
-        height 2 below its tests, where it costs most first.
+        height 2 below its splits, where it costs most first.
 
         Parameters
         ----------
@@ -238,8 +238,8 @@ class RankSearch:
                 self.check()
                 self.value(node, 2)
         finally:  # an interruption leaves what was found so far
-            for known, test, sides in reversed(planted):
-                known.improve(self._joined(sides), test, *sides)
+            for known, split, sides in reversed(planted):
+                known.improve(self._joined(sides), split, *sides)
 
     def improve(self, height: int) -> None:
         """Better trees of this height for all entries, sought around the best one until none is found, or `check` ends
@@ -281,15 +281,15 @@ class RankSearch:
         return self._tree(node, self.value(node, height), height)
 
     def _tree(self, node, known, height):
-        while isinstance(known.test, int):
-            height, known = known.test, known.below[0]
-        if known.test == LEAF:
+        while isinstance(known.split, int):
+            height, known = known.split, known.below[0]
+        if known.split == LEAF:
             return None
-        column, rank = known.test
+        column, rank = known.split
         sides = self.nodes.sides(node, column, rank)
         below = known.below or [self.value(side, height - 1) for side in sides]
         trees = [self._tree(side, one, height - 1) for side, one in zip(sides, below)]
-        # The sums over pairs of tests also take tests that part nothing, if no other tree costs less.
+        # The sums over pairs of splits also take splits that part nothing, if no other tree costs less.
         kept = [tree for tree, side in zip(trees, sides) if side.n]
         return (column, rank, *trees) if len(kept) == 2 else kept[0]
 
@@ -315,7 +315,7 @@ class RankSearch:
         if known is None:
             return 0, False
         lower = scale * known.lower + 1
-        return (min(lower, scale * known.upper) if known.test == LEAF else lower), known.exact
+        return (min(lower, scale * known.upper) if known.split == LEAF else lower), known.exact
 
     def _drop(self):
         """Drop half of the memory: entries of little height first, the oldest first; none of the root."""
@@ -347,8 +347,8 @@ class RankSearch:
     # Trees of height 1 and 2.
 
     def _stump(self, node, known):
-        test, cost = self.nodes.stump(node)
-        known.improve(cost, test)
+        split, cost = self.nodes.stump(node)
+        known.improve(cost, split)
         known.lower = known.upper
 
     def _pair(self, node, need, known):
@@ -366,7 +366,7 @@ class RankSearch:
     # Deeper trees.
 
     def _tall(self, node, height, need, known):
-        """Over few tests: by a kernel that keeps no points (`explain`). It looks at no deadline, so that what takes
+        """Over few splits: by a kernel that keeps no points (`explain`). It looks at no deadline, so that what takes
         long is done side by side."""
         if height == 4 and self.nodes.is_long(node):
             self._four(node, need, known)
@@ -386,22 +386,22 @@ class RankSearch:
         three = self.value(node, 3)
         known.improve(three.upper, 3, three)
         fours = Fours(self.nodes, node)
-        for test in fours.order:
+        for split in fours.order:
             found: list = [None, None]
-            for answer, right in fours.sides(test):
-                if fours.bound(test) >= min(known.upper, need):
+            for answer, right in fours.sides(split):
+                if fours.bound(split) >= min(known.upper, need):
                     break
                 self.check()
-                column, rank = self.nodes.named(test)
+                column, rank = self.nodes.named(split)
                 found[right] = self._side(node, column, self.nodes.cut_of(node, column, rank), right, 3, NONE)
-                fours.learn(test, answer, found[right].upper)
+                fours.learn(split, answer, found[right].upper)
             if all(found):
                 known.improve(self._joined(found), (column, rank), *found)
                 self.tell(node, 4, known)
         known.lower = max(known.lower, min(known.upper, fours.least()))
 
     def explain(self, node, height: int, need: int, look: Callable[[], None]) -> None:
-        """Notes tests by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
+        """Notes splits by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
         again, one by one, also after `check` has ended the search; `look` is called between them, and may raise."""
         known = self.entry(node, height)
         if not known.points:
@@ -453,8 +453,8 @@ class RankSearch:
             self.found(known.upper, known.lower)
 
     def _dive(self, node, height):
-        """A tree that is found greedily: below the test of least Gini impurity, and, up to the height WIDE, below
-        the first test of the best tree of depth 2."""
+        """A tree that is found greedily: below the split of least Gini impurity, and, up to the height WIDE, below
+        the first split of the best tree of depth 2."""
         known = self.entry(node, height)
         if known.exact or known.dived:
             return known
@@ -466,11 +466,11 @@ class RankSearch:
         if height == 2 or known.exact:
             return known
         column, cut = self.nodes.gini(node)
-        tests = [(column, cut)] if column >= 0 else []
-        if (height <= WIDE or not tests) and not isinstance(two.test, int) and two.test != LEAF:
-            first = two.test[0], self.nodes.cut_of(node, *two.test)
-            tests = [first, *(test for test in tests if test != first)]
-        for column, cut in tests:
+        splits = [(column, cut)] if column >= 0 else []
+        if (height <= WIDE or not splits) and not isinstance(two.split, int) and two.split != LEAF:
+            first = two.split[0], self.nodes.cut_of(node, *two.split)
+            splits = [first, *(split for split in splits if split != first)]
+        for column, cut in splits:
             self._dive_below(node, height, known, column, cut)
         known.dived = True
         return known
@@ -486,18 +486,18 @@ class RankSearch:
             for at, child in enumerate(children):
                 sides[at] = self._dive(child, height - 1)
         finally:  # an interruption leaves what was found so far
-            known.improve(self._joined(sides), self.nodes.test(node, column, cut), *sides)
+            known.improve(self._joined(sides), self.nodes.split(node, column, cut), *sides)
         return children
 
     def _grow(self, node, height, known):
         """Return the result of `grow` on a node, whose best tree of less height is known."""
         grown = self.entry(node, height)
-        while isinstance(known.test, int):
+        while isinstance(known.split, int):
             known = known.below[0]
-        if known.test == LEAF or height <= 2:
+        if known.split == LEAF or height <= 2:
             self._dive(node, height)
             return
-        column, cut = known.test[0], self.nodes.cut_of(node, *known.test)
+        column, cut = known.split[0], self.nodes.cut_of(node, *known.split)
         children = [self._child(node, column, cut, right) for right in (False, True)]
         below = known.below or [self.value(child, 1) for child in children]
         sides = [self.entry(child, height - 1) for child in children]
@@ -505,10 +505,10 @@ class RankSearch:
             for child, one in zip(children, below):
                 self._grow(child, height - 1, one)
         finally:
-            grown.improve(self._joined(sides), known.test, *sides)
+            grown.improve(self._joined(sides), known.split, *sides)
 
     def _plant(self, node, height, nested, planted, bottom):
-        """Notes the tests of a tree on a node, from the root down, and the nodes of height 2."""
+        """Notes the splits of a tree on a node, from the root down, and the nodes of height 2."""
         self.check()
         if height == 2:
             bottom.append(node)
@@ -550,9 +550,9 @@ class RankSearch:
         """Move the first split of the best tree to cuts of its column, at ever shorter distances, as long as greedy
         trees below them cost less; then likewise on its sides. Returns the knowledge."""
         known = self._dive(node, height)
-        if known.exact or isinstance(known.test, int) or known.test == LEAF:
+        if known.exact or isinstance(known.split, int) or known.split == LEAF:
             return known
-        column, cut = known.test[0], self.nodes.cut_of(node, *known.test)
+        column, cut = known.split[0], self.nodes.cut_of(node, *known.split)
         children = self._dive_below(node, height, known, column, cut)
         last = int(self.nodes.cuts(node)[0][column]) - 1
         step = last // 4
@@ -565,8 +565,8 @@ class RankSearch:
             if known.upper == upper:
                 step //= 2
         if height > DIVED:
-            test, sides = self.nodes.test(node, column, cut), [self._move(child, height - 1) for child in children]
-            known.improve(self._joined(sides), test, *sides)
+            split, sides = self.nodes.split(node, column, cut), [self._move(child, height - 1) for child in children]
+            known.improve(self._joined(sides), split, *sides)
         return known
 
     def _improve(self, node, height):
@@ -575,11 +575,11 @@ class RankSearch:
         known, columns = self._dive(node, height), height > 2
         while not known.exact:
             upper = known.upper
-            if height > DIVED and not isinstance(known.test, int) and known.test != LEAF:
-                column, cut = known.test[0], self.nodes.cut_of(node, *known.test)
+            if height > DIVED and not isinstance(known.split, int) and known.split != LEAF:
+                column, cut = known.split[0], self.nodes.cut_of(node, *known.split)
                 children = [self._child(node, column, cut, right) for right in (False, True)]
                 sides = [self._improve(child, height - 1) for child in children]
-                known.improve(self._joined(sides), known.test, *sides)
+                known.improve(self._joined(sides), known.split, *sides)
             self._move(node, height)
             if columns:
                 for column, cut in self.nodes.gini_of_columns(node)[:COLUMNS]:
@@ -594,9 +594,9 @@ class RankSearch:
         blocks, _, weight, rows = self.nodes.cuts(node)
         heap, price, least = [], self.ranked.price, self.ranked.least
         first = (-1, 0)
-        for test in (below.test, known.test):
-            if not isinstance(test, int) and test != LEAF:
-                first = test[0], self.nodes.cut_of(node, *test)
+        for split in (below.split, known.split):
+            if not isinstance(split, int) and split != LEAF:
+                first = split[0], self.nodes.cut_of(node, *split)
         low, high = End(0, 0, below.lower, 0, 0), End(node.weight, below.lower, 0, 0, 0)
         low.paid = high.paid = NONE
         for column in range(len(blocks)):
@@ -608,14 +608,14 @@ class RankSearch:
                 place = first[1] if column == first[0] and a <= first[1] <= z else 0
                 bound = price + max(0, 2 * below.lower - node.weight)
                 if z - a < FEW_CUTS and not place:
-                    # A side costs no less than the node without what the other one weighs. The first test comes first.
+                    # A side costs no less than the node without what the other one weighs. The first split comes first.
                     cuts = weight[column, a : z + 1].tolist()
                     bound = max(bound, price + below.lower - max(min(w, node.weight - w) for w in cuts))
                 heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
         return heap
 
-    def tests_below(self, node, height: int, limit: int):
-        """Every test with which a tree of this height begins on a node that costs less than `limit`.
+    def splits_below(self, node, height: int, limit: int):
+        """Every split with which a tree of this height begins on a node that costs less than `limit`.
 
         Parameters
         ----------
@@ -625,20 +625,20 @@ class RankSearch:
 
         Yields
         ------
-        (column, rank, left, right) : the test, and what trees of the height below cost on its sides at least
+        (column, rank, left, right) : the split, and what trees of the height below cost on its sides at least
         """
         every = _Every(0, NONE)
-        every.test = []
+        every.split = []
         heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
         heapify(heap)
         while heap:
             self.check()
             for half in self.halved(node, height, limit, every, [heappop(heap)]):
                 heappush(heap, half)
-            for column, rank, left, right in every.test:
+            for column, rank, left, right in every.split:
                 if left + right + self.ranked.price < limit:
                     yield column, rank, left, right
-            every.test.clear()
+            every.split.clear()
             every.points.clear()
 
     def _number(self):
@@ -690,7 +690,7 @@ class RankSearch:
 
     def learn(self, known: Known, found: Known) -> None:
         """Use results on the trees of a node from outside of this search."""
-        known.improve(found.upper, found.test, *found.below)
+        known.improve(found.upper, found.split, *found.below)
         known.points += found.points
         self.held += POINT * len(found.points)
 
@@ -704,7 +704,7 @@ class RankSearch:
                 self.memo[key] = known
                 self.held += ENTRY + len(key[1])
             else:
-                there.improve(known.upper, known.test, *known.below)
+                there.improve(known.upper, known.split, *known.below)
                 there.lower = max(there.lower, known.lower)
                 if there.points is not known.points:  # of another process
                     noted = set(there.points)
@@ -753,11 +753,11 @@ class RankSearch:
             elif bounds[0] + bounds[1] < target + slacks[one]:
                 found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slacks[one])
                 bounds[one] = max(bounds[one], found[one].lower)
-        test = self.nodes.test(node, column, cut)
-        known.points.append((*test, *(side.lower if side else 0 for side in found)))
+        split = self.nodes.split(node, column, cut)
+        known.points.append((*split, *(side.lower if side else 0 for side in found)))
         self.held += POINT
         if all(found):
-            known.improve(self._joined(found), test, *found)
+            known.improve(self._joined(found), split, *found)
         if self.relaxed is None:
             return End(weight, *bounds)
         need = target + slack

@@ -56,7 +56,7 @@ class RankedRows:
     alias : int64 (given columns,), the column that a given one is equal to or mirrors, -1 if it is constant
     kind : int64 (given rows,), the merged row of each given row
     row : int64 (entries,), the merged row of each entry
-    by_tests : bool, whether a search counts sums over pairs of tests, one for each cut of each column, instead of going
+    by_splits : bool, whether a search counts sums over pairs of splits, one for each cut, instead of going
         through the entries in the order of each column
     """
 
@@ -74,7 +74,7 @@ class RankedRows:
     alias: np.ndarray
     kind: np.ndarray
     row: np.ndarray
-    by_tests: bool
+    by_splits: bool
 
     @property
     def n(self) -> int:
@@ -162,7 +162,7 @@ def rank_rows(
     count : int (rows,), rows of the data that each row is; None for 1
     price : float, of a branch node, in units of loss
     least : int, rows of the data that each leaf must have
-    keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a test
+    keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a split
         separates
     apart : sequence (columns,), what each column is of: copies of another one's stay; None for all of the same
 
@@ -213,7 +213,7 @@ def rank_rows(
         alias,
         kind,
         entry,
-        bool(binary or (whole_type is np.int32 and least <= 1 and _pays_by_tests(ranks, stride))),
+        bool(binary or (whole_type is np.int32 and least <= 1 and _pays_by_splits(ranks, stride))),
     )
 
 
@@ -237,19 +237,19 @@ def _whole_type(most: np.ndarray, price: int) -> type:
     return np.int32 if int(most.sum()) + price < SMALL else np.int64
 
 
-def _pays_by_tests(rank, stride) -> bool:
+def _pays_by_splits(rank, stride) -> bool:
     """Return whether sums over pairs of the cuts of all columns, and over triples of them, are less work than a search
     in the order of each column: columns of few ranks each."""
     cuts = rank.max(axis=0, initial=0).astype(np.int64)
-    n, tests = len(rank), int(cuts.sum())
-    if tests > CUTS or not LEAST <= n * tests <= TABLE:
+    n, splits = len(rank), int(cuts.sum())
+    if splits > CUTS or not LEAST <= n * splits <= TABLE:
         return False
-    ones = 0.0  # tests to which an entry answers as fewer do, on the average
+    ones = 0.0  # splits to which an entry answers as fewer do, on the average
     for column, last in zip(rank.T, cuts.tolist()):
         _look(n)
         right = 1 - np.bincount(column, minlength=last + 1)[:-1].cumsum() / n
         ones += float(np.minimum(right, 1 - right).sum())
-    return n * ones**3 / 6 + 2 * stride * tests**3 < TALL * n * len(cuts) * tests
+    return n * ones**3 / 6 + 2 * stride * splits**3 < TALL * n * len(cuts) * splits
 
 
 def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

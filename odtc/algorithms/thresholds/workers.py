@@ -48,7 +48,7 @@ class Team:
 
     Attributes
     ----------
-    cells : int, entries times columns from which on the trees of depth 2 below one test are a part worth its way
+    cells : int, entries times columns from which on the trees of depth 2 below one split are a part worth its way
     given_up : bool, whether it was lost again and again: nothing more is to be handed to it
     """
 

@@ -100,8 +100,8 @@ def build(
     pieces = f" {words}" if (words := TASKS.get(problem.encoded.task).PIECES) else ""
     print(
         f"{facts['model']} of depth {facts['depth']} for {facts['n_rows']} rows ({facts['n_rows_merged']}{pieces} "
-        f"after merging) and {facts['n_features_encoded']} splits: {facts['n_cols']:,} columns, "
-        f"{facts['n_model_rows']:,} rows, {facts['nnz']:,} nonzeros"
+        f"after merging) and {facts['n_features_encoded']} splits: {facts['n_cols']:,} variables, "
+        f"{facts['n_model_rows']:,} constraints, {facts['nnz']:,} nonzeros"
     )
     for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")

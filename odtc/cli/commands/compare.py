@@ -110,7 +110,7 @@ def compare(
                 "test figure is not an estimate for new rows"
             )
     own = f" {words}" if not task.CLASSES else ""
-    header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns asked"]
+    header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns"]
     lines = [
         [
             entry.name,

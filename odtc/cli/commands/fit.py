@@ -8,7 +8,7 @@ import typer
 
 from odtc.cli import console, near_optimal
 from odtc.cli.help_page import DATA
-from odtc.cli.options import MODEL, SOLVING, SPLITTING, DataFile, Json, Stem, completing, stem_of, takes
+from odtc.cli.options import MODEL, SOLVING, SPLITTING, DataFile, Json, Stem, completing, share, stem_of, takes
 from odtc.errors import NoSolutionError, OutputError
 
 
@@ -27,6 +27,7 @@ def fit(
             metavar="P",
             help="Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
             "test uses rows that the search does not see (--test or --hold-out; default: 30 % of the rows).",
+            parser=share,
             rich_help_panel=DATA,
         ),
     ] = None,

@@ -19,6 +19,7 @@ from odtc.cli.options import (
     Templates,
     TreeFile,
     names,
+    share,
     stem_named,
     takes,
 )
@@ -53,7 +54,7 @@ def refit(
     ] = "",
     confidence: Annotated[
         float | None,
-        typer.Option("--confidence", metavar="P", help="As for `odtc fit`.", rich_help_panel=DATA),
+        typer.Option("--confidence", metavar="P", help="As for `odtc fit`.", parser=share, rich_help_panel=DATA),
     ] = None,
     within: Annotated[
         float | None,
@@ -200,8 +201,8 @@ def _print_change(done, drift: dict) -> None:
         print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")
     apart = "apart are the answers on the mean" if near.numbers else "of the rows predicted otherwise"
     print(
-        f"distance  {near.rows_words} {apart}, {100 * near.tests:.0f} % of the splits "
-        f"differ; the best tree: {far.rows_words}, {100 * far.tests:.0f} %"
+        f"distance  {near.rows_words} {apart}, {100 * near.splits:.0f} % of the splits "
+        f"differ; the best tree: {far.rows_words}, {100 * far.splits:.0f} %"
     )
     print(
         f"compared  {done.n_trees} trees that cost at most {done.within:.6g} more than the best, "

@@ -12,7 +12,7 @@ import numpy as np
 from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 from odtc.base import deadline
-from odtc.data.binary_tests.column_tests import BINS, level_tests, threshold_tests
+from odtc.data.binary_splits.column_splits import BINS, level_splits, threshold_splits
 from odtc.data.dataset import NUMERIC
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
@@ -29,7 +29,7 @@ RESTARTS = 40  # trees of each depth
 SHIFTS = 3  # cuts along each normal in addition to its own
 
 
-def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
+def splits(dataset, pool=100, bins=None, seconds=10.0, seed=0):
     """Return (split, ones_left) of the numbers' thresholds, the levels, and then the hyperplanes, best first. Raises
     ChoiceError for a pool or a time below 0."""
     if pool < 0 or not seconds >= 0 or seed < 0:
@@ -39,7 +39,7 @@ def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
         )
     found = []
     for place, feature in enumerate(dataset.features):
-        found += threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
+        found += threshold_splits(dataset, place, bins) if feature.kind == NUMERIC else level_splits(dataset, place)
     values, of = np.unique(dataset.X, axis=0, return_inverse=True) if pool else (dataset.X[:0], None)
     weighed = LinearTerms.of(values, dataset.features)
     if pool and weighed.n:

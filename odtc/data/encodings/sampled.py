@@ -6,7 +6,7 @@ nodes together, and any formulation can use it. The first sample is all rows, so
 
 import numpy as np
 
-from odtc.data.binary_tests.column_tests import level_tests, midpoints
+from odtc.data.binary_splits.column_splits import level_splits, midpoints
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Threshold
 
@@ -20,9 +20,9 @@ OPTIONS = {
 PORTION = 0.9
 
 
-def tests(dataset, depth=4, samples=50, seed=0):
+def splits(dataset, depth=4, samples=50, seed=0):
     """Return (Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing, and the
-    tests of `onehot` for columns that are not numeric."""
+    splits of `onehot` for columns that are not numeric."""
     from sklearn.tree import DecisionTreeClassifier
 
     rng, columns, values = np.random.default_rng(seed), [], {}
@@ -33,7 +33,7 @@ def tests(dataset, depth=4, samples=50, seed=0):
             values[place] = found[: np.isfinite(found).sum()]
             columns.append((place, rank))
         else:
-            columns += [(place, split.left(dataset.X)) for split, _ in level_tests(dataset, place)]
+            columns += [(place, split.left(dataset.X)) for split, _ in level_splits(dataset, place)]
     cuts = {place: set() for place in values}
     if columns and (dataset.weight > 0).any():
         X = np.column_stack([column for _, column in columns]).astype(np.float32)
@@ -49,7 +49,7 @@ def tests(dataset, depth=4, samples=50, seed=0):
     found = []
     for place in range(len(dataset.features)):
         if place not in values:
-            found += level_tests(dataset, place)
+            found += level_splits(dataset, place)
             continue
         middles = midpoints(values[place])
         found += [(Threshold(place, float(middles[cut])), False) for cut in sorted(cuts[place])]

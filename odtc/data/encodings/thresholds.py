@@ -1,9 +1,9 @@
 """One column per threshold of every feature, all of them numeric: x > t."""
 
 from odtc.base.wording import option
-from odtc.data.binary_tests.column_tests import BINS, threshold_tests
+from odtc.data.binary_splits.column_splits import BINS, threshold_splits
 from odtc.data.dataset import NUMERIC
-from odtc.data.splits import TestList
+from odtc.data.splits import SplitList
 from odtc.errors import DataError
 
 NAME = "thresholds"
@@ -11,7 +11,7 @@ SUMMARY = "one column per threshold between neighbouring numbers; every column m
 OPTIONS = {"bins": BINS}
 
 
-def tests(dataset, bins=None):
+def splits(dataset, bins=None):
     """Return (Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing.
 
     Raises DataError for a column that is not numeric.
@@ -23,4 +23,4 @@ def tests(dataset, bins=None):
                 f"{feature.name!r} in {dataset.name!r}; use {option('encoding', 'auto')}, or "
                 f"{option('numeric', [feature.name])} if it holds numbers"
             )
-    return TestList.joined(threshold_tests(dataset, feature, bins) for feature in range(len(dataset.features)))
+    return SplitList.joined(threshold_splits(dataset, feature, bins) for feature in range(len(dataset.features)))

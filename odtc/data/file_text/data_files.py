@@ -83,7 +83,7 @@ class Reader(Protocol):
 
     def sample(self, table: pl.DataFrame) -> bytes | None:
         """Return a file that contains a table of numbers (Float64), words (String) and missing cells, for the property
-        tests; None: they try only damaged files."""
+        splits; None: they try only damaged files."""
         return None
 
 

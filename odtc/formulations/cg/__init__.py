@@ -43,7 +43,7 @@ from odtc.formulations.cg.initial_columns import (
     searched_tree,
     tail_of,
 )
-from odtc.formulations.cg.over_all_tests import OverAllTests, Stopped
+from odtc.formulations.cg.over_all_splits import OverAllSplits, Stopped
 from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
@@ -173,14 +173,14 @@ def build(problem: Problem) -> Model:
     if over is not None and over.interrupted:
         raise KeyboardInterrupt  # as soon as a caller can return its tree
     paths, m = columns.paths, ModelBuilder(f"{NAME}_d{problem.topology.depth}")
-    ends, n, width = len(paths.ends), len(columns), len(paths.tests) + 1
+    ends, n, width = len(paths.ends), len(columns), len(paths.candidates) + 1
     end, members, place = _asked(columns)
     x = m.columns("x", Axis("path", n), role=Role.PATH, cost=columns.cost() * paths.unit, integer=True)
     p = np.arange(n)
     pick = m.rows("pick", Axis("end", ends, int(paths.ends[0])), lower=1, upper=1)  # (4)
     m.add(pick[end], x[p])
     if paths.depth:
-        rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("test", width), integer=True, members=members)
+        rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("split", width), integer=True, members=members)
         # One constraint for each end, level and split that is used there or by another end below the node.
         links: dict = {}
         for rank, cell in enumerate(members.tolist()):
@@ -216,7 +216,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         return _printed_start(problem, heap)
     columns = columns_of(problem)
     paths, x = columns.paths, np.zeros(len(columns))
-    chosen = columns.of_tree(columns_asked(paths, heap.test))
+    chosen = columns.of_tree(columns_asked(paths, heap.split))
     if chosen is None:
         raise TreeError(
             f"a path of the tree is none of the {len(columns):,} columns of the model; give the start of a heuristic, "
@@ -251,7 +251,7 @@ def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (ends (columns,); cells of the grid node x split that some column uses, ascending; per column and level
     the position of its cell among them). The last split of the grid means that there is no split."""
-    paths, width = columns.paths, len(columns.paths.tests) + 1
+    paths, width = columns.paths, len(columns.paths.candidates) + 1
     split = np.full((len(columns), paths.depth), width - 1)
     for at, (_, t, number) in enumerate(columns.keys):
         way = paths.way(t, number)
@@ -269,19 +269,19 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     if is_printed(problem.params):
         return printed_fit.trimmed(problem, heap)
     columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
-    paths, heap = columns.paths, settle(heap.test, encoded)
-    test = columns_asked(paths, (with_min_leaf_rows(heap, encoded, least) if least > 1 else heap).test)
-    if columns.of_tree(test) is None:
+    paths, heap = columns.paths, settle(heap.split, encoded)
+    tree = columns_asked(paths, (with_min_leaf_rows(heap, encoded, least) if least > 1 else heap).split)
+    if columns.of_tree(tree) is None:
         return _heap(problem, paths, columns.best())
-    for t, number, _ in list(follow_tree(paths, test)):
+    for t, number, _ in list(follow_tree(paths, tree)):
         if t >> paths.depth:
-            place_subtree(test, t, paths.below[t][number])
-    return _heap(problem, paths, test)
+            place_subtree(tree, t, paths.below[t][number])
+    return _heap(problem, paths, tree)
 
 
-def _heap(problem: Problem, paths: Paths, test: np.ndarray) -> HeapTree:
+def _heap(problem: Problem, paths: Paths, tree: np.ndarray) -> HeapTree:
     """Return the tree of splits that are given as columns of paths.X."""
-    return settle(np.append(paths.tests, -1)[test].astype(np.int32), problem.encoded)
+    return settle(np.append(paths.candidates, -1)[tree].astype(np.int32), problem.encoded)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -298,20 +298,20 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
             node = t >> (t.bit_length() - 1 - level)
             share = weight.setdefault((node, tuple(way[:level])), {})
             share[split] = share.get(split, 0.0) + point["x"][at]
-    test, stack = np.full(2 ** (problem.topology.depth + 1), -1, np.int32), [(1, 0, ())]
+    tree, stack = np.full(2 ** (problem.topology.depth + 1), -1, np.int32), [(1, 0, ())]
     while stack:
         t, number, way = stack.pop()
         if t >> paths.depth:
-            place_subtree(test, t, paths.below[t][number])
+            place_subtree(tree, t, paths.below[t][number])
             continue
         share = weight.get((t, way), {})
         split = max(share, key=share.get, default=-1)
         if split < 0:
             continue
         place = int(np.flatnonzero(paths.splits[t] == split)[0])
-        test[t] = split
+        tree[t] = split
         stack += [(2 * t + side, int(paths.child[t][number, place, side]), (*way, split)) for side in (0, 1)]
-    return _heap(problem, paths, test)
+    return _heap(problem, paths, tree)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -361,12 +361,12 @@ def scope(problem: Problem) -> str:
         some = problem.params.columns.startswith(MARK) or printed_fit.scope_words(problem, paths)
         return f"trees over the {len(paths)} paths of the model" if some else ""
     columns = columns_of(problem)
-    if not problem.params.columns.startswith(MARK) and not _some_tests(problem, columns.paths):
+    if not problem.params.columns.startswith(MARK) and not _some_splits(problem, columns.paths):
         return ""
     return f"trees over the {len(columns)} columns of the model"
 
 
-def _some_tests(problem: Problem, paths: Paths) -> str:
+def _some_splits(problem: Problem, paths: Paths) -> str:
     """Return a text that names the splits that the nodes may use; "" if these are all."""
     asked, F = (
         [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()],
@@ -374,9 +374,9 @@ def _some_tests(problem: Problem, paths: Paths) -> str:
     )
     if min(asked, default=F) == F:
         return ""
-    if min(asked) < len(paths.tests):
-        return f"the splits that were chosen for each node, {len(paths.tests)} of {F}"
-    return f"the {len(paths.tests)} of {F} splits that were chosen"
+    if min(asked) < len(paths.candidates):
+        return f"the splits that were chosen for each node, {len(paths.candidates)} of {F}"
+    return f"the {len(paths.candidates)} of {F} splits that were chosen"
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
@@ -387,7 +387,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     problem, history = base.problem, []
     began = time.monotonic() - problem.derived(Held).seconds
     columns, reward, left = columns_of(problem), problem.params.reward, left or (lambda: None)
-    over, whole = _over_all(problem, columns.paths), not _some_tests(problem, columns.paths)
+    over, whole = _over_all(problem, columns.paths), not _some_splits(problem, columns.paths)
 
     def say(state) -> None:
         seconds, unit = time.monotonic() - began, search.paths.unit
@@ -407,7 +407,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
                 finder.hear(search, "the local search")
             if over is not None and not search.paths.whole and not over.proved:
                 with deadline.within(left()):
-                    search.take(columns_asked(search.paths, over.run().test))
+                    search.take(columns_asked(search.paths, over.run().split))
                     finder.hear(search, "the search over all splits")
             if over is not None and whole:  # its proof covers the same trees
                 search.learn((over.bound + reward) / search.paths.unit)
@@ -421,7 +421,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
                 better = None if whole and search.proven else _better(over, search, left())
                 if better is None:
                     break
-                wider = _with_tests_of(problem, columns, better)
+                wider = _with_splits_of(problem, columns, better)
             columns = wider
             search = BranchAndPrice(columns.paths, columns, problem.params.exact, say, left)
             finder.hear(search, "the search over all splits")
@@ -461,7 +461,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         seconds = left()
         timed = seconds is not None and seconds <= OVER
         termination = Termination.TIME_LIMIT if timed and not search.finished else Termination.UNKNOWN
-    some = _some_tests(problem, search.paths)
+    some = _some_splits(problem, search.paths)
     if over is not None and is_proved(told, settled_bound(problem, over.bound, told)):
         by = "the search over all splits"
     words = f"found by {finder.name}{by and f', proved by {by}'}"
@@ -485,7 +485,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
 class _Finder:
     """The name of the part that found the best tree first."""
 
-    def __init__(self, problem: Problem, over: OverAllTests | None):
+    def __init__(self, problem: Problem, over: OverAllSplits | None):
         self.problem, self.cost, self.name = problem, float("inf"), ""
         first = problem.derived(Held).first
         if over is not None and over.search.evaluated:
@@ -502,16 +502,16 @@ class _Finder:
             self.cost, self.name = cost, name
 
 
-def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:
+def _over_all(problem: Problem, paths: Paths) -> OverAllSplits | None:
     """Return the search over all splits, if the nodes may use only some, if the tolerance of linear programs cannot
     distinguish the costs, or if it has already run because the paths over all splits are many."""
     held = problem.derived(Held)
-    if held.over_all is None and (_some_tests(problem, paths) or not paths.whole):
-        held.over_all = OverAllTests(problem)
+    if held.over_all is None and (_some_splits(problem, paths) or not paths.whole):
+        held.over_all = OverAllSplits(problem)
     return held.over_all
 
 
-def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | None) -> HeapTree | None:
+def _better(over: OverAllSplits | None, search: BranchAndPrice, seconds: float | None) -> HeapTree | None:
     """Return a tree over all splits that costs less than the best one over the chosen splits, found in the time that
     is left; None if none is found."""
     if over is None or over.proved:
@@ -522,7 +522,7 @@ def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | 
     return found if objective(over.problem, found) < least - search.paths.near * search.paths.unit else None
 
 
-def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
+def _around(over: OverAllSplits | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
     """Return columns over paths that may also use thresholds near those of the best tree, at distances 1, 2, 4, ….
     Return None if these are all included already, if there would be too many paths, if the tree has not improved
     since this was last done (`beaten`), or if the search over all splits has settled it. This is done only if the
@@ -532,40 +532,42 @@ def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns,
     problem, paths = over.problem, search.paths
     if problem.params.splits != "auto":
         return None
-    if min(len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()) < len(paths.tests):
+    if min(len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()) < len(paths.candidates):
         return None
     if search.upper >= beaten - search.paths.near:
         return None
-    scales, asked = Scales.of(problem.encoded), _heap(problem, paths, search.best).test
+    scales, asked = Scales.of(problem.encoded), _heap(problem, paths, search.best).split
     asked = asked[asked >= 0]
     place = scales.place[asked][:, None] + np.concatenate([BESIDE, -BESIDE])
     inside = (place >= 0) & (place < scales.size[scales.scale[asked]][:, None])
-    tests = np.setdiff1d(scales.test(np.repeat(scales.scale[asked], inside.sum(axis=1)), place[inside]), paths.tests)
-    n_paths = (2.0 * (len(paths.tests) + len(tests))) ** max(1, paths.depth)
-    if not len(tests) or n_paths > MOST or n_paths * problem.encoded.n_rows > MOST_BITS:
+    near = np.setdiff1d(
+        scales.split(np.repeat(scales.scale[asked], inside.sum(axis=1)), place[inside]), paths.candidates
+    )
+    n_paths = (2.0 * (len(paths.candidates) + len(near))) ** max(1, paths.depth)
+    if not len(near) or n_paths > MOST or n_paths * problem.encoded.n_rows > MOST_BITS:
         return None
-    return _with_tests(problem, columns, tests)
+    return _with_splits(problem, columns, near)
 
 
-def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
+def _with_splits_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
     """Return columns over paths whose nodes may also use the splits of a tree, including the columns of the tree; only
     over the tree's own splits if all paths together are too many."""
     try:
-        wider = _with_tests(problem, columns, heap.test)
+        wider = _with_splits(problem, columns, heap.split)
     except ChoiceError:
-        own = tuple(np.array([test] if test >= 0 else [], np.int32) for test in heap.test.tolist())
+        own = tuple(np.array([split] if split >= 0 else [], np.int32) for split in heap.split.tolist())
         wider = Columns(paths_of(problem, own))
-    wider.add_tree(columns_asked(wider.paths, heap.test))
+    wider.add_tree(columns_asked(wider.paths, heap.split))
     return wider
 
 
-def _with_tests(problem: Problem, columns: Columns, asked: np.ndarray) -> Columns:
+def _with_splits(problem: Problem, columns: Columns, asked: np.ndarray) -> Columns:
     """Return columns over paths whose nodes may also use these splits, -1 for none: all of them at a node that may use
     every chosen split, otherwise the one at its own number, also at a node that had none."""
     pool = columns.to_pool()
     splits = list(pool.splits)
     for node in problem.topology.branch_nodes.tolist():
-        more = asked if len(splits[node]) == len(columns.paths.tests) > 0 else asked[node : node + 1]
+        more = asked if len(splits[node]) == len(columns.paths.candidates) > 0 else asked[node : node + 1]
         splits[node] = np.union1d(splits[node], more[more >= 0]).astype(np.int32)
     return Columns(paths_of(problem, tuple(splits)), replace(pool, splits=tuple(splits)))
 
@@ -582,7 +584,7 @@ def _words(search: BranchAndPrice, some: str) -> str:
     """Return a text on what remains open after the search over the splits that the nodes may use."""
     if search.proven or not search.finished or search.exact:
         return ""
-    return f"no column over {some or 'all tests'} is worth it, and a gap is left: {param('exact', True)} closes it"
+    return f"no column over {some or 'all splits'} is worth it, and a gap is left: {param('exact', True)} closes it"
 
 
 def beside(problem: Problem) -> dict[str, str]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.pricing import Allowed, best_tests, lagrangian, price, subtree_values, tree_costs_through
+from odtc.formulations.cg.pricing import Allowed, best_splits, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.restricted_master import RelaxedPoint, RestrictedMaster
 
 NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above this is none
@@ -78,9 +78,9 @@ class BranchAndPrice:
         """Cost below which a tree is better than the best so far."""
         return self.upper - 1 + NEGATIVE if self.paths.whole else self.upper - self.paths.near
 
-    def take(self, test: np.ndarray) -> None:
+    def take(self, split: np.ndarray) -> None:
         """Add the paths of a tree (columns of paths.X, heap order), and update the best tree."""
-        self.columns.add_tree(test)
+        self.columns.add_tree(split)
         self._improve({})
 
     def learn(self, bound: float) -> None:
@@ -205,7 +205,7 @@ class BranchAndPrice:
         found = subtree_values(paths, known, allowed)
         if found[1][0] >= self.upper - paths.near:
             return 0
-        self.upper, self.best = float(found[1][0]), best_tests(paths, found, allowed)
+        self.upper, self.best = float(found[1][0]), best_splits(paths, found, allowed)
         return self.columns.add_tree(self.best)
 
     def _branches(self, allowed: Allowed) -> list[Allowed]:

@@ -20,7 +20,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
 from odtc.errors import ChoiceError, OdtcError
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.pricing import best_tests, subtree_values
+from odtc.formulations.cg.pricing import best_splits, subtree_values
 
 SCHEMA = "odtc.columns/1"
 MARK = "columns:"  # begins the text of columns
@@ -39,7 +39,7 @@ def _expect(fits: bool, wrong: str) -> None:
         raise SchemaError(wrong)
 
 
-POOL = {"splits": [[WHOLE]], "columns": [_column]}
+POOL = {"node_splits": [[WHOLE]], "columns": [_column]}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ColumnPool:
     cover: tuple[int, ...] = ()
 
     def to_text(self) -> str:
-        facts = {"splits": [tests.tolist() for tests in self.splits], "columns": self.columns, "cover": self.cover}
+        facts = {"node_splits": [some.tolist() for some in self.splits], "columns": self.columns, "cover": self.cover}
         return MARK + pack(json.dumps(facts, separators=(",", ":")).encode())
 
     @classmethod
@@ -75,15 +75,17 @@ class ColumnPool:
     @classmethod
     def _from_json(cls, facts: dict) -> "ColumnPool":
         columns = tuple((e, t, tuple(path), tuple(below)) for e, t, path, below in facts["columns"])
-        return cls(tuple(np.array(tests, np.int32) for tests in facts["splits"]), columns, tuple(facts["cover"]))
+        return cls(tuple(np.array(some, np.int32) for some in facts["node_splits"]), columns, tuple(facts["cover"]))
 
-    def _expect_whole(self, depth: int, tail: int, tests) -> None:
+    def _expect_whole(self, depth: int, tail: int, candidates) -> None:
         """Raise SchemaError if this is not a pool of this depth and tail over these splits."""
         height, asked = depth - tail, [set(some.tolist()) for some in self.splits]
         _expect(len(asked) == 2 ** (depth + 1), f"expected splits of {2 ** (depth + 1)} nodes, got {len(asked)}")
         for node, some in enumerate(self.splits):
             _expect(len(some) == len(asked[node]), f"splits[{node}] has the same split twice")
-            _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is not a candidate")
+            _expect(
+                all(split in candidates for split in asked[node]), f"splits[{node}] has a split that is not a candidate"
+            )
             _expect(
                 not len(some) or (node and not node >> depth),
                 f"splits[{node}] has splits, and node {node} is not a branch node",
@@ -101,7 +103,7 @@ class ColumnPool:
             )
             _expect(len(way) == level, f"{place} has {len(way)} splits on its way to node {t}, and {level} lead there")
             _expect(
-                all(test in asked[t >> level - up] for up, test in enumerate(way)),
+                all(split in asked[t >> level - up] for up, split in enumerate(way)),
                 f"{place} asks a split that its node may not ask",
             )
             wanted = len(below_end) if t == e else 0
@@ -109,7 +111,7 @@ class ColumnPool:
                 len(below) == wanted, f"{place} has a subtree of {len(below)} nodes, and {wanted} are below node {t}"
             )
             _expect(
-                all(test == -1 or test in asked[(e << down) + side] for test, (down, side) in zip(below, below_end)),
+                all(split == -1 or split in asked[(e << down) + side] for split, (down, side) in zip(below, below_end)),
                 f"{place} has a subtree with a split that its node may not ask",
             )
 
@@ -117,17 +119,17 @@ class ColumnPool:
         """Return the pool in the form of the file: the splits in the units of the data; without the constraints (5),
         which apply only to this data."""
         used = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits])).tolist()
-        place = {test: at for at, test in enumerate(used)} | {-1: -1}
+        place = {split: at for at, split in enumerate(used)} | {-1: -1}
         return {
             "schema": SCHEMA,
             "data": encoded.name,
             "encoding": encoded.scheme,
             "depth": depth,
             "tail": tail,
-            "tests": [
-                {**encoded.tests[j].to_json(encoded.features), "ones_left": bool(encoded.ones_left[j])} for j in used
+            "splits": [
+                {**encoded.splits[j].to_json(encoded.features), "ones_left": bool(encoded.ones_left[j])} for j in used
             ],
-            "splits": [[place[test] for test in tests.tolist()] for tests in self.splits],
+            "node_splits": [[place[split] for split in some.tolist()] for some in self.splits],
             "columns": [
                 [e, t, [place[a] for a in path], [place[a] for a in below]] for e, t, path, below in self.columns
             ],
@@ -153,36 +155,36 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
             f"with odtc fit --model cg"
         )
     try:
-        fit_shape(facts, POOL | {"depth": WHOLE, "tail": WHOLE, "encoding": TEXT, "tests": [ANY]})
+        fit_shape(facts, POOL | {"depth": WHOLE, "tail": WHOLE, "encoding": TEXT, "splits": [ANY]})
         for key, mine in (("depth", depth), ("tail", tail)):
             if facts[key] != mine:
                 raise ChoiceError(
                     f"expected columns of {key} {mine} in {str(path)!r}, got {facts[key]}; give that {key}, or no "
                     f"columns"
                 )
-        known = {(split, bool(left)): j for j, (split, left) in enumerate(zip(encoded.tests, encoded.ones_left))}
+        known = {(split, bool(left)): j for j, (split, left) in enumerate(zip(encoded.splits, encoded.ones_left))}
         for j, merged in enumerate(encoded.stands_for):
             known |= {(split, bool(encoded.ones_left[j])): j for split, same in merged if same}
         place = {-1: -1}
-        for at, test in enumerate(facts["tests"]):
-            split = split_from_json(test, encoded.features)
-            fit_shape(test, {"ones_left": FLAG}, f"tests[{at}]")
-            if (split, test["ones_left"]) not in known:
+        for at, entry in enumerate(facts["splits"]):
+            split = split_from_json(entry, encoded.features)
+            fit_shape(entry, {"ones_left": FLAG}, f"splits[{at}]")
+            if (split, entry["ones_left"]) not in known:
                 raise ChoiceError(
                     f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is not a split of the "
                     f"encoding "
                     f"{encoded.scheme!r} here (they were made with {show_value(facts['encoding'])}); use that data and "
                     f"encoding, or no columns"
                 )
-            place[at] = known[split, test["ones_left"]]
+            place[at] = known[split, entry["ones_left"]]
 
         # Two splits there may be one here.
-        ColumnPool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["tests"])))
-        splits = [list(dict.fromkeys(place[at] for at in tests)) for tests in facts["splits"]]
+        ColumnPool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["splits"])))
+        splits = [list(dict.fromkeys(place[at] for at in some)) for some in facts["node_splits"]]
         columns = [
             (e, t, [place[at] for at in way], [place[at] for at in below]) for e, t, way, below in facts["columns"]
         ]
-        return ColumnPool._from_json({"splits": splits, "columns": columns, "cover": ()})
+        return ColumnPool._from_json({"node_splits": splits, "columns": columns, "cover": ()})
     except (SchemaError, OverflowError) as problem:
         raise ChoiceError(
             f"the columns {str(path)!r} are not whole: {explain_error(problem)}; "
@@ -194,16 +196,16 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         raise ChoiceError(f"the columns {str(path)!r} cannot be used: {problem}") from None
 
 
-def follow_tree(paths: Paths, test: np.ndarray):
+def follow_tree(paths: Paths, split: np.ndarray):
     """Yield (node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or
     where the tree predicts; `whole` is False if the tree splits there, but its split is not part of any path."""
     stack = [(1, 0)]
     while stack:
         t, number = stack.pop()
-        if t >> paths.depth or test[t] == -1:
+        if t >> paths.depth or split[t] == -1:
             yield t, number, True
             continue
-        place = np.flatnonzero(paths.splits[t] == test[t])
+        place = np.flatnonzero(paths.splits[t] == split[t])
         below = paths.child[t][number, place[0]].tolist() if len(place) else [-1, -1]
         if below[0] < 0:
             yield t, number, False
@@ -211,10 +213,10 @@ def follow_tree(paths: Paths, test: np.ndarray):
         stack += [(2 * t + side, below[side]) for side in (1, 0)]
 
 
-def columns_asked(paths: Paths, test: np.ndarray) -> np.ndarray:
+def columns_asked(paths: Paths, split: np.ndarray) -> np.ndarray:
     """Return splits of an encoding as columns of paths.X: -1 if there is no split, -2 if it is not among these."""
-    known = {int(test): at for at, test in enumerate(paths.tests)} | {-1: -1}
-    return np.array([known.get(one, -2) for one in test.tolist()], np.int32)
+    known = {int(split): at for at, split in enumerate(paths.candidates)} | {-1: -1}
+    return np.array([known.get(one, -2) for one in split.tolist()], np.int32)
 
 
 class Columns:
@@ -227,11 +229,11 @@ class Columns:
         self._add(1, 0)
         if pool is None:
             return
-        number = {int(test): at for at, test in enumerate(paths.tests)} | {-1: -1}
+        number = {int(split): at for at, split in enumerate(paths.candidates)} | {-1: -1}
         for _, t, way, below in pool.columns:
-            found = paths.find(t, [number.get(test, -2) for test in way])
+            found = paths.find(t, [number.get(split, -2) for split in way])
             if found is not None and t in paths.cost:
-                paths.give(t, found, np.array([-1, *(number[test] for test in below)], np.int32))
+                paths.give(t, found, np.array([-1, *(number[split] for split in below)], np.int32))
                 paths.evaluate({t: np.array([found])} if np.isnan(paths.cost[t][found]) else {})
             if found is not None:
                 self._add(t, found)
@@ -281,26 +283,26 @@ class Columns:
                     return
             number, t = paths.parent(t, number), t // 2
 
-    def add_tree(self, test: np.ndarray) -> int:
+    def add_tree(self, split: np.ndarray) -> int:
         """Add the paths of a tree (columns of paths.X, heap order), as far as they are paths, with the best subtrees
         below its ends; return the number of new columns."""
         before, paths = len(self.keys), self.paths
-        for t, number, _ in follow_tree(paths, test):
+        for t, number, _ in follow_tree(paths, split):
             if t in paths.cost:
                 paths.evaluate({t: np.array([number])})
             self._add(t, number)
         return len(self.keys) - before
 
-    def of_tree(self, test: np.ndarray) -> list[int] | None:
+    def of_tree(self, split: np.ndarray) -> list[int] | None:
         """Return the columns of a tree, None if one does not exist."""
         found = []
-        for t, number, whole in follow_tree(self.paths, test):
+        for t, number, whole in follow_tree(self.paths, split):
             up = self.paths.depth - t.bit_length() + 1
             found += [self.place(e, t, number) if whole else None for e in range(t << up, (t + 1) << up)]
         return None if None in found else found
 
     def best(self) -> np.ndarray:
-        """Return the splits of the best tree of these columns, as `pricing.best_tests`."""
+        """Return the splits of the best tree of these columns, as `pricing.best_splits`."""
         paths, cost, leaf = self.paths, {}, {}
         for e in paths.ends.tolist():
             mine = [number for end, t, number in self.keys if end == t == e]
@@ -310,7 +312,7 @@ class Columns:
             mine = [number for end, node, number in self.keys if node == t and end == paths.leftmost(t)]
             leaf[t] = np.full(len(paths.reached[t]), np.inf)
             leaf[t][mine] = paths.reached[t].leaf[mine]
-        return best_tests(paths, subtree_values(paths, cost, leaf=leaf), leaf=leaf)
+        return best_splits(paths, subtree_values(paths, cost, leaf=leaf), leaf=leaf)
 
     def add_all(self) -> None:
         """Add every path."""
@@ -334,8 +336,8 @@ class Columns:
 
     def to_pool(self) -> ColumnPool:
         paths = self.paths
-        splits = tuple(paths.tests[places].astype(np.int32) for places in paths.splits)
-        name = np.append(paths.tests, -1)
+        splits = tuple(paths.candidates[places].astype(np.int32) for places in paths.splits)
+        name = np.append(paths.candidates, -1)
         found = []
         for e, t, number in self.keys:
             way = tuple(int(name[a]) for a in paths.way(t, number))

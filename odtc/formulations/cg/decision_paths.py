@@ -69,12 +69,14 @@ class Paths:
         self.topology, self.tail, self.depth = topology, tail, topology.depth - tail
         self.ends = np.arange(2**self.depth, 2 ** (self.depth + 1))
         self.upper = np.arange(1, 2**self.depth)
-        self.tests = np.unique(np.concatenate([np.zeros(0, np.int32), *splits])).astype(np.int32)
+        self.candidates = np.unique(np.concatenate([np.zeros(0, np.int32), *splits])).astype(np.int32)
         # Per node, as columns of self.X, ascending: a node that may use all splits uses X as it is.
-        self.splits = [np.sort(np.searchsorted(self.tests, tests)) for tests in splits]
+        self.splits = [np.sort(np.searchsorted(self.candidates, some)) for some in splits]
         self.threads = threads
-        X = encoded.X[:, self.tests]
-        lines = np.ascontiguousarray(np.packbits(X, axis=1)) if len(self.tests) else np.zeros((len(X), 1), np.uint8)
+        X = encoded.X[:, self.candidates]
+        lines = (
+            np.ascontiguousarray(np.packbits(X, axis=1)) if len(self.candidates) else np.zeros((len(X), 1), np.uint8)
+        )
         _, first, group = np.unique(lines.view(f"V{lines.shape[1]}").ravel(), return_index=True, return_inverse=True)
         self.first, self.group = first, group.reshape(-1)  # an encoded row of each group, and the group of each
         self.X = X[first]
@@ -111,7 +113,7 @@ class Paths:
         total = 1
         for t in self.upper.tolist():
             here, asked = self.reached[t], self.splits[t]
-            require_path_memory(total + 2 * len(here) * len(asked), 8 * columns.shape[1], len(self.tests))
+            require_path_memory(total + 2 * len(here) * len(asked), 8 * columns.shape[1], len(self.candidates))
             sides = []
             step = max(1, PIECE // max(1, len(asked) * columns.shape[1]))
             for begin in range(0, len(here), step):
@@ -191,7 +193,7 @@ class Paths:
             return
         members = np.flatnonzero(self.bits(self.reached[e].rows[number : number + 1])[0])
         node = np.ones(len(members), int)
-        for _ in range(self.tail if len(self.tests) else 0):
+        for _ in range(self.tail if len(self.candidates) else 0):
             asked = below[np.minimum(node, len(below) - 1)] if len(below) > 1 else np.full(len(node), -1)
             moving = (node < len(below)) & (asked >= 0)
             node = np.where(moving, 2 * node + self.X[members, np.maximum(asked, 0)], node)

@@ -16,9 +16,9 @@ from odtc.errors import TimeLimitReached
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, read_pool
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.over_all_tests import OverAllTests
+from odtc.formulations.cg.over_all_splits import OverAllSplits
 from odtc.formulations.cg.printed_paths import PrintedPaths
-from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
+from odtc.formulations.cg.threshold_sampling import pool_splits, sample_splits
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
@@ -53,7 +53,7 @@ def prepared(problem: Problem) -> Problem:
     first, began = None, time.monotonic()
     if given in ("auto", "start"):
         if given == "start" and (_kind(problem) != "all" or not _are_few(problem)):
-            first, held = OverAllTests(problem), problem.derived(Held)
+            first, held = OverAllSplits(problem), problem.derived(Held)
             held.over_all = first
             known = [first.run(), first_tree(problem)]
             if not first.proved and not first.interrupted:
@@ -61,7 +61,7 @@ def prepared(problem: Problem) -> Problem:
             held.first = min(known, key=partial(problem.module.objective, problem))
         paths = paths_of(problem, splits_of(problem))
         columns = Columns(paths)
-        columns.add_tree(columns_asked(paths, first_tree(problem).test))
+        columns.add_tree(columns_asked(paths, first_tree(problem).split))
         if given == "auto":
             with deadline.within(deadline.time_share(float("inf"), GENERATING)):
                 BranchAndPrice(paths, columns, False, left=deadline.seconds_left, rounds=params.rounds).run()
@@ -87,7 +87,7 @@ class Held:
         self.columns: Columns | None = None
         self.printed: PrintedPaths | None = None
         self.first: HeapTree | None = None
-        self.over_all: OverAllTests | None = None
+        self.over_all: OverAllSplits | None = None
         self.seconds = 0.0
 
 
@@ -124,17 +124,17 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     none = np.zeros(0, np.int32)
     over = problem.derived(Held).over_all
     if over is not None and over.interrupted:  # no time for splits other than those of its tree
-        tree = np.unique(first_tree(problem).test)
+        tree = np.unique(first_tree(problem).split)
         return tuple(tree[tree >= 0].astype(np.int32) if ask else none for ask in asks)
     kind = _kind(problem)
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
     whole = params.columns == "all"  # otherwise the manifest contains the columns, and nothing is sampled again
     if kind == "sampled":
-        return sample_tests(encoded, topology, params.q, params.seed, first_tree(problem), whole)
+        return sample_splits(encoded, topology, params.q, params.seed, first_tree(problem), whole)
     # As many as allow all paths, each as long as the rows, to be stored.
     most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
-    pool = pool_tests(encoded, topology, params.q, params.seed, first_tree(problem), most, whole)
+    pool = pool_splits(encoded, topology, params.q, params.seed, first_tree(problem), most, whole)
     return tuple(pool if ask else none for ask in asks)
 
 
@@ -179,15 +179,15 @@ def _polished(problem: Problem) -> list[HeapTree]:
 
 def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
     """Return a tree of the local search over the splits of all nodes, as columns of paths.X."""
-    encoded, used = problem.encoded, paths.tests
+    encoded, used = problem.encoded, paths.candidates
     few = replace(
         encoded,
         X=np.ascontiguousarray(encoded.X[:, used]),
-        tests=tuple(encoded.tests[j] for j in used),
+        splits=tuple(encoded.splits[j] for j in used),
         ones_left=encoded.ones_left[used],
         stands_for=tuple(encoded.stands_for[j] for j in used),
     )
-    return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).test
+    return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).split
 
 
 def paths_of(problem: Problem, splits) -> Paths:

@@ -157,7 +157,7 @@ def tree_costs_through(
     return {e: rest[e] + found[e][:-1] for e in paths.ends.tolist()}
 
 
-def best_tests(
+def best_splits(
     paths: Paths,
     found: dict[int, np.ndarray],
     allowed: Allowed | None = None,
@@ -165,23 +165,23 @@ def best_tests(
 ) -> np.ndarray:
     """Return the splits of the tree that `subtree_values` found, int32 in heap order, as columns of paths.X; -1 if it
     predicts."""
-    test, stack = np.full(2 ** (paths.topology.depth + 1), -1, np.int32), [(1, 0)]
+    split, stack = np.full(2 ** (paths.topology.depth + 1), -1, np.int32), [(1, 0)]
     while stack:
         t, number = stack.pop()
         if t >> paths.depth:
-            place_subtree(test, t, paths.below[t][number])
+            place_subtree(split, t, paths.below[t][number])
             continue
         both = _both(paths, found, t, allowed or {})[number]
         if not len(both) or (_stops(paths, allowed or {}, t) and _leaf(paths, leaf, t)[number] <= both.min()):
             continue
         place = int(both.argmin())
-        test[t] = paths.splits[t][place]
+        split[t] = paths.splits[t][place]
         stack += [(2 * t + side, int(paths.child[t][number, place, side])) for side in (0, 1)]
-    return test
+    return split
 
 
-def place_subtree(test: np.ndarray, end: int, below: np.ndarray) -> None:
+def place_subtree(split: np.ndarray, end: int, below: np.ndarray) -> None:
     """Put the subtree of an end (heap order, position 0 unused) into a tree's splits, in place."""
     for level in range(len(below).bit_length() - 1):
         first, width = end << level, 1 << level
-        test[first : first + width] = below[width : 2 * width]
+        split[first : first + width] = below[width : 2 * width]

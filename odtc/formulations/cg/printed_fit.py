@@ -72,8 +72,8 @@ def _splits(problem: Problem) -> tuple[np.ndarray, ...]:
     """Return S_j of each node, at least as many as there are levels: the most frequent splits of other nodes, then any
     others, fill up a node at which CART seldom splits, because a complete tree splits there, too."""
     depth, found = problem.topology.depth, list(splits_of(problem))
-    tests, often = np.unique(np.concatenate([np.zeros(0, np.int32), *found]), return_counts=True)
-    common = tests[np.argsort(-often, kind="stable")]
+    own_splits, often = np.unique(np.concatenate([np.zeros(0, np.int32), *found]), return_counts=True)
+    common = own_splits[np.argsort(-often, kind="stable")]
     common = np.append(common, np.setdiff1d(np.arange(problem.encoded.n_candidate_splits), common))
     for node in problem.topology.branch_nodes.tolist():
         more = np.setdiff1d(common, found[node], assume_unique=True)[: max(0, depth - len(found[node]))]
@@ -85,7 +85,7 @@ def _add_first(problem: Problem, paths: PrintedPaths) -> None:
     """Add the paths of the first tree: CART's, or a random one."""
     heap, rng = first_tree(problem), None
     if problem.params.initial == "random":
-        heap, rng = settle(np.full_like(heap.test, -1), problem.encoded), np.random.default_rng(problem.params.seed)
+        heap, rng = settle(np.full_like(heap.split, -1), problem.encoded), np.random.default_rng(problem.params.seed)
     paths.add_tree(heap, rng)
 
 
@@ -103,7 +103,7 @@ def _settings(params) -> Settings:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """Return the tree if its paths are there, else the best tree of the paths."""
-    heap, paths = settle(heap.test, problem.encoded), paths_of(problem)
+    heap, paths = settle(heap.split, problem.encoded), paths_of(problem)
     return heap if paths.of_tree(heap) is not None else settle(paths.best(), problem.encoded)
 
 
@@ -119,7 +119,7 @@ def scope_words(problem: Problem, paths: PrintedPaths) -> str:
     asked = [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()]
     if min(asked, default=0) == problem.encoded.n_candidate_splits:
         return ""
-    return f"the splits that were chosen for each node, {len(paths.tests)} of {problem.encoded.n_candidate_splits}"
+    return f"the splits that were chosen for each node, {len(paths.candidates)} of {problem.encoded.n_candidate_splits}"
 
 
 def fit(base: Model, build, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
@@ -187,6 +187,6 @@ def _solve_final(method: PrintedMethod, paths: PrintedPaths, solve) -> None:
     model = paths.master()
     found = solve(model, start=model.join(paths.point(paths.numbers(method.best))))
     if found.has_solution:
-        test = paths.tree_at(model.split(found.x)["x"])
-        if (test[1 : 1 << paths.depth] >= 0).all():
-            method.take(test, f"the master over the generated paths ({found.solver})")
+        split = paths.tree_at(model.split(found.x)["x"])
+        if (split[1 : 1 << paths.depth] >= 0).all():
+            method.take(split, f"the master over the generated paths ({found.solver})")

@@ -96,11 +96,11 @@ class PrintedMethod:
     def proved(self) -> bool:
         return self.bound >= self.upper - self.paths.near
 
-    def take(self, test: np.ndarray, found_by: str) -> None:
+    def take(self, split: np.ndarray, found_by: str) -> None:
         """Use the splits of a tree, if it is better."""
-        cost = sum(self.paths.costs[at] for at in self.paths.numbers(test))
+        cost = sum(self.paths.costs[at] for at in self.paths.numbers(split))
         if cost < self.upper - self.paths.near:
-            self.best, self.upper, self.found_by = test, cost, found_by
+            self.best, self.upper, self.found_by = split, cost, found_by
 
     def run(self, tell: Callable[[int, float], None] = lambda added, value: None) -> None:
         """Generate paths until none is promising, or until the time or the rounds are over. `tell` is called with the
@@ -143,7 +143,7 @@ class PrintedMethod:
 
     def _random(self, leaf: int, n: int) -> np.ndarray:
         sets = [self.paths.splits[self.paths.node(leaf, level)] for level in range(self.paths.depth)]
-        return np.stack([self.rng.choice(tests, n) for tests in sets], axis=1)
+        return np.stack([self.rng.choice(own_splits, n) for own_splits in sets], axis=1)
 
     def _add_best(self, duals: PrintedDuals) -> int:
         """Add the paths of the pool with the least reduced costs; the others stay, up to its size."""
@@ -201,7 +201,7 @@ class PrintedMethod:
         if not len(point) or h.getInfo().primal_solution_status != 2:
             return np.zeros((0, paths.depth), np.int32), ended
         for level in range(paths.depth):
-            tests = paths.splits[paths.node(leaf, level)]
-            way.append(int(tests[point[at : at + len(tests)].argmax()]))
-            at += len(tests)
+            own_splits = paths.splits[paths.node(leaf, level)]
+            way.append(int(own_splits[point[at : at + len(own_splits)].argmax()]))
+            at += len(own_splits)
         return np.array([way], np.int32).reshape(1, paths.depth), ended

@@ -69,13 +69,13 @@ class PrintedPaths:
         encoded, params = problem.encoded, problem.params
         self.depth = problem.topology.depth
         self.leaves, self.inner = np.arange(1 << self.depth, 2 << self.depth), range(1, 1 << self.depth)
-        self.splits = tuple(np.unique(tests).astype(np.int32) for tests in splits)
-        self.tests = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits]))
-        self.distinct = len(self.tests) >= self.depth
+        self.splits = tuple(np.unique(some).astype(np.int32) for some in splits)
+        self.candidates = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits]))
+        self.distinct = len(self.candidates) >= self.depth
         self.column = np.full(encoded.n_candidate_splits, -1)
-        self.column[self.tests] = np.arange(len(self.tests))
-        X = encoded.X[:, self.tests].astype(bool)
-        if params.literal or not len(self.tests):
+        self.column[self.candidates] = np.arange(len(self.candidates))
+        X = encoded.X[:, self.candidates].astype(bool)
+        if params.literal or not len(self.candidates):
             first = group = np.arange(len(X))
         else:
             _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
@@ -151,14 +151,14 @@ class PrintedPaths:
                 self.number[leaf, way] = len(self.paths)
                 self.paths.append((leaf, way))
                 self.costs.append(paid)
-                for level, test in enumerate(way):
-                    self.next[self.node(leaf, level), way[:level]][test] = None
+                for level, split in enumerate(way):
+                    self.next[self.node(leaf, level), way[:level]][split] = None
         return len(self) - before
 
     def add_all(self) -> None:
         """Add every path, with different splits if these suffice. Raises ChoiceError if they are too many."""
         sizes = [[len(self.splits[self.node(leaf, level)]) for level in range(self.depth)] for leaf in self.leaves]
-        require_path_memory(sum(map(prod, sizes)), PATH_BYTES, len(self.tests))
+        require_path_memory(sum(map(prod, sizes)), PATH_BYTES, len(self.candidates))
         for leaf in self.leaves.tolist():
             choices = [self.splits[self.node(leaf, level)].tolist() for level in range(self.depth)]
             ways = [way for way in product(*choices) if len(set(way)) == len(way) or not self.distinct]
@@ -176,8 +176,8 @@ class PrintedPaths:
         if found is None:
             raise ChoiceError(
                 f"expected splits for a tree that splits at every node and has at least {param('n_min', self.least)} "
-                f"rows, or none, in every leaf, because the paper's paths have a split on every level; found none "
-                f"among {len(self.tests)} splits; use a smaller {option('depth')} or {param('n_min')}, or the default "
+                f"rows, or none, in every leaf, because the paper's paths have a split on every level; found none among"
+                f" {len(self.candidates)} splits; use a smaller {option('depth')} or {param('n_min')}, or the default "
                 f"{param('search', True)}"
             )
         for leaf in self.leaves.tolist():
@@ -191,15 +191,17 @@ class PrintedPaths:
             return None
         return self.numbers(self._heap_order(found))
 
-    def numbers(self, test: np.ndarray) -> list[int]:
+    def numbers(self, split: np.ndarray) -> list[int]:
         """Return the paths of a complete tree, whose splits are in heap order, in the order of the leaves."""
-        ways = [(t, tuple(int(test[self.node(t, level)]) for level in range(self.depth))) for t in self.leaves.tolist()]
+        ways = [
+            (t, tuple(int(split[self.node(t, level)]) for level in range(self.depth))) for t in self.leaves.tolist()
+        ]
         return [self.number[one] for one in ways]
 
     def _complete(self, heap: HeapTree, new: bool = False, rng: np.random.Generator | None = None):
         """Return {node: split} of a complete tree that predicts as `heap` does, which may split where `heap` predicts:
         over the existing paths, or over `new` ones, which may predict better; None if there is none."""
-        whole = heap.test
+        whole = heap.split
 
         def search(t: int, way: tuple, u: int, rows: np.ndarray):
             if t >> self.depth:
@@ -208,22 +210,22 @@ class PrintedPaths:
                 fits = whole[u] < 0 and self.loss[rows].sum(axis=0).argmin() == heap.label[u]
                 return {} if (t, way) in self.number and (fits or not len(rows)) else None
             here = (
-                [test for test in self.splits[t].tolist() if test not in way or not self.distinct]
+                [split for split in self.splits[t].tolist() if split not in way or not self.distinct]
                 if new
                 else list(self.next[t, way])
             )
             if rng is not None:
                 rng.shuffle(here)
             own = whole[u] if not new or whole[u] in here else -1
-            for test in sorted(here, key=lambda one: one != own):  # the tree's own split first
-                ones = self.X[rows, self.column[test]]
+            for split in sorted(here, key=lambda one: one != own):  # the tree's own split first
+                ones = self.X[rows, self.column[split]]
                 parts = rows[~ones], rows[ones]
                 splits = all(map(len, parts))
-                if splits and own >= 0 and test != own:
+                if splits and own >= 0 and split != own:
                     continue
-                found = {t: test}
+                found = {t: split}
                 for side in (0, 1):
-                    below = search(2 * t + side, (*way, test), 2 * u + side if test == own else u, parts[side])
+                    below = search(2 * t + side, (*way, split), 2 * u + side if split == own else u, parts[side])
                     if below is None:
                         break
                     found |= below
@@ -242,10 +244,10 @@ class PrintedPaths:
                 at = self.number.get((t, way))
                 return (np.inf if at is None else self.costs[at]), {}
             least, chosen = np.inf, {}
-            for test in self.next[t, way]:
-                left, right = value(2 * t, (*way, test)), value(2 * t + 1, (*way, test))
+            for split in self.next[t, way]:
+                left, right = value(2 * t, (*way, split)), value(2 * t + 1, (*way, split))
                 if left[0] + right[0] < least:
-                    least, chosen = left[0] + right[0], {t: test} | left[1] | right[1]
+                    least, chosen = left[0] + right[0], {t: split} | left[1] | right[1]
             return least, chosen
 
         return self._heap_order(value(1, ())[1])
@@ -255,20 +257,20 @@ class PrintedPaths:
         weight: dict = defaultdict(lambda: defaultdict(float))
         for at in np.flatnonzero(x > 1e-9).tolist():
             leaf, way = self.paths[at]
-            for level, test in enumerate(way):
-                weight[self.node(leaf, level), way[:level]][test] += x[at]
+            for level, split in enumerate(way):
+                weight[self.node(leaf, level), way[:level]][split] += x[at]
         found, stack = {}, [(1, ())]
         while stack:
             t, way = stack.pop()
             if share := weight.get((t, way)):
-                found[t] = test = max(share, key=share.get)
-                stack += [(2 * t, (*way, test)), (2 * t + 1, (*way, test))]
+                found[t] = split = max(share, key=share.get)
+                stack += [(2 * t, (*way, split)), (2 * t + 1, (*way, split))]
         return self._heap_order(found)
 
     def _heap_order(self, chosen: dict[int, int]) -> np.ndarray:
-        test = np.full(2 << self.depth, -1, np.int32)
-        test[list(chosen)] = list(chosen.values())
-        return test
+        split = np.full(2 << self.depth, -1, np.int32)
+        split[list(chosen)] = list(chosen.values())
+        return split
 
     def master(self, integer: bool = True) -> Model:
         """Return the master problem (3)-(8) over these paths, or its linear relaxation, whose variables have no upper
@@ -279,7 +281,7 @@ class PrintedPaths:
         if self.depth:
             width = len(self.column)
             cells = np.concatenate([(j - 1) * width + self.splits[j] for j in self.inner])
-            axes = Axis("node", len(self.inner), 1), Axis("test", width)
+            axes = Axis("node", len(self.inner), 1), Axis("split", width)
             rho = m.columns("rho", *axes, integer=integer, upper=upper, members=cells)
         cost = np.array(self.costs) * self.unit
         x = m.columns("x", Axis("path", n), role=Role.PATH, cost=cost, integer=integer, upper=upper)
@@ -300,10 +302,10 @@ class PrintedPaths:
                 m.add(link[self.links(one, ways[mine])], x[mine[:, None]])
             place = {cell: rank for rank, cell in enumerate(cells.tolist())}
             of_link = [
-                place[(j - 1) * width + test]
+                place[(j - 1) * width + split]
                 for one in self.leaves.tolist()
                 for j in (self.node(one, level) for level in range(self.depth))
-                for test in self.splits[j].tolist()
+                for split in self.splits[j].tolist()
             ]
             m.add(link[np.arange(self.n_links)], rho[np.array(of_link)], -1)
         return m.finish()
@@ -314,39 +316,43 @@ class PrintedPaths:
         x[chosen] = 1
         if not self.depth:
             return {"x": x}
-        rho = {(j, test): 0.0 for j in self.inner for test in self.splits[j].tolist()}
+        rho = {(j, split): 0.0 for j in self.inner for split in self.splits[j].tolist()}
         for at in chosen:
             leaf, way = self.paths[at]
-            rho |= {(self.node(leaf, level), test): 1.0 for level, test in enumerate(way)}
+            rho |= {(self.node(leaf, level), split): 1.0 for level, split in enumerate(way)}
         return {"x": x, "rho": np.array(list(rho.values()))}
 
     def pricing(self, duals: PrintedDuals, leaf: int, label: int) -> Model:
         """Return the pricing problem (11)-(18) of a leaf and a class, with (23) and (25) for `n_min`."""
         m, unit, r = ModelBuilder(f"pricing_{leaf}_{label}"), self.unit, np.arange(len(self.X))
         sets = [self.splits[self.node(leaf, level)] for level in range(self.depth)]
-        gamma = [duals.gamma[self.link[leaf, level] :][: len(tests)] for level, tests in enumerate(sets)]
+        gamma = [duals.gamma[self.link[leaf, level] :][: len(own_splits)] for level, own_splits in enumerate(sets)]
         u = [
-            m.columns(f"u{level + 1}", Axis("split", len(tests)), cost=-unit * paid, integer=True)
-            for level, (tests, paid) in enumerate(zip(sets, gamma))
+            m.columns(f"u{level + 1}", Axis("split", len(own_splits)), cost=-unit * paid, integer=True)
+            for level, (own_splits, paid) in enumerate(zip(sets, gamma))
         ]
         row = Axis("row", len(self.X))
         y = m.columns("y", row, cost=unit * (self.loss[:, label] - duals.beta), integer=True)
         if self.depth:
             follows = m.rows("follow", row, upper=self.depth - 1)  # (15)
             m.add(follows[r], y[r], -1)
-        for level, tests in enumerate(sets):
+        for level, own_splits in enumerate(sets):
             check = m.rows(f"check{level + 1}", lower=1, upper=1)  # (12)
             m.add(check[()], u[level].all())
             side = self.turn(leaf, level)
             turn = m.rows(f"{('left', 'right')[side]}{level + 1}", row, upper=0)  # (13, 14)
-            at, a = np.nonzero(self.X[:, self.column[tests]] == bool(side))
+            at, a = np.nonzero(self.X[:, self.column[own_splits]] == bool(side))
             m.add(turn[r], y[r])
             m.add(turn[at], u[level][a], -1)
             m.add(follows[at], u[level][a])
-        for test in self.tests.tolist() if self.distinct else ():
-            there = [(level, np.flatnonzero(tests == test)) for level, tests in enumerate(sets) if test in tests]
+        for split in self.candidates.tolist() if self.distinct else ():
+            there = [
+                (level, np.flatnonzero(own_splits == split))
+                for level, own_splits in enumerate(sets)
+                if split in own_splits
+            ]
             if len(there) > 1:
-                distinct = m.rows(f"distinct{test}", upper=1)  # (16)
+                distinct = m.rows(f"distinct{split}", upper=1)  # (16)
                 for level, place in there:
                     m.add(distinct[()], u[level][place])
         if self.least > 1:

@@ -13,7 +13,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
-from odtc.heuristics.heuristic import tests_of
+from odtc.heuristics.heuristic import splits_of
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
@@ -22,40 +22,40 @@ PATIENCE = 20  # samples without a new root split, after which it ends
 MOST = 200  # samples
 
 
-def sample_tests(
+def sample_splits(
     encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, whole: bool = True
 ) -> tuple[np.ndarray, ...]:
     """Return for each node of the heap (positions 0 and those of the leaves are empty) the splits that it may use,
     int32, the most frequent first. The splits of the tree `known` are kept at their nodes, in addition to the q.
-    Deterministic; `whole` is as in `count_tests`."""
+    Deterministic; `whole` is as in `count_splits`."""
     found = []
-    for node, counted in enumerate(count_tests(encoded, topology, seed, whole)):
+    for node, counted in enumerate(count_splits(encoded, topology, seed, whole)):
         first = _frequent(counted)
         first = first if node == 1 else first[:q]
-        first += [int(known.test[node])] if known.test[node] >= 0 else []
+        first += [int(known.split[node])] if known.split[node] >= 0 else []
         found.append(np.array(list(dict.fromkeys(first)), np.int32))
     return tuple(found)
 
 
-def pool_tests(
+def pool_splits(
     encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int, whole: bool = True
 ) -> np.ndarray:
-    """Return the splits of all nodes together, as `sample_tests` keeps them; if there are more than `most`, those of
-    the tree `known` and the most frequent. int32, ascending. `whole` is as in `count_tests`."""
+    """Return the splits of all nodes together, as `sample_splits` keeps them; if there are more than `most`, those of
+    the tree `known` and the most frequent. int32, ascending. `whole` is as in `count_splits`."""
     total: Counter = Counter()
-    for node, counted in enumerate(count_tests(encoded, topology, seed, whole)):
-        for test in _frequent(counted)[: len(counted) if node == 1 else q]:
-            total[test] += counted[test]
-    first = [*known.test[known.test >= 0].tolist(), *_frequent(total)]
+    for node, counted in enumerate(count_splits(encoded, topology, seed, whole)):
+        for split in _frequent(counted)[: len(counted) if node == 1 else q]:
+            total[split] += counted[split]
+    first = [*known.split[known.split >= 0].tolist(), *_frequent(total)]
     return np.sort(np.array(list(dict.fromkeys(first))[:most], np.int32))
 
 
 def _frequent(counted: Counter) -> list[int]:
     """Return the counted splits, the most frequent first."""
-    return [test for test, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
+    return [split for split, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def count_tests(encoded: Encoded, topology: CompleteTree, seed: int, whole: bool = True) -> list[Counter]:
+def count_splits(encoded: Encoded, topology: CompleteTree, seed: int, whole: bool = True) -> list[Counter]:
     """Return for each node of the heap how often each split was used there.
 
     At the deadline the samples so far are used, or with `whole` TimeLimitReached is raised, because sampling again
@@ -80,9 +80,9 @@ def count_tests(encoded: Encoded, topology: CompleteTree, seed: int, whole: bool
             break
         model = DecisionTreeClassifier(max_depth=topology.depth, random_state=samples)
         model.fit(X[rows], encoded.y[rows], sample_weight=(part * weight)[rows])
-        test = tests_of(model, topology, scales)
-        new = bool(test[1] >= 0 and int(test[1]) not in found[1])
-        for node in np.flatnonzero(test >= 0).tolist():
-            found[node][int(test[node])] += 1
+        split = splits_of(model, topology, scales)
+        new = bool(split[1] >= 0 and int(split[1]) not in found[1])
+        for node in np.flatnonzero(split >= 0).tolist():
+            found[node][int(split[node])] += 1
         since, samples = 0 if new else since + 1, samples + 1
     return found

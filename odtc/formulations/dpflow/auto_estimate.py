@@ -48,9 +48,9 @@ def estimate(sizes: Sizes) -> Estimate:
             words = f"searches for the tree under constraints itself: {_one_look(sizes, sums)}"
             return Estimate(True, words, sums)
     kept = (*states.ROWS, *resources.kinds())
-    on_tests = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
+    on_splits = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
     remembers = _remembers(sizes)
-    if others := [name for name in sizes.constraints if name not in kept and name not in on_tests]:
+    if others := [name for name in sizes.constraints if name not in kept and name not in on_splits]:
         return Estimate(False, f"does not take {others[0]!r}")
     if sizes.encoded is not None and sizes.depth > 1 and not sizes.constraints and intervals.worth(sizes.encoded):
         return _by_intervals(sizes)

@@ -25,22 +25,22 @@ class CertificateColumns:
         self._cuts: dict[int, np.ndarray] = {}  # by feature, the thresholds or values that its cuts are counted by
         self._number: dict = {}  # of a column: by the feature of thresholds, by the split of others
         self._places: dict[int, list[tuple[int, int, bool]]] = {}  # by column of the search, of each rank
-        self._splits = Splits.of(encoded.tests)
+        self._splits = Splits.of(encoded.splits)
         merged = [other for others in encoded.stands_for for other, _ in others]
         chains = self._chains()
         thresholds: dict[int, np.ndarray] = {}
         columns: dict[int, Any] = {at: ("nested", scale) for at, scale in chains.items()}  # by the position of a split
         begin = 0
-        for tests in (self._splits, Splits.of(merged)):
-            feature_of = tests.feature.copy()
-            feature_of[[at - begin for at in chains if begin <= at < begin + len(tests)]] = -1
+        for splits in (self._splits, Splits.of(merged)):
+            feature_of = splits.feature.copy()
+            feature_of[[at - begin for at in chains if begin <= at < begin + len(splits)]] = -1
             for feature in np.unique(feature_of[feature_of >= 0]).tolist():
                 own = feature_of == feature
                 if feature not in thresholds:
                     columns[begin + int(own.argmax())] = feature
-                thresholds[feature] = np.append(thresholds.get(feature, []), tests.cut[own])
-            columns |= {begin + at: split for at, split in tests.others.items() if begin + at not in chains}
-            begin += len(tests)
+                thresholds[feature] = np.append(thresholds.get(feature, []), splits.cut[own])
+            columns |= {begin + at: split for at, split in splits.others.items() if begin + at not in chains}
+            begin += len(splits)
         # In the order of their first splits: of equal cuts the check uses the first column's.
         for key in dict.fromkeys(columns[at] for at in sorted(columns)):
             self._number[key] = len(self.facts)
@@ -58,7 +58,7 @@ class CertificateColumns:
         scales, feature = self.scales, self._splits.feature
         found: dict[int, int] = {}
         for scale in np.flatnonzero(scales.size > 1).tolist():
-            own = scales.test(scale, np.arange(scales.size[scale]))
+            own = scales.split(scale, np.arange(scales.size[scale]))
             kinds = feature[own]
             if (kinds < 0).any() or (kinds != kinds[0]).any():
                 found |= dict.fromkeys(own.tolist(), scale)
@@ -67,10 +67,10 @@ class CertificateColumns:
     def _nested(self, scale: int) -> dict:
         """Return the column of the splits of an ordered feature."""
         encoded, scales = self.encoded, self.scales
-        own = scales.test(scale, np.arange(scales.size[scale])).tolist()
+        own = scales.split(scale, np.arange(scales.size[scale])).tolist()
         return {
             "kind": "nested",
-            "tests": [encoded.tests[at].to_json(encoded.features) for at in own],
+            "splits": [encoded.splits[at].to_json(encoded.features) for at in own],
             "turned": [int(encoded.ones_left[at]) for at in own],
         }
 
@@ -95,15 +95,15 @@ class CertificateColumns:
         scale, found = int(self.searched[column]), []
         if (key := ("nested", scale)) in self._number:
             return [(self._number[key], cut, False) for cut in range(int(scales.size[scale]))]
-        tests = scales.test(scale, np.unique(scales.rank[:, scale])[:-1])
-        splits, ones_left = self._splits, encoded.ones_left[tests].tolist()
-        cuts = np.empty(len(tests), np.int64)
-        for feature in np.unique(splits.feature[tests]).tolist():
-            own = splits.feature[tests] == feature
-            cuts[own] = 0 if feature < 0 else self._cuts[feature].searchsorted(splits.cut[tests[own]], "right") - 1
-        for test, cut, turned in zip(tests.tolist(), cuts.tolist(), ones_left):
-            feature = int(splits.feature[test])
-            found.append((self._number[feature if feature >= 0 else splits.others[test]], cut, turned))
+        numbers = scales.split(scale, np.unique(scales.rank[:, scale])[:-1])
+        splits, ones_left = self._splits, encoded.ones_left[numbers].tolist()
+        cuts = np.empty(len(numbers), np.int64)
+        for feature in np.unique(splits.feature[numbers]).tolist():
+            own = splits.feature[numbers] == feature
+            cuts[own] = 0 if feature < 0 else self._cuts[feature].searchsorted(splits.cut[numbers[own]], "right") - 1
+        for split, cut, turned in zip(numbers.tolist(), cuts.tolist(), ones_left):
+            feature = int(splits.feature[split])
+            found.append((self._number[feature if feature >= 0 else splits.others[split]], cut, turned))
         return found
 
     def entry(self, lower: int, free: bool, points: list) -> str:

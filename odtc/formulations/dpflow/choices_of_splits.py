@@ -46,13 +46,13 @@ def fix_by_choices(problem: Problem, flow: Flow) -> FixedFlow:
     bounds = []
     for choice in choices:
         deadline.check()
-        part = _with_tests(flow, np.isin(group, choice))
+        part = _with_splits(flow, np.isin(group, choice))
         bounds.append(float(inside_costs(part, weight)[0][0]) - least)
     best, order = None, np.argsort(bounds, kind="stable")
     for at in order[:SOLVED]:
         if (best is not None and bounds[at] > best.vector[0]) or len(choices) == 1 < n:
             break
-        found = fix_columns(_with_tests(flow, np.isin(group, choices[at]))).incumbent
+        found = fix_columns(_with_splits(flow, np.isin(group, choices[at]))).incumbent
         if found is not None and _keeps(problem, found) and (best is None or found.vector[0] < best.vector[0]):
             best = found
     whole = flow.n_columns
@@ -63,7 +63,7 @@ def fix_by_choices(problem: Problem, flow: Flow) -> FixedFlow:
     for at in order:
         if bounds[at] + least > limit:
             break
-        part = _with_tests(flow, np.isin(group, choices[at]))
+        part = _with_splits(flow, np.isin(group, choices[at]))
         for step, marks, (_, _, value) in zip(
             part.steps, alive, outside_costs(part, weight, inside_costs(part, weight))
         ):
@@ -74,11 +74,11 @@ def fix_by_choices(problem: Problem, flow: Flow) -> FixedFlow:
 
 
 def _keeps(problem: Problem, found: Incumbent) -> bool:
-    test, label = blank_arrays(problem.topology)
-    lay(found.code, test, label, 1)
-    return not broken(problem, settle(test, problem.encoded, label))
+    split, label = blank_arrays(problem.topology)
+    lay(found.code, split, label, 1)
+    return not broken(problem, settle(split, problem.encoded, label))
 
 
-def _with_tests(flow: Flow, held: np.ndarray) -> Flow:
+def _with_splits(flow: Flow, held: np.ndarray) -> Flow:
     """Return the flow over these splits, bool (splits,)."""
-    return replace(flow, steps=reached(flow.steps, [held[step.test] for step in flow.steps]))
+    return replace(flow, steps=reached(flow.steps, [held[step.split] for step in flow.steps]))

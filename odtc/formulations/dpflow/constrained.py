@@ -14,9 +14,9 @@ import numpy as np
 
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ShallowSearch, only, takes
-from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, named, with_tests
+from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, named, with_splits
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
-from odtc.algorithms.constrained.engines import DEEP, Engine, ends_soon, engine_of, over_all_tests
+from odtc.algorithms.constrained.engines import DEEP, Engine, ends_soon, engine_of, over_all_splits
 from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
@@ -86,7 +86,7 @@ class Posed:
         depths = range(1 if every else least, arrays.depth)
         for less in depths:
             if less not in self._shallower:
-                lower = with_tests(arrays, depth=less, allowed=arrays.allowed[:less], accepts=_padded(arrays))
+                lower = with_splits(arrays, depth=less, allowed=arrays.allowed[:less], accepts=_padded(arrays))
                 self._shallower[less] = engine_of(lower, self.problem.scale)
         return [self._shallower[less] for less in depths]
 
@@ -143,11 +143,11 @@ def refusal(problem: Problem) -> str:
     return problem.derived(Posed).refused
 
 
-def by_some_tests(problem: Problem) -> bool:
+def by_some_splits(problem: Problem) -> bool:
     """Return whether there are so many splits that only some of each column are searched, so that a bound comes late
     or never."""
     engine = problem.derived(Posed).search
-    return engine is not None and not over_all_tests(engine)
+    return engine is not None and not over_all_splits(engine)
 
 
 def few_and_deep(problem: Problem) -> bool:
@@ -165,14 +165,14 @@ def tells_bounds(problem: Problem) -> bool:
         return True
     if isinstance(engine, ConstrainedSearch) and left is not None and engine.subset_trees is None:
         return _sums(problem) <= SUMS_A_SECOND * left
-    return not by_some_tests(problem)
+    return not by_some_splits(problem)
 
 
 def needs_floor(problem: Problem) -> bool:
     """Return whether the search is so long that a bound by a search without the constraints is worth a part of its
     time."""
     engine = problem.derived(Posed).search
-    if by_some_tests(problem):
+    if by_some_splits(problem):
         return True
     if ends_soon(engine):
         return False
@@ -226,7 +226,7 @@ def first(problem: Problem, start: HeapTree | None) -> tuple[HeapTree | None, np
     tick = _after(None if left is None else time.monotonic() + left, FIRST)
     multipliers = None
     with deadline.cut_short():
-        found = first_tree(posed.arrays, engine.tests, tick, exactly=left is not None)
+        found = first_tree(posed.arrays, engine.splits, tick, exactly=left is not None)
         multipliers = found.multipliers
         if found.tree is not None:
             start = cheaper(problem, posed.tree(*found.tree), start)
@@ -245,7 +245,7 @@ def _of_less_depth(problem: Problem, start: HeapTree | None) -> tuple[HeapTree |
     with deadline.cut_short():
         lower[0].run()
     found = lower[0].found
-    if found.test is not None:
+    if found.split is not None:
         start = cheaper(problem, posed.problem.tree(*_deeper(found, posed.search)), start)
     return start, lower[0].leading / lower[0].scale if isinstance(lower[0], ConstrainedSearch) else None
 
@@ -393,11 +393,11 @@ def search(
     except (KeyboardInterrupt, TimeLimitReached) as end_of_search:
         interrupted = interrupted or isinstance(end_of_search, KeyboardInterrupt)
         for one in shallower:
-            if (lower := one.found).test is not None:
+            if (lower := one.found).split is not None:
                 engine.start(*_deeper(lower, engine))
         found = engine.found
     phases = ""
-    if by_some_tests(problem):
+    if by_some_splits(problem):
         some = (
             "some splits of each column were searched; the bound is of all splits, with a price on what the "
             "constraints "
@@ -407,7 +407,7 @@ def search(
     elif isinstance(engine, ConstrainedSearch):
         cases = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"
         phases = "; ".join([*before[-1:], cases])
-    heap = None if found.test is None else posed.tree(found.test, found.label)
+    heap = None if found.split is None else posed.tree(found.split, found.label)
     make, why = None, TOO_FINE if posed.off else ""
     if not posed.off and (heap is not None or found.infeasible) and found.proved and not inherited:
         from odtc.formulations.dpflow.write_constrained_certificate import certificate_of  # most runs never need it
@@ -483,7 +483,7 @@ def _begin(
                 before.append(", ".join([*proved, f"depth {depth}: {', '.join(words)}"]))
         if isinstance(shallower, ConstrainedSearch) and isinstance(engine, ConstrainedSearch):
             engine.begin_at(shallower)
-        if found.test is None:
+        if found.split is None:
             continue
         tree = _deeper(found, engine)
         if engine.start(*tree) and isinstance(engine, CoarseSearch):
@@ -492,8 +492,8 @@ def _begin(
 
 def _deeper(found: Found, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     """Return a tree that a search of less depth has found, in the heap of another search."""
-    fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
-    return np.concatenate([found.test, fill]), np.concatenate([found.label, fill])
+    fill = np.full(2 ** (engine.problem.depth + 1) - len(found.split), -1, np.int32)
+    return np.concatenate([found.split, fill]), np.concatenate([found.label, fill])
 
 
 def _after(end: float | None, part: float) -> Callable[[], bool]:
@@ -542,7 +542,7 @@ class _Targets:
             return None
         return cls(each, bounds, np.array([one.arrays.uses for one in each]))
 
-    def searched(self, tests: np.ndarray | None = None, depth: int | None = None) -> tuple[list[Found], bool]:
+    def searched(self, splits: np.ndarray | None = None, depth: int | None = None) -> tuple[list[Found], bool]:
         """Return (the results of one search for each, whether it was interrupted), over all splits or some, at most of
         this depth, until the deadline.
 
@@ -554,8 +554,8 @@ class _Targets:
         end = None if left is None else time.monotonic() + left
         arrays = self.each[0].arrays
         if depth is not None:
-            arrays = with_tests(arrays, depth=depth, allowed=arrays.allowed[:depth])
-        arrays = arrays if tests is None else only(arrays, tests)
+            arrays = with_splits(arrays, depth=depth, allowed=arrays.allowed[:depth])
+        arrays = arrays if splits is None else only(arrays, splits)
         engine = FrontierSearch(arrays, self.bounds, lambda: end is not None and time.monotonic() > end, uses=self.uses)
         try:
             return engine.run(), False
@@ -589,7 +589,7 @@ def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | Non
     unit, off = targets.each[0].unit, targets.each[0].off
     return [
         Searched(
-            None if one.test is None else each.tree(one.test, one.label),
+            None if one.split is None else each.tree(one.split, one.label),
             _bound(one, unit, off),
             one.infeasible,
             one.open_cases,
@@ -611,16 +611,16 @@ def frontier_starts(problem: Problem, varied: list[Constraint]) -> list[HeapTree
     if not isinstance(engine, CoarseSearch) or (targets := _Targets.of(posed)) is None:
         return best
     for depth in range(1, engine.problem.depth + 1):
-        tests = some_of_each(engine.problem, engine.tests, depth)
-        if not len(tests) or deadline.is_over():
+        splits = some_of_each(engine.problem, engine.splits, depth)
+        if not len(splits) or deadline.is_over():
             break
         try:
-            found, interrupted = targets.searched(tests, depth)
+            found, interrupted = targets.searched(splits, depth)
         except TooLarge:
             break
         for place, (each, one) in enumerate(zip(targets.each, found)):
-            if one.test is not None:
-                best[place] = cheaper(problem, each.tree(named(one.test, tests), one.label), best[place])
+            if one.split is not None:
+                best[place] = cheaper(problem, each.tree(named(one.split, splits), one.label), best[place])
         if interrupted:
             deadline.end_soon()
             break
@@ -631,7 +631,7 @@ def _as_deep(posed: SearchProblem, first: ConstrainedProblem) -> SearchProblem:
     """Return a problem whose trees have fewer branch nodes, searched to the depth of the first one."""
     if posed.arrays.depth == first.depth:
         return posed
-    return replace(posed, arrays=with_tests(posed.arrays, depth=first.depth, allowed=first.allowed))
+    return replace(posed, arrays=with_splits(posed.arrays, depth=first.depth, allowed=first.allowed))
 
 
 def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:

@@ -14,7 +14,7 @@ def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | 
     """Return the tree that follows `way(node, level, state, arcs)` at each state: the position of an arc among those
     of the state (a slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's
     if it is None)."""
-    rows, (test, _) = graph.rows, blank_arrays(problem.topology)
+    rows, (split, _) = graph.rows, blank_arrays(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:
         node, j, state, members = stack.pop()
@@ -24,14 +24,14 @@ def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | 
         if choice is None:
             continue
         arc = arcs.start + choice
-        test[node] = level.test[arc]
-        ones = rows.X[members, test[node]]
+        split[node] = level.split[arc]
+        ones = rows.X[members, split[node]]
         for side, part in enumerate((members[~ones], members[ones])):
             if level.below[arc, side] >= 0:
                 stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
             elif tail and j + 1 == (depth or problem.topology.depth) - tail:
-                lay_best(rows, graph.price, part, test, 2 * node + side, tail)
-    return settle(test, problem.encoded)
+                lay_best(rows, graph.price, part, split, 2 * node + side, tail)
+    return settle(split, problem.encoded)
 
 
 def best_way(graph: Graph) -> Callable:
@@ -39,25 +39,25 @@ def best_way(graph: Graph) -> Callable:
     return lambda node, j, state, arcs: graph.best(j, state, arcs)
 
 
-def lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
-    """Put the best subtree of this height for these rows at a node of `test`, in place."""
+def lay_best(rows: Rows, price: float, members: np.ndarray, split: np.ndarray, node: int, height: int) -> None:
+    """Put the best subtree of this height for these rows at a node of `split`, in place."""
     gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
-    graft_subtree(test, node, ShallowTreeSearch(rows.X, gain, price).best(members, height)[1])
+    graft_subtree(split, node, ShallowTreeSearch(rows.X, gain, price).best(members, height)[1])
 
 
-def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> None:
-    """Put a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `test` and `label`, in place."""
+def lay(code: np.ndarray, split: np.ndarray, label: np.ndarray, node: int) -> None:
+    """Put a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `split` and `label`, in place."""
     stack = [(0, node)]
     while stack:
         at, t = stack.pop()
         if code[at] < 0:
             label[t] = -1 - code[at]
         else:
-            test[t] = code[at]
+            split[t] = code[at]
             stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]
 
 
-def code_of(test: np.ndarray, label: np.ndarray, node: int, size: int) -> np.ndarray:
+def code_of(split: np.ndarray, label: np.ndarray, node: int, size: int) -> np.ndarray:
     """Return the code (odtc.algorithms.dp.pareto.Points) of the subtree at a node, of this size; below a label it is
     repeated."""
     code, at = np.empty(size, np.int32), np.arange(1, size + 1)
@@ -65,5 +65,5 @@ def code_of(test: np.ndarray, label: np.ndarray, node: int, size: int) -> np.nda
         depth = int(at[place]).bit_length() - 1
         t = (node << depth) + int(at[place]) - (1 << depth)
         above = code[(place - 1) // 2] if place else 0
-        code[place] = above if above < 0 else test[t] if test[t] >= 0 else -1 - label[t]
+        code[place] = above if above < 0 else split[t] if split[t] >= 0 else -1 - label[t]
     return code

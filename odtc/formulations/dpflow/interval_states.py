@@ -107,12 +107,12 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
         if bound >= lower:
             return list(_of_groups(groups, lower - search.ranked.price, kind, below))
     known = kinds[0][0].memo.get((height, key))
-    tests: dict[
+    splits: dict[
         tuple[int, int], tuple[int, int]
     ] = {}  # with the bounds that were found, which the memo may have dropped
     for column, rank, *bounds in known.points if known else ():
-        old = tests.get((column, rank), (0, 0))
-        tests[column, rank] = max(old[0], bounds[0]), max(old[1], bounds[1])
+        old = splits.get((column, rank), (0, 0))
+        splits[column, rank] = max(old[0], bounds[0]), max(old[1], bounds[1])
     found, whole = [], 0
     for among, kind in kinds:
         own = among.memo.get((height - 1, key))
@@ -122,17 +122,17 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
         whole = min(own.lower, own.upper) if own is not None else 0
         if number := below.of(key, whole, kind):
             found.append((-1, 0, 0, number))
-    sides = {test: _sides(search, inside, test, kinds, height - 1) for test in tests}
+    sides = {split: _sides(search, inside, split, kinds, height - 1) for split in splits}
     if height == 3:  # with two levels left the check needs no more than the bound
-        for test, noted in tests.items():
-            sides[test][0] = [(key, max(bound, old)) for (key, bound), old in zip(sides[test][0], noted)]
+        for split, noted in splits.items():
+            sides[split][0] = [(key, max(bound, old)) for (key, bound), old in zip(sides[split][0], noted)]
     if search.relaxed is None:
         sides = _needed(search, inside, sides, lower - search.ranked.price, whole)
-    for test, values in sides.items():
+    for split, values in sides.items():
         for (_, kind), nodes in zip(kinds, values):
             numbers = [below.of(key, bound, kind) for key, bound in nodes]
             if any(numbers):
-                found.append((*test, *numbers))
+                found.append((*split, *numbers))
     return found
 
 
@@ -148,9 +148,9 @@ def _inside(search, key) -> np.ndarray:
     return np.unpackbits(np.frombuffer(key, np.uint8), count=search.ranked.n).astype(bool)
 
 
-def _sides(search, inside, test, kinds, height):
+def _sides(search, inside, split, kinds, height):
     """Return, for each type of trees, (key, bound) of the left and the right side of a split."""
-    column, rank = test
+    column, rank = split
     goes = search.ranked.rank[:, column] <= rank
     keys = [np.packbits(part).tobytes() for part in (inside & goes, inside & ~goes)]
     found = []

@@ -19,7 +19,7 @@ from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 from odtc.base.whole_numbers import as_written
 from odtc.errors import ChoiceError, TimeLimitReached
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import comparable_cost, plain_costs, same_objective
 from odtc.problem.problem import Problem
@@ -51,8 +51,8 @@ class DpflowNearOptimalTrees:
         self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
         costs = plain_costs(problem)
         terms = float(costs.price), least_rows(problem), costs.loss.astype(float)
-        self._tests, self._step = RankedTests(encoded, *terms, keep=True, apart=bool(encoded.by_column)), costs.step
-        self._ranked = self._tests.ranked
+        self._splits, self._step = RankedSplits(encoded, *terms, keep=True, apart=bool(encoded.by_column)), costs.step
+        self._ranked = self._splits.ranked
         search = RankSearch(self._ranked, deadline.check)
         self.proved = self._prove(search, depth)
         best = self._exact(search.known(depth).upper)
@@ -123,7 +123,7 @@ class DpflowNearOptimalTrees:
         else:
             drawn = (self.trees.sample(1, seed + at)[0] for at in range(number))
         with deadline.cut_short():
-            found.extend((self._objective(cost), self._tests.heap_tree(tree, topology)) for cost, tree in drawn)
+            found.extend((self._objective(cost), self._splits.heap_tree(tree, topology)) for cost, tree in drawn)
         return found
 
     def _uncounted(self, search: RankSearch, known: HeapTree | None, limit: Fraction) -> list[tuple[float, HeapTree]]:
@@ -131,7 +131,7 @@ class DpflowNearOptimalTrees:
         been counted: no tree of the same objective and number of leaves was."""
         heaps = [] if known is None or known.beyond is not None else [known]
         with deadline.put_off(), deadline.cut_short():
-            heaps.append(self._tests.tree(search, self.problem.topology))
+            heaps.append(self._splits.tree(search, self.problem.topology))
         counted = self._cells(self.trees.table)
         found: list[tuple[float, HeapTree]] = []
         for heap in (_without_twins(heap, self.problem) for heap in heaps):
@@ -139,7 +139,7 @@ class DpflowNearOptimalTrees:
             cost, leaves = float(exact), heap.n_branch_nodes + 1
             if exact > limit or any(n == leaves and same_objective(self.problem, c, cost) for c, n, _ in counted):
                 continue
-            if not any(np.array_equal(heap.test, other.test) for _, other in found):
+            if not any(np.array_equal(heap.split, other.split) for _, other in found):
                 found.append((cost, heap))
         return sorted(found, key=lambda one: one[0])
 
@@ -180,22 +180,22 @@ class DpflowNearOptimalTrees:
     def _name(self, column: int) -> str:
         """Return the columns of the data that the splits of a column of the search use."""
         encoded, scale = self.problem.encoded, self._ranked.columns[column]
-        split = encoded.tests[int(np.flatnonzero(self._tests.scales.scale == scale)[0])]
+        split = encoded.splits[int(np.flatnonzero(self._splits.scales.scale == scale)[0])]
         return " + ".join(encoded.features[j].name for j in split.features)
 
 
 def _without_twins(heap: HeapTree, problem: Problem) -> HeapTree:
     """Return a tree with the labels of least cost, without useless splits: splits with rows on one side only, or with
     two leaves that cost the same as one leaf."""
-    encoded, heap, costs = problem.encoded, settle(heap.test, problem.encoded), plain_costs(problem)
-    test = heap.test.copy()
-    loss = np.zeros((len(test), costs.loss.shape[1]))
+    encoded, heap, costs = problem.encoded, settle(heap.split, problem.encoded), plain_costs(problem)
+    split = heap.split.copy()
+    loss = np.zeros((len(split), costs.loss.shape[1]))
     np.add.at(loss, heap.reach(encoded.X), costs.loss)
-    for t in range(len(test) - 1, 1, -1):
+    for t in range(len(split) - 1, 1, -1):
         loss[t // 2] += loss[t]
     least, rounding = loss.min(axis=1), 0.0 if costs.exact else ROUNDING * float(loss[1].max())
-    for t in np.flatnonzero(test >= 0)[::-1].tolist():
+    for t in np.flatnonzero(split >= 0)[::-1].tolist():
         sides = [2 * t, 2 * t + 1]
-        if (test[sides] < 0).all() and least[sides].sum() >= least[t] - rounding:
-            test[t] = -1
-    return settle(test, encoded)
+        if (split[sides] < 0).all() and least[sides].sum() >= least[t] - rounding:
+            split[t] = -1
+    return settle(split, encoded)

@@ -122,10 +122,10 @@ def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block
     The costs of the graph are in the units of the program.
     """
     m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
-    test, levels = Axis("test", problem.encoded.n_candidate_splits), []
+    split, levels = Axis("split", problem.encoded.n_candidate_splits), []
     for level in graph.levels:
         ends = Columns("t", Role.STOP, np.arange(level.n_states), share(problem, level.stop))
-        arcs = Columns("u", Role.ARC, level.state, share(problem, level.cost), test, level.test, level.below)
+        arcs = Columns("u", Role.ARC, level.state, share(problem, level.cost), split, level.split, level.below)
         levels.append((level.n_states, [ends, arcs]))
     return m, [blocks.get("u") for blocks in write_flow(m, levels)]
 
@@ -135,13 +135,13 @@ def write_splits(
 ) -> None:
     """Add the variables b, the split of each node, and the constraints that define them, to the flow through states
     that know their nodes."""
-    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_candidate_splits)
-    b = m.columns("b", node, test, role=Role.BRANCH, integer=integer)
-    asks = m.rows("asks", node, test, lower=0, upper=0)
+    node, split = Axis("node", 2**problem.topology.depth - 1, 1), Axis("split", problem.encoded.n_candidate_splits)
+    b = m.columns("b", node, split, role=Role.BRANCH, integer=integer)
+    asks = m.rows("asks", node, split, lower=0, upper=0)
     m.add(asks.all(), b.all(), -1)
     for layer, u in zip(layers, arcs):
         if u is not None and layer.memory is not None:
-            m.add(asks[layer.memory[layer.state], layer.test], u[np.arange(len(layer.state))])
+            m.add(asks[layer.memory[layer.state], layer.split], u[np.arange(len(layer.state))])
 
 
 def point_of(
@@ -178,8 +178,8 @@ def point_of(
         node, j, state = stack.pop()
         level = graph.levels[j]
         arcs = slice(*level.first[state : state + 2])
-        found = np.flatnonzero(level.test[arcs] == heap.test[node]) if heap.test[node] >= 0 else []
-        if heap.test[node] < 0 or (not len(found) and stops):
+        found = np.flatnonzero(level.split[arcs] == heap.split[node]) if heap.split[node] >= 0 else []
+        if heap.split[node] < 0 or (not len(found) and stops):
             point[f"t{j}"][state] = 1
             cost += level.stop[state]
             continue
@@ -210,21 +210,21 @@ def pruned(problem: Problem, rows: Rows, price: float, shape: Shape, heap: HeapT
     """Return a tree that costs no more: without splits that no row needs, each leaf with its best label, and the best
     subtrees if the model folds them. A tree with too few rows in a leaf is first pruned."""
     encoded = problem.encoded
-    test = with_min_leaf_rows(settle(heap.test, encoded), encoded, rows.least).test.copy()
+    split = with_min_leaf_rows(settle(heap.split, encoded), encoded, rows.least).split.copy()
 
     def walk(t, members, level):
         loss, floor = float(rows.leaf_costs(rows.loss[members].sum(axis=0))), rows.floor[members].sum()
         if level == shape.levels and shape.tail:
-            lay_best(rows, price, members, test, t, shape.tail)
+            lay_best(rows, price, members, split, t, shape.tail)
         elif problem.params.fold and loss <= floor + rows.near:
-            test[t] = -1
-        elif test[t] >= 0:
-            ones = rows.X[members, test[t]]
+            split[t] = -1
+        elif split[t] >= 0:
+            ones = rows.X[members, split[t]]
             walk(2 * t, members[~ones], level + 1)
             walk(2 * t + 1, members[ones], level + 1)
 
     walk(1, np.arange(len(rows.X)), 0)
-    return settle(test, encoded)
+    return settle(split, encoded)
 
 
 def largest_flow(point: dict[str, np.ndarray]) -> Callable:

@@ -37,7 +37,7 @@ from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.constraints.constraint import broken, mended
-from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsTests
+from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsSplits
 from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -93,16 +93,16 @@ def among(graph: Graph, held: np.ndarray) -> Graph:
     """Return the program for each of some sets of splits, bool (sets, splits), next to each other: state s of its
     first level is all rows, with the splits of set s."""
     return _remembering(
-        graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which
+        graph, np.arange(len(held)), lambda which, split: held[which, split], lambda which, split, side: which
     )
 
 
 def _remembering(graph: Graph, memory: np.ndarray, allowed: Callable, then: Callable) -> Graph:
-    """Return the program of odtc.algorithms.dp.lattice.remembering, with the arcs for which allowed(memory, test)."""
+    """Return the program of odtc.algorithms.dp.lattice.remembering, with the arcs for which allowed(memory, split)."""
     levels = graph.levels
     return replace(
         graph,
-        levels=lattice.remembering(levels, memory, lambda held, j, arc: allowed(held, levels[j].test[arc]), then),
+        levels=lattice.remembering(levels, memory, lambda held, j, arc: allowed(held, levels[j].split[arc]), then),
     )
 
 
@@ -115,13 +115,13 @@ def barred(problem: Problem, graph: Graph) -> Graph:
     root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, splits) each
     bit = 2 ** np.arange(1, len(bars) + 1)
 
-    def allowed(memory, test):
+    def allowed(memory, split):
         return ~(
-            root.any(axis=0)[test] & (memory & 1 == 0) | (below[:, test] & (memory & bit[:, None] > 0)).any(axis=0)
+            root.any(axis=0)[split] & (memory & 1 == 0) | (below[:, split] & (memory & bit[:, None] > 0)).any(axis=0)
         )
 
     return _remembering(
-        graph, np.zeros(1, np.int64), allowed, lambda memory, test, side: memory | 1 | bit @ once[:, test]
+        graph, np.zeros(1, np.int64), allowed, lambda memory, split, side: memory | 1 | bit @ once[:, split]
     )
 
 
@@ -173,7 +173,7 @@ def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
     return [
         (given.module.groups(problem.encoded), int(given.bound))
         for given in problem.constraints
-        if given.module.can(CountsTests)
+        if given.module.can(CountsSplits)
     ]
 
 

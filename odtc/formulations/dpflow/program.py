@@ -131,9 +131,9 @@ class Program:
     def optimal(self) -> HeapTree:
         """Return the best tree, by the values of the states."""
         if self.attained is not None:
-            test, _ = blank_arrays(self.problem.topology)
-            graft_subtree(test, 1, self.attained)
-            return settle(test, self.problem.encoded)
+            split, _ = blank_arrays(self.problem.topology)
+            graft_subtree(split, 1, self.attained)
+            return settle(split, self.problem.encoded)
         depth = self.shape.depth
         shape = Shape(depth, 0 if self.rows.least > 1 or self.by_moments else min(2, depth - 1))
         graph = self.known.folded(shape.levels)

@@ -85,21 +85,21 @@ class DpflowRanking:
         """Return a number of trees that exist at least, whose objective is at most `within` above the best (None:
         any)."""
         if within is None:
-            return self._best.first_tests(np.inf)
+            return self._best.first_splits(np.inf)
         least = self._best.get(self._best.root, 0).cost
-        return self._best.first_tests(least + within / self._step)
+        return self._best.first_splits(least + within / self._step)
 
     def _heap(self, found: DerivedTree) -> HeapTree:
-        test, _ = blank_arrays(self._problem.topology)
+        split, _ = blank_arrays(self._problem.topology)
         stack = [(1, found)]
         while stack:
             node, here = stack.pop()
-            if here.test < 0:
+            if here.split < 0:
                 continue
-            test[node] = here.test
+            split[node] = here.split
             below = enumerate(here.below)
             stack += [(2 * node + side, self._best.get(*part)) for side, part in below if part is not None]
-        return settle(test, self._problem.encoded)
+        return settle(split, self._problem.encoded)
 
 
 class ConstrainedRanking:
@@ -117,7 +117,7 @@ class ConstrainedRanking:
             found = None if self._list is None else self._list.tree(number)
         except (OpenCases, TooLarge):
             raise OutOfMemory from None
-        return None if found is None else self._posed.tree(found.test, found.label)
+        return None if found is None else self._posed.tree(found.split, found.label)
 
     def at_least(self, within: float | None) -> int:
         """Return a number of trees that exist at least: 1, for the best one."""
@@ -133,8 +133,8 @@ class ConstrainedRanking:
             raise TimeLimitReached
         return None if found.heap is None else self._posed.cost(found.heap)
 
-    def _settled(self, test: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        heap, size = self._posed.tree(test, label), len(test)
-        if not np.array_equal(heap.test[:size], test) and broken(self._problem, heap):
+    def _settled(self, split: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        heap, size = self._posed.tree(split, label), len(split)
+        if not np.array_equal(heap.split[:size], split) and broken(self._problem, heap):
             return None  # the split of a branch node without rows on both sides was needed
-        return heap.test[:size], heap.label[:size]
+        return heap.split[:size], heap.label[:size]

@@ -132,7 +132,7 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
             points = stump_points(rows, level, branch, budgets, unit)
         else:
             points = label_points(rows, level, budgets, unit)
-        links = {"state": level.state, "test": level.test, "below": level.below}
+        links = {"state": level.state, "split": level.split, "below": level.below}
         steps.append(FlowLevel(n_states=level.n_states, points=points, **links))
     flow = Flow(tuple(steps), height, branch, budgets, scale)
     if tail == 2 and len(steps) > 1:
@@ -157,7 +157,7 @@ def build(problem: Problem, flow: Flow, share: Callable, knows_nodes: bool = Fal
     the split of each node."""
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
     K, r, levels = len(problem.encoded.classes), len(flow.branch) - 1, []
-    test = Axis("test", problem.encoded.n_candidate_splits)
+    split = Axis("split", problem.encoded.n_candidate_splits)
     for step in flow.steps:
         points, first = step.points, step.points.first(step.n_states)
         if points.code.shape[1] == 1:
@@ -165,7 +165,7 @@ def build(problem: Problem, flow: Flow, share: Callable, knows_nodes: bool = Fal
         else:
             way, number = Axis("way", int(np.diff(first).max())), np.arange(len(points)) - first[points.state]
         ends = Columns("t", Role.STOP, points.state, share(points.vector[:, 0]), way, number)
-        arcs = Columns("u", Role.ARC, step.state, share(flow.branch[0]), test, step.test, step.below)
+        arcs = Columns("u", Role.ARC, step.state, share(flow.branch[0]), split, step.split, step.below)
         levels.append((step.n_states, [ends, arcs]))
     blocks = write_flow(m, levels, integer=r > 0)
     if r:
@@ -229,7 +229,7 @@ def decode(problem: Problem, fixed: FixedFlow, point: dict[str, np.ndarray]) -> 
     """Return the tree of a point, with the labels of the point: at each state the way with the largest flow. If
     merging equal leaves gives a tree that the model does not contain, the incumbent is better, and is returned
     instead."""
-    flow, (test, label) = fixed.flow, blank_arrays(problem.topology)
+    flow, (split, label) = fixed.flow, blank_arrays(problem.topology)
     stack = [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
@@ -239,12 +239,12 @@ def decode(problem: Problem, fixed: FixedFlow, point: dict[str, np.ndarray]) -> 
         ends = point[f"t{j}"][first:end] if end > first else np.array([-1.0])
         goes = point[f"u{j}"][arc:last] if last > arc else np.array([-1.0])
         if ends.max() >= goes.max():
-            lay(step.points.code[first + int(ends.argmax())], test, label, node)
+            lay(step.points.code[first + int(ends.argmax())], split, label, node)
         else:
             arc += int(goes.argmax())
-            test[node] = step.test[arc]
+            split[node] = step.split[arc]
             stack += [(2 * node + side, j + 1, int(below)) for side, below in enumerate(step.below[arc])]
-    heap = settle(test, problem.encoded, label)
+    heap = settle(split, problem.encoded, label)
     return canonical(problem, flow, heap) or known(problem, fixed) or heap
 
 
@@ -253,7 +253,7 @@ def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
     them."""
     while (walked := _walk(problem, flow, heap)) is not None:
         again = settle(walked[1], problem.encoded, walked[2])
-        if np.array_equal(again.test, heap.test) and np.array_equal(again.label, heap.label):
+        if np.array_equal(again.split, heap.split) and np.array_equal(again.label, heap.label):
             return again
         heap = again
     return None
@@ -262,7 +262,7 @@ def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
 def trimmed(problem: Problem, fixed: FixedFlow, heap: HeapTree) -> HeapTree:
     """Return a tree that the model contains, repaired from this one, or the best that the compiler found; the tree
     itself if there is none."""
-    heap = settle(heap.test, problem.encoded, heap.label)
+    heap = settle(heap.split, problem.encoded, heap.label)
     kept = mended(problem, heap)
     found = None if kept is None else canonical(problem, fixed.flow, kept)
     return found or known(problem, fixed) or heap
@@ -272,36 +272,36 @@ def known(problem: Problem, fixed: FixedFlow) -> HeapTree | None:
     """Return the incumbent as a tree."""
     if fixed.incumbent is None:
         return None
-    test, label = blank_arrays(problem.topology)
-    lay(fixed.incumbent.code, test, label, 1)
-    return canonical(problem, fixed.flow, settle(test, problem.encoded, label))
+    split, label = blank_arrays(problem.topology)
+    lay(fixed.incumbent.code, split, label, 1)
+    return canonical(problem, fixed.flow, settle(split, problem.encoded, label))
 
 
 def _walk(problem: Problem, flow: Flow, heap: HeapTree):
-    """Return ([(block, position)], test, label): the variables that are this tree, or one that dominates it part by
+    """Return ([(block, position)], split, label): the variables that are this tree, or one that dominates it part by
     part, and that tree; None if the model does not have all of them."""
     encoded, budgets = problem.encoded, flow.budgets
     loss = plain_costs(problem).loss
     vector = np.concatenate([loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
-    columns, (test, label), stack = [], blank_arrays(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
+    columns, (split, label), stack = [], blank_arrays(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
 
     def total(node, members):
-        if heap.test[node] < 0:
+        if heap.split[node] < 0:
             return vector[members, heap.label[node]].sum(axis=0)
-        ones = encoded.X[members, heap.test[node]]
+        ones = encoded.X[members, heap.split[node]]
         return flow.branch + total(2 * node, members[~ones]) + total(2 * node + 1, members[ones])
 
     while stack:
         node, j, state, members = stack.pop()
         step = flow.steps[j]
-        if heap.test[node] >= 0 and (j < len(flow.steps) - 1 or not flow.height):
+        if heap.split[node] >= 0 and (j < len(flow.steps) - 1 or not flow.height):
             begin, end = step.first[state : state + 2]
-            arc = begin + np.flatnonzero(step.test[begin:end] == heap.test[node])
+            arc = begin + np.flatnonzero(step.split[begin:end] == heap.split[node])
             if not len(arc):
                 return None
-            test[node] = heap.test[node]
+            split[node] = heap.split[node]
             columns.append((f"u{j}", int(arc[0])))
-            ones = encoded.X[members, test[node]]
+            ones = encoded.X[members, split[node]]
             stack += [
                 (2 * node + side, j + 1, int(below), part)
                 for side, (below, part) in enumerate(zip(step.below[arc[0]], (members[~ones], members[ones])))
@@ -309,7 +309,7 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
             continue
         begin, end = step.points.first(step.n_states)[state : state + 2]
         # The subtree itself, or one whose vector is no greater except for the rounding of sums.
-        own = code_of(heap.test, heap.label, node, step.points.code.shape[1])
+        own = code_of(heap.split, heap.label, node, step.points.code.shape[1])
         fits = (step.points.code[begin:end] == own).all(axis=1)
         if not fits.any():
             over = (step.points.vector[begin:end] - total(node, members)) / (ROUNDED * np.maximum(flow.scale, 1e-300))
@@ -317,9 +317,9 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
         if not fits.any():
             return None
         place = begin + int(fits.argmax())
-        lay(step.points.code[place], test, label, node)
+        lay(step.points.code[place], split, label, node)
         columns.append((f"t{j}", place))
-    return columns, test, label
+    return columns, split, label
 
 
 def _largest(flow: Flow) -> np.ndarray:

@@ -87,8 +87,8 @@ def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | No
     if cases is None:
         return None
     arrays = search.original
-    test, label = search.found.test, search.found.label
-    known = code_of(test, label, 1, 2 ** (problem.topology.depth + 1) - 1).tolist()
+    split, label = search.found.split, search.found.label
+    known = code_of(split, label, 1, 2 ** (problem.topology.depth + 1) - 1).tolist()
     sides = [
         [place, side, code, vector]
         for place, case in enumerate(cases)

@@ -32,7 +32,7 @@ from odtc.formulations.dpflow.forms import intervals
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs
@@ -98,7 +98,7 @@ def _is_whole(problem: Problem) -> bool:
 
 def _asks_numbers(encoded: Encoded) -> bool:
     """Return whether some feature has two thresholds or more."""
-    return bool((Splits.of(encoded.tests).per_threshold(len(encoded.features)) > 1).any())
+    return bool((Splits.of(encoded.splits).per_threshold(len(encoded.features)) > 1).any())
 
 
 class Proof:
@@ -133,14 +133,14 @@ def _compile_check() -> None:
     compiled_pairs.compile_now()
 
 
-def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree, need: int):
+def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: HeapTree, need: int):
     """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among those that
     cost as little as one that a search has proved; `need` is the cost of this tree as given to the search."""
-    if tests.encoded.by_column and tests.ranked.has_copies:
+    if splits.encoded.by_column and splits.ranked.has_copies:
         raise TooMany  # the search has only one of several columns that are equal as a whole
-    looks = tests.looks()
-    asked = {feature for test in heap.test[heap.test >= 0] for feature in tests.encoded.tests[test].features}
-    rows, known = TreeRows(tests.ranked), search.known(depth)
+    looks = splits.looks()
+    asked = {feature for split in heap.split[heap.split >= 0] for feature in splits.encoded.splits[split].features}
+    rows, known = TreeRows(splits.ranked), search.known(depth)
     if known.upper > need <= known.lower:  # none costs less: it is one of the best, unless its cost was rounded up
         try:
             return FewestColumns(TreeSet(rows, search, depth, need), looks, len(asked)).solve()
@@ -158,7 +158,7 @@ class ThresholdSearch:
     problem : Problem
     start : HeapTree or None, a tree that is known
     tell : called with (bound, objective, phase as text) now and then
-    tests : RankedTests or None, those of the problem, if they are made already
+    splits : RankedSplits or None, those of the problem, if they are made already
     """
 
     def __init__(
@@ -166,13 +166,15 @@ class ThresholdSearch:
         problem: Problem,
         start: HeapTree | None = None,
         tell: Callable[[float, float, str], None] | None = None,
-        tests: RankedTests | None = None,
+        splits: RankedSplits | None = None,
     ):
         self.problem, self.start, self.tell = problem, start, tell
         self.costs = search_costs(problem)
         keep = self.costs.parts is not None  # rounded costs of 0 may be more
-        self.tests = tests or RankedTests(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
-        self.scales, self.ranked = self.tests.scales, self.tests.ranked
+        self.splits = splits or RankedSplits(
+            problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep
+        )
+        self.scales, self.ranked = self.splits.scales, self.splits.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         if self.ranked.least <= 1:
             self.search.chosen.meanwhile = _compile_check
@@ -286,9 +288,9 @@ class ThresholdSearch:
         scale, written = 2**depth, None
         if not self.costs.exact or 4 * scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
             return self._ended(heap, bound)  # trees of equal cost cannot be distinguished by their leaves
-        tests = self.tests.counting(scale)
+        splits = self.splits.counting(scale)
         counted = _Counted(self.search)
-        search = RankSearch(tests.ranked, counted.look, room=self.search.room).after(self.search, scale)
+        search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, scale)
         counted.search = search
         need, leaves, columns = self._units(heap) * scale + heap.n_branch_nodes, True, False
         try:
@@ -299,15 +301,15 @@ class ThresholdSearch:
             leaves = False
             deadline.end_soon(deadline.IN_HAND)
         if search.known(depth).upper < need:
-            found = tests.tree(search, problem.topology)
+            found = splits.tree(search, problem.topology)
             if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
                 heap, paid = found, objective(problem, found)
         if leaves:
             counted.looks = 0
             try:
-                asked, nested = _fewest_columns(tests, search, depth, heap, need)
-                found = tests.heap_tree(nested, problem.topology)
-                written = tests.written(found, asked)
+                asked, nested = _fewest_columns(splits, search, depth, heap, need)
+                found = splits.heap_tree(nested, problem.topology)
+                written = splits.written(found, asked)
                 columns = objective(problem, found) <= paid and found.n_branch_nodes == heap.n_branch_nodes
                 columns &= written is not None
                 heap = found if columns else heap
@@ -330,7 +332,7 @@ class ThresholdSearch:
         except KeyboardInterrupt:
             deadline.end_soon(deadline.IN_HAND)
             return heap, bound
-        found = exact.labelled(self.tests.test_heap(best.tree, self.problem.topology))
+        found = exact.labelled(self.splits.split_heap(best.tree, self.problem.topology))
         return min(heap, found, key=exact.cost), max(bound, best.cost * exact.unit)
 
     @property
@@ -343,14 +345,14 @@ class ThresholdSearch:
         depth = self.problem.topology.depth
         return (
             size_estimate.seconds(self.problem.encoded.n_candidate_splits, depth)
-            if self.ranked.by_tests and depth > 2
+            if self.ranked.by_splits and depth > 2
             else 0.0
         )
 
     def _expected_in_numpy(self) -> float:
         """Return the CPU seconds that numpy needs over ordered columns, about: kernels that are on disk are loaded at
         once if these are more, because loading them later would only add the time until then."""
-        if self.ranked.by_tests or self.problem.topology.depth < 2 or _by_program(self.problem):
+        if self.ranked.by_splits or self.problem.topology.depth < 2 or _by_program(self.problem):
             return 0.0
         deep = self.problem.topology.depth > 2
         looks = ROOTS_OF_COLUMN * self.ranked.rank.shape[1] if deep else LOOKS_AT_TWO
@@ -363,7 +365,7 @@ class ThresholdSearch:
         try:
             self._try(COARSE, tree.search)
         finally:
-            found = self.tests.heap_tree(tree.nested(), self.problem.topology)
+            found = self.splits.heap_tree(tree.nested(), self.problem.topology)
             if self.start is None or objective(self.problem, found) < self._start_cost():
                 self.start = found
         if deadline.time_share(np.inf) > LOADED:
@@ -372,7 +374,7 @@ class ThresholdSearch:
 
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
-        large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.by_tests
+        large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.by_splits
         if large:
             self._begin_coarsely(depth)
         need = self._known_cost()
@@ -385,7 +387,7 @@ class ThresholdSearch:
             self._try(RISING, lambda: early.raise_all(timed))
         self.search.dive(depth)
         # Over few binary splits trees of more depth are soon proved.
-        deep, skipped = timed and depth >= DEEP and not self.ranked.by_tests, 0
+        deep, skipped = timed and depth >= DEEP and not self.ranked.by_splits, 0
         for height in range(min(2, depth), depth):
             self.height = height
             if deep and self.search.given_up:  # a proof of more depth takes longer
@@ -442,7 +444,7 @@ class ThresholdSearch:
         return max(0, ceil((paid - Fraction(self.ranked.floor)) / Fraction(self.ranked.unit)))
 
     def _best(self, depth) -> tuple[HeapTree, float]:
-        found = self.tests.tree(self.search, self.problem.topology)
+        found = self.splits.tree(self.search, self.problem.topology)
         paid = objective(self.problem, found)
         if self.start is not None and (known := self._start_cost()) < paid:
             return self.start, known
@@ -506,9 +508,9 @@ def _by_kernels(search: ThresholdSearch) -> Searched | None:
     if not search.search.nodes.solves(3):
         return None
     found = search.run()
-    from odtc.formulations.dpflow.write_certificate import certify_tests
+    from odtc.formulations.dpflow.write_certificate import certify_splits
 
-    return replace(found, certificate=lambda: certify_tests(search, found, deadline.check))
+    return replace(found, certificate=lambda: certify_splits(search, found, deadline.check))
 
 
 def search(
@@ -540,7 +542,7 @@ def search(
         try:
             with deadline.within(deadline.time_share(PROGRAM, 0.5)):
                 heap, bound = problem.derived(Program).optimal(), problem.derived(Program).bound
-            found = ThresholdSearch(problem, heap, tell, searched.tests).smallest(heap, bound)
+            found = ThresholdSearch(problem, heap, tell, searched.splits).smallest(heap, bound)
             from odtc.formulations.dpflow.write_certificate import certify_program
 
             return replace(found, certificate=lambda: certify_program(problem, found.heap))

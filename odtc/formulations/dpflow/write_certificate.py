@@ -25,7 +25,7 @@ from odtc.formulations.dpflow.forms import form
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.interval_states import interval_states, is_counted
 from odtc.formulations.dpflow.searched import Searched
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.model.solution import is_proved
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
@@ -46,13 +46,13 @@ class EndedSearch(Protocol):
     Attributes
     ----------
     problem : Problem
-    tests : RankedTests, the ordered features of its splits
+    splits : RankedSplits, the ordered features of its splits
     search : RankSearch, with its results
     expects_long : bool, whether the dynamic program would take long
     """
 
     problem: Problem
-    tests: RankedTests
+    splits: RankedSplits
     search: RankSearch
 
     @property
@@ -93,7 +93,7 @@ class Numbers:
         self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)
 
 
-def certify_tests(search: EndedSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
+def certify_splits(search: EndedSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
     """Return the certificate of a search that replaced the dynamic program: its own one if that has few states and the
     program would take long, or if it certifies a bound, which the program does not have; otherwise the certificate
     of the program.
@@ -122,14 +122,14 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
         )
     numbers, encoded = Numbers(problem), problem.encoded
     facts = head(problem, SCHEMA) | {
-        "tests": [with_twins(encoded, f) for f in range(encoded.n_candidate_splits)],
+        "splits": [with_twins(encoded, f) for f in range(encoded.n_candidate_splits)],
         **_claim(problem, numbers, heap),
         "targets": [
             _entries(wanted, paths, encoded.ones_left) for wanted, paths in form(problem).targets(problem, numbers.unit)
         ],
     }
     if encoded.dataset is not None:
-        sides = Sides((_left(split, encoded.dataset.X) for split in encoded.tests), encoded.dataset.n_rows)
+        sides = Sides((_left(split, encoded.dataset.X) for split in encoded.splits), encoded.dataset.n_rows)
         all_splits = not count_uncovered(encoded.dataset, sides)[1]
         facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_candidate_splits, all_splits)
     return facts
@@ -164,12 +164,12 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
     require_certifiable(problem)
     if problem.encoded.dataset is None:
         raise ChoiceError("a certificate is of the data; expected a problem that was read from a file or from arrays")
-    numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.tests.ranked
+    numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.splits.ranked
     unit = int(ranked.unit) * numbers.unit
     claim = _claim(problem, numbers, heap)
     floor = int(ranked.floor) * numbers.unit
     bound = min(search.search.lower(depth), (claim["claim"] - floor) // unit)
-    columns = CertificateColumns(problem.encoded, search.tests.scales, ranked.columns)
+    columns = CertificateColumns(problem.encoded, search.splits.scales, ranked.columns)
     states = [
         ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound, look)
@@ -191,16 +191,16 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
 
 def require_certifiable(problem: Problem) -> None:
     """Raise ChoiceError for splits and constraints that no certificate states."""
-    require_tests_of_columns(problem.encoded)
+    require_splits_of_columns(problem.encoded)
     for given in problem.constraints:
         if given.name not in ROWS:
             raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(given)!r}")
 
 
-def require_tests_of_columns(encoded: Encoded) -> None:
+def require_splits_of_columns(encoded: Encoded) -> None:
     """Raise ChoiceError for hyperplanes, which no certificate states."""
     merged = (other for others in encoded.stands_for for other, _ in others)
-    if any(isinstance(split, Oblique) for split in (*Splits.of(encoded.tests).others.values(), *merged)):
+    if any(isinstance(split, Oblique) for split in (*Splits.of(encoded.splits).others.values(), *merged)):
         raise ChoiceError(
             "a certificate supports splits on one column only, because sums of columns are rounded; the encoding "
             f"{encoded.scheme!r} uses hyperplanes: choose another {option('encoding')}, or `odtc fit --model dpflow`, "
@@ -255,7 +255,7 @@ def _entries(wanted, path, ones_left) -> str:
 def with_twins(encoded, f) -> dict:
     """Return a split, with the splits merged into it, as JSON."""
     merged = encoded.stands_for[f]
-    facts = encoded.tests[f].to_json(encoded.features)
+    facts = encoded.splits[f].to_json(encoded.features)
     for key, kind in (("same", True), ("complement", False)):
         others = [split.to_json(encoded.features) for split, same in merged if same == kind]
         facts |= {key: others} if others else {}

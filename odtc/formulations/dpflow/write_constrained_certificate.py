@@ -11,12 +11,12 @@ from odtc.algorithms.constrained.constrained_problem import (
     TooLarge,
     fixed_point,
     named,
-    with_tests,
+    with_splits,
 )
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.engines import Engine, engine_of
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
-from odtc.algorithms.constrained.one_test import OneTestSearch
+from odtc.algorithms.constrained.one_split import OneSplitSearch
 from odtc.base import deadline
 from odtc.base.wording import command, option
 from odtc.data.splits import Oblique
@@ -57,12 +57,12 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
         For a constraint, a depth or an encoding that a certificate does not support, and if the search did not end.
     """
     encoded = problem.encoded
-    if any(isinstance(test, Oblique) for test in encoded.tests):
+    if any(isinstance(split, Oblique) for split in encoded.splits):
         raise ChoiceError(
             f"a certificate supports splits on one column only; the encoding {encoded.scheme!r} has hyperplanes: "
             f"choose another {option('encoding')}"
         )
-    order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
+    order = np.argsort([split.features[0] for split in encoded.splits], kind="stable")
     facts = _head(problem, order) | {"claim": 0}
     try:
         read = read_problem(facts, encoded.dataset)
@@ -122,7 +122,7 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
         f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it finish"
     )
     error.interrupted = deadline.is_interrupted()
-    if found.test is not None:
+    if found.split is not None:
         error.heap = settle(_in_order(found, order), problem.encoded, found.label)
     return error
 
@@ -130,13 +130,13 @@ def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedErr
 def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
     """Return int32: the heap of splits of a search in the terms of the encoding; `order` are the encoding's numbers of
     the search's splits."""
-    return named(found.test, order)
+    return named(found.split, order)
 
 
 def _infeasible(problem: Problem, facts: dict) -> dict:
     """Return the certificate that no tree satisfies the constraints: if all trees cost 0, none costs less than 1."""
     facts |= {"tree": None, "claim": None}
-    order = np.argsort([test.features[0] for test in problem.encoded.tests], kind="stable")
+    order = np.argsort([split.features[0] for split in problem.encoded.splits], kind="stable")
     read = read_problem(facts, problem.encoded.dataset)
     arrays = _arrays(read, problem.encoded.ones_left[order], _accepting(problem, order))
     search, found = _searched(problem, read, arrays, order)
@@ -156,7 +156,7 @@ def _by_case(
     factor = np.eye(len(arrays.bound)) if factor is None else factor
     order = np.arange(arrays.X.shape[1]) if order is None else order
     mine = search.original
-    tests = mine.subsets[:, mine.column][:, order]  # of each subset of the search
+    splits = mine.subsets[:, mine.column][:, order]  # of each subset of the search
     place = np.argsort(order)
     known: dict[int, list[tuple[int, np.ndarray]]] = {}
     for root, subset, m in search.evidence():
@@ -164,7 +164,7 @@ def _by_case(
     largest = fixed_point(arrays)[1]
     found = {}
     for subset, wanted in enumerate(arrays.subsets[:, arrays.column]):
-        apart = (tests != wanted).sum(axis=1) + len(wanted) * (wanted & ~tests).any(axis=1)
+        apart = (splits != wanted).sum(axis=1) + len(wanted) * (wanted & ~splits).any(axis=1)
         for root in np.flatnonzero(wanted & arrays.allowed[0]).tolist():
             near = min(known.get(root, ()), key=lambda case: apart[case[0]], default=None)
             m = np.zeros(len(arrays.bound)) if near is None else near[1]
@@ -180,7 +180,7 @@ class _Multipliers:
     search : Engine
     arrays : ConstrainedProblem
         The problem of the checker.
-    order : int (tests,)
+    order : int (splits,)
         The splits of the search in the order of the arrays'.
     factor : float64 (constraints of the arrays, constraints of the search)
         The number of units of each of the search's multipliers in one of the arrays'.
@@ -241,7 +241,7 @@ def certificate_of(
             f"{alone}: {n_candidate_splits:,} splits of {rows:,} rows are too many for a certificate of depth {depth} "
             f"under constraints; use fewer ({option('encoding', 'auto:bins=8')})"
         )
-    if isinstance(engine, OneTestSearch):
+    if isinstance(engine, OneSplitSearch):
         return lambda: _certified_again(problem, heap), ""
     return (
         None,
@@ -275,7 +275,7 @@ def _height(problem: Problem) -> int:
 
 def _holds(problem: Problem) -> bool:
     """Return whether a certificate supports such splits and constraints."""
-    single = not any(isinstance(test, Oblique) for test in problem.encoded.tests)
+    single = not any(isinstance(split, Oblique) for split in problem.encoded.splits)
     texts = [str(given) for given in problem.constraints]
     return problem.encoded.dataset is not None and single and all(map(readable, texts))
 
@@ -315,7 +315,7 @@ def certify_found(
         return None
 
     def make() -> dict:
-        order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
+        order = np.argsort([split.features[0] for split in encoded.splits], kind="stable")
         facts = _head(problem, order) | {"claim": 0}
         try:
             if heap is None:
@@ -404,7 +404,7 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
         raise ChoiceError(TOO_FINE)
     rises = any(given.name == "monotone" for given in problem.constraints)  # it depends on the columns of a split
     return head(problem, SCHEMA) | {
-        "tests": [with_twins(encoded, f) if rises else encoded.tests[f].to_json(encoded.features) for f in order],
+        "splits": [with_twins(encoded, f) if rises else encoded.splits[f].to_json(encoded.features) for f in order],
         "depth": int(problem.topology.depth),
         "constraints": [str(given) for given in problem.constraints],
         "weight_scale": int(weight_scale),
@@ -420,8 +420,8 @@ def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.
     checked = [given for given in problem.constraints if given.name in LISTED_ONLY]
     accepts = accepting(problem, checked)
 
-    def mine(test: np.ndarray, label: np.ndarray) -> bool:
-        return accepts(named(test, order), label)
+    def mine(split: np.ndarray, label: np.ndarray) -> bool:
+        return accepts(named(split, order), label)
 
     return mine if checked else None
 
@@ -473,21 +473,21 @@ def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, 
 def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: int, claim: int) -> dict[int, dict]:
     """Return a case for each set of columns whose trees are walks over the splits of one column, with the multipliers
     that give the best bound on these trees."""
-    names, found = list(dict.fromkeys(test["feature"] for test in facts["tests"])), {}
+    names, found = list(dict.fromkeys(split["feature"] for split in facts["splits"])), {}
     row = np.nonzero(read.problem.members)[0]  # of each row of the arrays
     for subset, cells in read.walked.items():
         mine = cells[row]
-        tests = np.arange(mine.max(initial=0))
-        nested = with_tests(
+        splits = np.arange(mine.max(initial=0))
+        nested = with_splits(
             arrays,
-            X=mine[:, None] > tests,
-            column=np.zeros(len(tests), int),
-            allowed=np.ones((arrays.depth, len(tests)), bool),
+            X=mine[:, None] > splits,
+            column=np.zeros(len(splits), int),
+            allowed=np.ones((arrays.depth, len(splits)), bool),
             below=None,
             subsets=np.ones((1, 1), bool),
             accepts=None,
         )
-        trees = IntervalTrees(nested, tests, deadline.check)
+        trees = IntervalTrees(nested, splits, deadline.check)
         trees.bound(claim)
         multipliers = [int(m) for m in [*np.zeros((1, len(arrays.bound))), *trees.multipliers][-1]]
         if holds_one(Weighted(read.problem, scale, multipliers), cells, claim):
@@ -513,7 +513,7 @@ def _swept_cases(facts: dict, read: Read, known: _Multipliers, scale: int, claim
 def _listed(facts: dict, read: Read, alive: np.ndarray, passes, own, scale: int, claim: int) -> list[dict]:
     """Return the remaining cases, of one set of columns after the other, with multipliers at which their lists show
     that none of their trees costs less."""
-    names = np.array(list(dict.fromkeys(test["feature"] for test in facts["tests"])))
+    names = np.array(list(dict.fromkeys(split["feature"] for split in facts["splits"])))
     sets, cases = read.problem.column_sets, []
     for subset, root in np.argwhere(alive.T).tolist():
         deadline.check()

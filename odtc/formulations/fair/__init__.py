@@ -173,9 +173,9 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         """Put node `at` of the tree, or the node that continues a leaf, at node t of the model."""
         label[t] = heap.label[at]
         zero, one = at, at
-        if heap.test[at] >= 0:
+        if heap.split[at] >= 0:
             column = heap.column(at, encoded)
-            feature, cut[t - 1], s[t - 1], w[:, t - 1] = x.ask(heap.test[at], heap.split(at, encoded)[0], column)
+            feature, cut[t - 1], s[t - 1], w[:, t - 1] = x.ask(heap.split[at], heap.split_at(at, encoded)[0], column)
             p[t - 1, feature] = 1
             zero, one = (2 * at, 2 * at + 1) if w[0, t - 1] != column[0] else (2 * at + 1, 2 * at)
         if t < len(tree.leaves):
@@ -213,7 +213,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """Return the tree of a point, read only from p, d, q, s and c."""
     encoded, tree, x = problem.encoded, problem.topology, Features.of(problem.encoded)
-    test, label = blank_arrays(tree)
+    split, label = blank_arrays(tree)
     found = []
     for t in tree.branch_nodes[point["d"] > 0.5]:
         feature = int(point["p"][t - 1].argmax())
@@ -222,13 +222,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         if isinstance(asked, tuple):
             found.append(asked)
             asked = encoded.n_candidate_splits + len(found) - 1
-        test[t] = asked
+        split[t] = asked
     label[tree.leaves] = point["c"].argmax(axis=1)
     for t in tree.branch_nodes[::-1]:
         label[t] = label[2 * t]  # a node without a split sends its rows left
     splits, columns = zip(*found) if found else ((), ())
     beyond = Beyond(splits, np.stack(columns, axis=1), np.ones(len(splits), bool)) if found else None
-    return settle(test, encoded, label, beyond)
+    return settle(split, encoded, label, beyond)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -295,8 +295,8 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
 
 def subjects(params) -> tuple[Subject, ...]:
     """Return the subjects of constraints that it supports: its splits are its own, not those of the encoding."""
-    on_tests = (Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
-    return tuple(subject for subject in Subject if subject not in (*on_tests, Subject.LEAVES, Subject.SETTLED))
+    on_splits = (Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
+    return tuple(subject for subject in Subject if subject not in (*on_splits, Subject.LEAVES, Subject.SETTLED))
 
 
 def paid_for(problem: Problem, predicted) -> float:

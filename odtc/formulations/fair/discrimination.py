@@ -17,7 +17,7 @@ import numpy as np
 from odtc.base.registry import did_you_mean
 from odtc.base.whole_numbers import common_unit
 from odtc.data.encoding import Encoded
-from odtc.data.original_features import tests_by_feature
+from odtc.data.original_features import splits_by_feature
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -94,8 +94,8 @@ class Contrast:
         column, or the intervals between its thresholds. Raises ChoiceError for a column that does not separate
         groups."""
         told = {
-            encoded.features[feature].name: np.stack([X[first] for _, X in tests], axis=1)
-            for feature, tests in tests_by_feature(encoded).items()
+            encoded.features[feature].name: np.stack([X[first] for _, X in splits], axis=1)
+            for feature, splits in splits_by_feature(encoded).items()
         }
         if column not in told:
             names = [feature.name for feature in encoded.features]

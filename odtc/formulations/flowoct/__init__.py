@@ -220,7 +220,7 @@ class _Flow:
         self.m = ModelBuilder(f"{NAME}_d{tree.depth}")
         # Branch nodes whose children have flows.
         self.forks = tree.inner if self.shape.stump else tree.branch_nodes
-        self.row, self.test = Axis("row", encoded.n_rows), Axis("test", encoded.n_candidate_splits)
+        self.row, self.split = Axis("row", encoded.n_rows), Axis("split", encoded.n_candidate_splits)
         self.klass, self.side = Axis("class", len(encoded.classes)), Axis("side", 2)
         self.i, self.k = np.arange(encoded.n_rows)[:, None], np.arange(len(encoded.classes))
         self.y, self.sums = encoded.y, sums(problem)
@@ -232,7 +232,7 @@ class _Flow:
         m, shape, tree = self.m, self.shape, self.problem.topology
         B, (sends, right) = tree.branch_nodes, self.sums
         self.b = m.columns(
-            "b", node_axis(B), self.test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None]
+            "b", node_axis(B), self.split, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None]
         )
         self.w = None
         if len(shape.label):
@@ -240,7 +240,7 @@ class _Flow:
         if len(self.forks):
             sends.add(m, self.b, node_axis(self.forks))
         if shape.stump or shape.tight:
-            axes = node_axis(tree.bottom), self.test, self.side, self.klass
+            axes = node_axis(tree.bottom), self.split, self.side, self.klass
             role = Role.STUMP if shape.stump else ""
             self.p = m.columns("p", *axes, role=role, integer=whole and shape.stump)
             right.add(m, self.p, node_axis(tree.bottom))
@@ -337,7 +337,7 @@ class _Flow:
         m, i, y, bottom, (_, right) = self.m, self.i, self.y, self.problem.topology.bottom, self.sums
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
         f = np.arange(self.problem.encoded.n_candidate_splits)[:, None, None]
-        pick = m.rows("pick", node_axis(bottom), self.test, self.side, lower=0, upper=0)
+        pick = m.rows("pick", node_axis(bottom), self.split, self.side, lower=0, upper=0)
         m.add(pick[t, f, s], self.b[t, f], -1)
         m.add(pick[t, f, s], self.p[t, f, s, self.k])
         stump = m.rows("stump", self.row, node_axis(bottom), upper=0)
@@ -387,7 +387,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     end = heap.reach(encoded.X)
     correct = heap.label[end] == encoded.y
     # A row flows through all nodes from the root to its end, if it is classified correctly there.
-    size = len(heap.test)
+    size = len(heap.split)
     on_path = walk_sets(np.arange(size), size)[end][:, shape.flow]
     flows = np.ones(len(end), bool) if shape.every else correct
     if len(shape.flow):

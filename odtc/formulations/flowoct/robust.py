@@ -124,7 +124,7 @@ class Reach:
         encoded = self.problem.encoded
         zero = np.empty((len(self._X), encoded.n_candidate_splits), bool)
         one = np.empty_like(zero)
-        for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+        for j, (split, ones_left) in enumerate(zip(encoded.splits, encoded.ones_left)):
             left, right = self.boxes.sides(split, self._X)
             zero[:, j], one[:, j] = (right, left) if ones_left else (left, right)
         deadline.check()
@@ -143,7 +143,7 @@ class Reach:
         y = encoded.dataset.y
         return y, encoded.dataset.weight * encoded.class_cost[y]
 
-    def settled(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
+    def settled(self, split: np.ndarray, label: np.ndarray) -> HeapTree:
         """Return the tree of these splits and classes, int32 (2^(depth + 1),), without the branch nodes that no point
         of a box needs: nodes with a side that no box meets, or whose children predict the same class. A node
         without a class gets the class of most of the rows whose boxes meet it, weighted by their costs."""
@@ -153,17 +153,17 @@ class Reach:
             if not len(part.rows):
                 return inherited
             most = int(np.bincount(y[part.rows], price[part.rows], len(encoded.classes)).argmax())
-            f = int(test[t])
+            f = int(split[t])
             if f < 0:
                 return int(label[t]) if label[t] >= 0 else most
-            sides = [part.side(encoded.tests[f], bool(answer) == bool(encoded.ones_left[f])) for answer in (0, 1)]
+            sides = [part.side(encoded.splits[f], bool(answer) == bool(encoded.ones_left[f])) for answer in (0, 1)]
             for answer in (0, 1):
                 if not len(sides[1 - answer].rows):
                     return walk(2 * t + answer, sides[answer], most)
             zero, one = (walk(2 * t + answer, side, most) for answer, side in enumerate(sides))
             return zero if zero == one and isinstance(zero, int) else (f, zero, one)
 
-        return HeapTree(*laid_out(walk(1, Part.of(self._X, self.boxes), 0), len(test)))
+        return HeapTree(*laid_out(walk(1, Part.of(self._X, self.boxes), 0), len(split)))
 
     @property
     def zero(self) -> np.ndarray:
@@ -192,21 +192,21 @@ class Reach:
 
     def met(self, heap: HeapTree) -> list[np.ndarray]:
         """Return bool (rows,) of each node: which rows may reach it."""
-        met = [np.zeros(len(self.y), bool) for _ in heap.test]
+        met = [np.zeros(len(self.y), bool) for _ in heap.split]
         met[1] = np.ones(len(self.y), bool)
-        for t in np.flatnonzero(heap.test >= 0).tolist():
-            met[2 * t], met[2 * t + 1] = met[t] & self.zero[:, heap.test[t]], met[t] & self.one[:, heap.test[t]]
+        for t in np.flatnonzero(heap.split >= 0).tolist():
+            met[2 * t], met[2 * t + 1] = met[t] & self.zero[:, heap.split[t]], met[t] & self.one[:, heap.split[t]]
         return met
 
     def right(self, heap: HeapTree) -> list[np.ndarray]:
         """Return bool (rows,) of each node: whether a row that reaches it is correct in all leaves that it may then
         reach."""
-        right = [np.zeros(len(self.y), bool) for _ in heap.test]
-        for t in range(len(heap.test) - 1, 0, -1):
-            if heap.test[t] < 0:
+        right = [np.zeros(len(self.y), bool) for _ in heap.split]
+        for t in range(len(heap.split) - 1, 0, -1):
+            if heap.split[t] < 0:
                 right[t] = heap.label[t] == self.y
             else:
-                f = heap.test[t]
+                f = heap.split[t]
                 right[t] = (right[2 * t] | ~self.zero[:, f]) & (right[2 * t + 1] | ~self.one[:, f])
         return right
 
@@ -237,15 +237,15 @@ def build(problem: Problem) -> Model:
     reach, tree, lam, form = problem.derived(Reach), problem.topology, problem.params.lambda_, _Form(problem)
     n, F, K = len(reach.y), problem.encoded.n_candidate_splits, len(problem.encoded.classes)
     B, bottom, inner, y = tree.branch_nodes, tree.bottom, form.inner, reach.y
-    row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
+    row, split, klass = Axis("row", n), Axis("split", F), Axis("class", K)
     m = ModelBuilder(f"flowoct_robust_d{tree.depth}")
     sums = BranchSums(reach.stacked, problem.params.sums)
 
-    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    b = m.columns("b", node_axis(B), split, role=Role.BRANCH, cost=lam, integer=True)
     w = m.columns("w", node_axis(form.label), klass, integer=True)
     if len(inner):
         sums.add(m, b, node_axis(inner))
-    p = m.columns("p", node_axis(bottom), test, Axis("side", 2), klass, integer=True) if form.stump else None
+    p = m.columns("p", node_axis(bottom), split, Axis("side", 2), klass, integer=True) if form.stump else None
     gain = -(1 - lam) * reach.price[:, None]
     g = m.columns("g", row, node_axis(B), cost=lambda: gain * (B == 1))
     m.constant((1 - lam) * float(reach.price.sum()))
@@ -299,7 +299,7 @@ def build(problem: Problem) -> Model:
     # Σ_k p_tfsk = b_tf;   g_it <= Σ_{f: A_if = {s}} p_{t,f,s,y_i} + w_t,y_i             t bottom
     if form.stump:
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
-        pick = m.rows("pick", node_axis(bottom), test, Axis("side", 2), lower=0, upper=0)
+        pick = m.rows("pick", node_axis(bottom), split, Axis("side", 2), lower=0, upper=0)
         m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
         m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
         stump = m.rows("stump", row, node_axis(bottom), upper=0)
@@ -318,11 +318,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if form.full:  # of stumps the bottom nodes may predict
         heap = _asking(heap, form.inner, bool(problem.constraints))
     point = point_of(problem, heap, form.label, form.stump)
-    asked = heap.test[form.label] >= 0
+    asked = heap.split[form.label] >= 0
     point["w"][asked] = 0
     if len(form.inner):
         point |= BranchSums(reach.stacked, problem.params.sums).values(point["b"][form.inner - 1])
-    told = HeapTree(heap.test, np.where((heap.test < 0) & (heap.label < 0), 0, heap.label))  # as `point_of` has it
+    told = HeapTree(heap.split, np.where((heap.split < 0) & (heap.label < 0), 0, heap.label))  # as `point_of` has it
     point["g"] = np.stack(reach.right(told), axis=1)[:, tree.branch_nodes].astype(float)
     return point
 
@@ -349,7 +349,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     improves. It begins with the given tree, with the tree of the local search and with one leaf.
     """
     reach = problem.derived(Reach)
-    one = HeapTree(np.full_like(heap.test, -1), np.where(np.arange(len(heap.label)) == 1, 0, -1).astype(np.int32))
+    one = HeapTree(np.full_like(heap.split, -1), np.where(np.arange(len(heap.label)) == 1, 0, -1).astype(np.int32))
     begun = [heap]
     if not problem.constraints:
         try:
@@ -368,12 +368,12 @@ def _polished(problem: Problem, reach: Reach, heap: HeapTree) -> HeapTree:
         improved = True
         while improved:
             improved = False
-            for t in range(1, len(heap.test)):
-                if heap.test[t] < 0 and heap.label[t] < 0:
+            for t in range(1, len(heap.split)):
+                if heap.split[t] < 0 and heap.label[t] < 0:
                     continue
                 for tried in _changes(problem, reach, heap, t, free):
                     deadline.check()
-                    tried = reach.settled(tried.test, tried.label)
+                    tried = reach.settled(tried.split, tried.label)
                     cost = objective(problem, tried)
                     if cost < best - 1e-9 * max(1.0, abs(best)):
                         heap, best, improved = tried, cost, True
@@ -393,41 +393,41 @@ def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool)
     node = t
     while node > 1:
         up, side = node // 2, node % 2
-        across = right[node ^ 1] | ~(reach.zero if side else reach.one)[:, heap.test[up]]
+        across = right[node ^ 1] | ~(reach.zero if side else reach.one)[:, heap.split[up]]
         others &= across
         node = up
     worth = np.where(others, reach.price, 0.0)
-    if heap.test[t] < 0 or free:
+    if heap.split[t] < 0 or free:
         label = int(np.bincount(reach.y, worth, K).argmax())
         yield _with(heap, t, -1, label)
     rows = np.flatnonzero(worth)
-    if not free or not len(rows) or t >= len(heap.test) // 2 or len(rows) * n_candidate_splits * K > CELLS * 8:
+    if not free or not len(rows) or t >= len(heap.split) // 2 or len(rows) * n_candidate_splits * K > CELLS * 8:
         return
     zero, one, y = ~reach.one[rows], ~reach.zero[rows], reach.y[rows]
     saved = np.stack([np.where(y == k, worth[rows], 0.0) for k in range(K)])
     left, right_ = saved @ zero, saved @ one  # (classes, splits): rows that go only to one side
     f = int((left.max(axis=0) + right_.max(axis=0)).argmax())
     yield _with(heap, t, f, (int(left[:, f].argmax()), int(right_[:, f].argmax())))
-    if heap.test[t] >= 0:
+    if heap.split[t] >= 0:
         bad = (~right[2 * t][rows], ~right[2 * t + 1][rows])
         lost = (reach.zero[rows] & bad[0][:, None]) | (reach.one[rows] & bad[1][:, None])
         f = int((worth[rows] @ lost).argmin())
-        if f != heap.test[t]:
-            test = heap.test.copy()
-            test[t] = f
-            yield HeapTree(test, heap.label)
+        if f != heap.split[t]:
+            split = heap.split.copy()
+            split[t] = f
+            yield HeapTree(split, heap.label)
 
 
-def _with(heap: HeapTree, t: int, test: int, label) -> HeapTree:
+def _with(heap: HeapTree, t: int, split: int, label) -> HeapTree:
     """Return the tree with a leaf, or a stump with two leaves, at node t."""
-    tests, labels = heap.test.copy(), heap.label.copy()
+    splits, labels = heap.split.copy(), heap.label.copy()
     first, width = t, 1
-    while first < len(tests):
-        tests[first : first + width] = labels[first : first + width] = -1
+    while first < len(splits):
+        splits[first : first + width] = labels[first : first + width] = -1
         first, width = 2 * first, 2 * width
-    tests[t] = test
-    if test < 0:
+    splits[t] = split
+    if split < 0:
         labels[t] = label
     else:
         labels[[2 * t, 2 * t + 1]] = label
-    return HeapTree(tests, labels)
+    return HeapTree(splits, labels)

@@ -36,7 +36,7 @@ Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coeffic
 class Kinds:
     """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, if `answers` are
     the outcomes of the usual row; on step s, after step parent[s] (-1: the usual kind), the outcomes of the splits
-    of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
+    of `moves` = (step, split, sign) become 1 (sign 1) or 0 (-1)."""
 
     answers: np.ndarray  # bool (splits,)
     parent: np.ndarray  # int (steps,), each less than its position
@@ -48,10 +48,10 @@ class Kinds:
         """Return the kinds of these rows, given as indices."""
         usual, parent = np.zeros(encoded.n_candidate_splits, bool), []
         moves, unusual = [np.zeros((3, 0), int)], [np.zeros((2, 0), int)]
-        for tests, nested in features(encoded) if len(rows) else ():
-            answers, kind, size = _kinds(encoded.X[np.ix_(rows, tests)], nested)
+        for splits, nested in features(encoded) if len(rows) else ():
+            answers, kind, size = _kinds(encoded.X[np.ix_(rows, splits)], nested)
             base, step = int(size.argmax()), np.full(len(size), -1)
-            usual[tests] = answers[base]
+            usual[splits] = answers[base]
             for a in sorted(range(len(size)), key=lambda a: abs(a - base)):
                 if a == base:
                     continue
@@ -59,7 +59,7 @@ class Kinds:
                 at = np.flatnonzero(answers[a] != answers[towards])
                 step[a] = len(parent)
                 parent.append(step[towards])
-                moves.append(np.array([np.full(len(at), step[a]), tests[at], np.where(answers[a, at], 1, -1)]))
+                moves.append(np.array([np.full(len(at), step[a]), splits[at], np.where(answers[a, at], 1, -1)]))
             here = np.flatnonzero(kind != base)
             unusual.append(np.array([rows[here], step[kind[here]]]))
         return cls(usual, np.array(parent, int), tuple(np.hstack(moves)), tuple(np.hstack(unusual)))
@@ -71,9 +71,9 @@ class Kinds:
 
     def climb(self, change: np.ndarray) -> np.ndarray:
         """Return the values of s, (…, steps), if an outcome of 1 in place of 0 is worth `change` (…, splits)."""
-        step, test, sign = self.moves
+        step, split, sign = self.moves
         value = np.zeros((*change.shape[:-1], len(self.parent)))
-        np.add.at(value, (..., step), change[..., test] * sign)
+        np.add.at(value, (..., step), change[..., split] * sign)
         for s, before in enumerate(self.parent.tolist()):
             if before >= 0:
                 value[..., s] += value[..., before]
@@ -101,9 +101,9 @@ class BranchSums:
         usual = m.rows("usual", node, Axis("side", 2), lower=0, upper=0)
         m.add(usual[t, side], self.u[t, side], -1)
         m.add(usual[t, self.kinds.answers.astype(int)], b[t, f])
-        step, test, sign = self.kinds.moves
+        step, split, sign = self.kinds.moves
         self.s, far = _steps(m, "b", node, [self.kinds])
-        m.add(far[t, step], b[t, test], sign)
+        m.add(far[t, step], b[t, split], sign)
 
     def entries(self, side: int, t: np.ndarray, rows: slice = slice(None)) -> Entries:
         """Yield entries for the rows of the data, or some consecutive ones, at these nodes, (nodes,)."""
@@ -156,9 +156,9 @@ class StumpSums:
             return
         self.s, far = _steps(m, "p", node, self.kinds)
         for k, (first, of_class) in enumerate(zip(_firsts(self.kinds), self.kinds)):
-            step, test, sign = of_class.moves
+            step, split, sign = of_class.moves
             for side in (0, 1):
-                m.add(far[t, first + step], p[t, test, side, k], sign if side else -sign)
+                m.add(far[t, first + step], p[t, split, side, k], sign if side else -sign)
 
     def entries(self, t: np.ndarray) -> Entries:
         """Yield entries as in BranchSums."""
@@ -189,15 +189,15 @@ def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
     """Return (splits, nested) of each feature: its nested thresholds, ordered so that every row has outcome 1 for the
     first ones and 0 for the others, and separately its other splits; a single one is nested."""
     groups = {}
-    for f, split in enumerate(encoded.tests):
+    for f, split in enumerate(encoded.splits):
         nested = isinstance(split, Threshold | Oblique)
         groups.setdefault(
             (split.scale if nested else split.features, nested, nested and bool(encoded.ones_left[f])), []
         ).append(f)
     ones = encoded.X.sum(axis=0)
     return [
-        (np.array(sorted(tests, key=lambda f: -ones[f]) if nested else tests), nested or len(tests) == 1)
-        for (_, nested, _), tests in groups.items()
+        (np.array(sorted(splits, key=lambda f: -ones[f]) if nested else splits), nested or len(splits) == 1)
+        for (_, nested, _), splits in groups.items()
     ]
 
 

@@ -1,6 +1,6 @@
 """The choices of the nodes of a tree as variables of FlowOCT and BendersOCT.
 
-They are b[node, test], w[node, class], and at bottom nodes p[node, test, side, class], the split with the labels of
+They are b[node, split], w[node, class], and at bottom nodes p[node, split, side, class], the split with the labels of
 both leaves at once (Aghaei, Gomez & Vayanos 2020, (1.2), (1.3), (8.3), (8.4); p is our addition). The tree of a point
 is read only from them.
 """
@@ -61,11 +61,11 @@ def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -
     """Return {block: values} of b, of w at the nodes `label` and, with `stump`, of p for a tree in heap order."""
     tree, k = problem.topology, np.arange(len(problem.encoded.classes))
     point = {
-        "b": (heap.test[tree.branch_nodes][:, None] == np.arange(problem.encoded.n_candidate_splits)).astype(float)
+        "b": (heap.split[tree.branch_nodes][:, None] == np.arange(problem.encoded.n_candidate_splits)).astype(float)
     }
     if len(label):
         # A node that does not branch must predict (1.2), also below one that already did.
-        silent = (heap.test[label] < 0) & (heap.label[label] < 0)
+        silent = (heap.split[label] < 0) & (heap.label[label] < 0)
         point["w"] = (np.where(silent, 0, heap.label[label])[:, None] == k).astype(float)
     if stump:
         sides = heap.label[np.stack([2 * tree.bottom, 2 * tree.bottom + 1], axis=1)]
@@ -73,18 +73,18 @@ def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -
     return point
 
 
-def tests_at_nodes(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
+def splits_at_nodes(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
     """Return the split of each node in heap order, -1 if it predicts; at a fractional point the likeliest one."""
-    b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
-    test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
-    return test
+    b, split = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
+    split[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
+    return split
 
 
 def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool) -> HeapTree:
     """Return the tree of a point, from the choices that `choices_of` reads, without the branch nodes that no training
     row needs."""
-    test, labels = choices_of(problem, point, label, stump)
-    return settle(test, problem.encoded, labels)
+    split, labels = choices_of(problem, point, label, stump)
+    return settle(split, problem.encoded, labels)
 
 
 def choices_of(
@@ -93,15 +93,15 @@ def choices_of(
     """Return the split and the class of each node, -1 for none. If variables are continuous, their values may be
     fractional: a leaf without a clear label gets the label of least cost, and a bottom node that mixes splits gets
     the best of all splits (or none) for its rows, which costs no more than the mix."""
-    tree, encoded, test = problem.topology, problem.encoded, tests_at_nodes(problem, point)
+    tree, encoded, split = problem.topology, problem.encoded, splits_at_nodes(problem, point)
     b = point["b"][tree.bottom - 1]
     mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)]
     if len(mixed):
-        test[mixed] = -1
-        end = HeapTree(test.copy(), test.copy()).reach(encoded.X)
+        split[mixed] = -1
+        end = HeapTree(split.copy(), split.copy()).reach(encoded.X)
         search = ShallowTreeSearch(encoded.X, gains_of(encoded), problem.module.branch_penalty(problem))
-        test[mixed] = [search.best(np.flatnonzero(end == t), 1)[1][1] for t in mixed]
-    labels = np.full(len(test), -1, np.int32)
+        split[mixed] = [search.best(np.flatnonzero(end == t), 1)[1][1] for t in mixed]
+    labels = np.full(len(split), -1, np.int32)
 
     def read(nodes, weights):
         labels[nodes] = np.where(weights.max(axis=-1) > 1 - SURE, weights.argmax(axis=-1), -1)
@@ -109,10 +109,10 @@ def choices_of(
     if len(label):
         read(label, point["w"])
     if stump:
-        bottom = tree.bottom[test[tree.bottom] >= 0]
-        chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
+        bottom = tree.bottom[split[tree.bottom] >= 0]
+        chosen = point["p"][bottom - tree.bottom[0], split[bottom]]
         read(2 * bottom, chosen[:, 0])
         read(2 * bottom + 1, chosen[:, 1])
     # The labels of the leaves below a mixed split were chosen for the rows of another split.
     labels[np.concatenate([mixed, 2 * mixed, 2 * mixed + 1])] = -1
-    return test, labels
+    return split, labels

@@ -129,7 +129,7 @@ def prepared(problem: Problem) -> Problem:
         return problem
     heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16, part=0.25)
     least = 0.01
-    for t in np.flatnonzero(heap.test >= 0).tolist():
+    for t in np.flatnonzero(heap.split >= 0).tolist():
         if deadline.is_over():  # each margin takes a linear program; trees with more of a margin have the least one
             least = LEAST
             break
@@ -337,7 +337,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     if exact is not None:
         return float(exact.cost(heap))
     errors = float(error_cost(problem)[heap.label[heap.reach(encoded.X)] != encoded.y].sum())
-    return errors + sum(form.cost(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist())
+    return errors + sum(form.cost(heap, t) for t in np.flatnonzero(heap.split >= 0).tolist())
 
 
 def charge(problem: Problem) -> Charge | None:

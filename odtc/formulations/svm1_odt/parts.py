@@ -226,7 +226,7 @@ class Form:
         return missed + self.a2 * float(np.abs(h).sum())
 
     def _refused(self, heap: HeapTree, t: int) -> TreeError:
-        words = heap.split(t, self.encoded)[0].words(self.encoded.features)[0]
+        words = heap.split_at(t, self.encoded)[0].words(self.encoded.features)[0]
         return TreeError(
             f"the tree splits on {words[:100]!r}, and no hyperplane with a margin of epsilon = {self.eps * self.M:g} "
             f"separates these rows in the same way; lower {param('epsilon')}, or give another tree"
@@ -246,7 +246,7 @@ class Form:
             label[t], end[rows] = heap.label[at], t
             if t >= len(tree.leaves):
                 continue
-            if heap.test[at] < 0:  # it sends all its rows left
+            if heap.split[at] < 0:  # it sends all its rows left
                 stack += [(at, 2 * t, rows), (at, 2 * t + 1, rows[:0])]
                 continue
             found = self.node(heap, at)

@@ -173,9 +173,9 @@ def tried_counts(name: str, least: int = 0) -> list[str]:
     return [f"{name} <= {bound}" for bound in range(least, 4)]
 
 
-def feature_name(encoded: Encoded, test: int) -> str:
+def feature_name(encoded: Encoded, split: int) -> str:
     """Return the column of a split."""
-    return encoded.features[encoded.tests[test].feature].name
+    return encoded.features[encoded.splits[split].feature].name
 
 
 def _parts(feature: Feature) -> list[str]:

@@ -110,8 +110,8 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
         found = engine.run()
     except TooLarge:
         return None
-    if found.test is not None and found.label is not None:
-        return posed.tree(found.test, found.label)
+    if found.split is not None and found.label is not None:
+        return posed.tree(found.split, found.label)
     return False if found.infeasible else None
 
 

@@ -268,7 +268,7 @@ def example_text(name: str, encoded: Encoded) -> str:
     shape = GRAMMAR.fullmatch(CONSTRAINTS.get(name).SUMMARY.split(": ")[0])
     if not shape:
         return f"see `odtc info {name}`"
-    numbers = set(np.unique(Splits.of(encoded.tests).feature).tolist())
+    numbers = set(np.unique(Splits.of(encoded.splits).feature).tolist())
     order = sorted(range(len(encoded.features)), key=lambda feature: feature not in numbers)
     columns = iter([encoded.features[feature].name for feature in order] * 2)
     args = []
@@ -487,8 +487,8 @@ def asking(problem: Problem, model: Model) -> Expression:
     Expression
         [node, split]. If thresholds have variables of their own: [node, scale], one of which is 1 if the node branches.
     """
-    tests = stated(problem, model, Statement.ASKS, "branch_nodes")
-    return tests if tests is not None else needed(problem, model, Statement.ASKS_SCALE, "branch_nodes")
+    splits = stated(problem, model, Statement.ASKS, "branch_nodes")
+    return splits if splits is not None else needed(problem, model, Statement.ASKS_SCALE, "branch_nodes")
 
 
 def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
@@ -524,7 +524,7 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
         A builder on `model`.
     suffix : str
         The end of the names of all blocks.
-    group : int (tests or scales,)
+    group : int (splits or scales,)
         The group of each, from 0; -1 for one that is not counted.
     most : float
     """
@@ -592,7 +592,7 @@ def posed(problem: Problem, texts: Iterable[str]) -> Problem:
 
 def expect(problem: Problem, heap: HeapTree) -> None:
     """Raise TreeError for a tree that violates a constraint."""
-    for given, value in broken(problem, settle(heap.test, problem.encoded, heap.label, heap.beyond)):
+    for given, value in broken(problem, settle(heap.split, problem.encoded, heap.label, heap.beyond)):
         figure = f"that has {given.shown(value)}" if given.op else "that breaks it"
         raise TreeError(f"expected a tree that keeps {str(given)!r}, got one {figure}; give another start")
 
@@ -621,8 +621,8 @@ def least_missed(encoded: Encoded, heap: HeapTree, groups: list[Any]) -> HeapTre
     -------
     HeapTree
     """
-    kept = [np.where(np.isin(np.arange(len(heap.test)), group), -1, heap.test) for group in groups]
-    return min((settle(test, encoded, None, heap.beyond) for test in kept), key=lambda tree: tree.loss(encoded))
+    kept = [np.where(np.isin(np.arange(len(heap.split)), group), -1, heap.split) for group in groups]
+    return min((settle(split, encoded, None, heap.beyond) for split in kept), key=lambda tree: tree.loss(encoded))
 
 
 def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
@@ -645,8 +645,8 @@ def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
 
 def above_leaves(heap: HeapTree) -> list[int]:
     """Return the branch nodes whose two children predict."""
-    t = np.flatnonzero(heap.test >= 0)
-    return t[(heap.test[2 * t] < 0) & (heap.test[2 * t + 1] < 0)].tolist()
+    t = np.flatnonzero(heap.split >= 0)
+    return t[(heap.split[2 * t] < 0) & (heap.split[2 * t + 1] < 0)].tolist()
 
 
 def least_rows(problem: Problem) -> int:

@@ -47,7 +47,7 @@ class Subject(StrEnum):
     RIGHT = "which rows are correct"
     RIGHT_OF_TWO = "which rows are correct, if there are two classes"
     PREDICTIONS = "which class each row is predicted"
-    DEPTHS = "how deep a column of the data is tested"
+    DEPTHS = "how deep a column of the data is used"
     LEAVES = "what each leaf holds and predicts"
     SETTLED = "the tree without branch nodes that separate no rows"
 
@@ -99,7 +99,7 @@ class Kind(Protocol):
 
     def judged(self, encoded: Encoded, given: Constraint) -> Judge:
         """Return the reference: which trees satisfy it by definition, row by row, without using `value` and `rows`.
-        Property tests compare it on every tree."""
+        Property splits compare it on every tree."""
         return Judge()
 
     def values(
@@ -158,7 +158,7 @@ class OnLeafProportions(Protocol):
         ...
 
 
-class CountsTests(Protocol):
+class CountsSplits(Protocol):
     """A kind that depends only on which splits occur in a tree."""
 
     @abstractmethod
@@ -172,7 +172,7 @@ class BarsPaths(Protocol):
 
     @abstractmethod
     def bars(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
-        """Return (root, once, below), bool (tests,) each: splits that the root may not have, and `below` those that no
+        """Return (root, once, below), bool (splits,) each: splits that the root may not have, and `below` those that no
         node may have below one with a split of `once`."""
         ...
 
@@ -227,7 +227,7 @@ CONSTRAINTS = Registry(
         "monotone",
         "monotone_everywhere",
     ),
-    Contract(always=(Kind,), may=(OnPredictions, OnProportions, OnLeafProportions, CountsTests, BarsPaths, Repairs)),
+    Contract(always=(Kind,), may=(OnPredictions, OnProportions, OnLeafProportions, CountsSplits, BarsPaths, Repairs)),
     "odtc.constraints",
     abilities=(("OnPredictions", ON_PREDICTIONS),),
 )

@@ -23,7 +23,7 @@ FEWEST_TRIED = 8
 
 def single(encoded: Encoded, given: Constraint) -> None:
     """Raise ChoiceError for an encoding with splits on several columns."""
-    if any(len(test.features) > 1 for test in Splits.of(encoded.tests).others.values()):
+    if any(len(split.features) > 1 for split in Splits.of(encoded.splits).others.values()):
         raise ChoiceError(
             f"constraint {str(given)!r} is about columns of the data, so each split has to use one column; the "
             f"encoding {encoded.scheme!r} has splits that use several columns: leave out one of the two"
@@ -56,12 +56,14 @@ def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
 
 def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:
     """Return int64 (2^(D+1),): the feature that each node splits on, -1 if it does not split."""
-    return np.array([heap.split(t, encoded)[0].features[0] if heap.test[t] >= 0 else -1 for t in range(len(heap.test))])
+    return np.array(
+        [heap.split_at(t, encoded)[0].features[0] if heap.split[t] >= 0 else -1 for t in range(len(heap.split))]
+    )
 
 
 def of_columns(encoded: Encoded, features: list[int]) -> np.ndarray:
     """Return bool (splits,): the splits on these columns."""
-    return np.isin(Splits.of(encoded.tests).first_feature, features)
+    return np.isin(Splits.of(encoded.splits).first_feature, features)
 
 
 def depths(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
@@ -96,7 +98,7 @@ def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
 
 def of_label(problem: Problem, model: Model) -> np.ndarray:
     """Return int64 (splits,) or (scales,): the feature of each label that a node may split on, of `asking`."""
-    feature = Splits.of(problem.encoded.tests).first_feature
+    feature = Splits.of(problem.encoded.splits).first_feature
     if any(axis.name == "scale" for axis in asking(problem, model).axes):
         feature = feature[np.unique(Scales.of(problem.encoded).scale, return_index=True)[1]]
     return feature
@@ -108,11 +110,11 @@ def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.n
 
 
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:
-    """Return the tree with another split at the root, the cheapest among those that are allowed (bool (tests,)), or of
+    """Return the tree with another split at the root, the cheapest among those that are allowed (bool (splits,)), or of
     one leaf if that does not cost more. Of very many splits some are tried, evenly spaced."""
 
-    def rooted(test: int) -> HeapTree:
-        return settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None, heap.beyond)
+    def rooted(split: int) -> HeapTree:
+        return settle(np.append([-1, split], heap.split[2:]).astype(np.int32), encoded, None, heap.beyond)
 
     may = np.flatnonzero(allowed)
     most = max(FEWEST_TRIED, MOST_TRIED // encoded.n_rows)

@@ -74,4 +74,4 @@ def relabelled(encoded: Encoded, heap: HeapTree, may: Callable[[int, np.ndarray]
             continue
         cost = encoded.loss[rows].sum(axis=0)
         label[node] = next((k for k in np.argsort(cost, kind="stable").tolist() if may(k, rows)), label[node])
-    return settle(heap.test, encoded, label, heap.beyond)
+    return settle(heap.split, encoded, label, heap.beyond)

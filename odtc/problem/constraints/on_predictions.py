@@ -50,7 +50,7 @@ LARGEST = (
 class Knows(StrEnum):
     """Facts that a constraint needs, and that a formulation must therefore express exactly."""
 
-    TESTS = "tests"  # the splits of the nodes: labels and flows may be relaxed as before
+    TESTS = "splits"  # the splits of the nodes: labels and flows may be relaxed as before
     RIGHT = "right"  # which rows are classified right: labels must be whole
     CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
     LEAF = "leaf"  # in which leaf each row ends: every row must be routed
@@ -173,7 +173,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     for _ in range(len(leaf) * K):
         total = sums[at, now].sum(axis=0)
         if (over := excess(total)) == 0:
-            return settle(heap.test, encoded, label, heap.beyond)
+            return settle(heap.split, encoded, label, heap.beyond)
         less = over - excess(total - sums[at, now][:, None] + sums)
         helps = less > 0
         if not helps.any():
@@ -186,7 +186,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     if not alone.any():
         return heap
     leaf_alone = np.where(alone, loss.sum(axis=0), np.inf).argmin()
-    return settle(np.full_like(heap.test, -1), encoded, np.full_like(heap.label, leaf_alone))
+    return settle(np.full_like(heap.split, -1), encoded, np.full_like(heap.label, leaf_alone))
 
 
 def _line(coef: np.ndarray, upper: int, y: np.ndarray) -> Line:

@@ -19,7 +19,7 @@ from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedPr
 from odtc.base.whole_numbers.of_any_size import summed_weights
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
-from odtc.data.splits import Splits, TestList
+from odtc.data.splits import SplitList, Splits
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
@@ -76,16 +76,16 @@ class SearchProblem:
     encoded: Encoded
     off: float = 0.0
 
-    def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
+    def tree(self, split: np.ndarray, label: np.ndarray) -> HeapTree:
         """Return the settled tree of a heap of splits and labels."""
-        fill = np.full(2 ** (self.problem.topology.depth + 1) - len(test), -1, np.int32)
-        return settle(np.concatenate([test, fill]), self.problem.encoded, np.concatenate([label, fill]))
+        fill = np.full(2 ** (self.problem.topology.depth + 1) - len(split), -1, np.int32)
+        return settle(np.concatenate([split, fill]), self.problem.encoded, np.concatenate([label, fill]))
 
     def heaps(self, heap: HeapTree) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the heaps of splits and labels of a tree; None for one that is deeper than the search."""
         size = 2 ** (self.arrays.depth + 1)
-        deeper = heap.beyond is not None or (heap.test[size // 2 :] >= 0).any()
-        return None if deeper else (heap.test[:size], heap.label[:size])
+        deeper = heap.beyond is not None or (heap.split[size // 2 :] >= 0).any()
+        return None if deeper else (heap.split[:size], heap.label[:size])
 
     def cost(self, heap: HeapTree) -> int:
         """Return the cost of a tree in whole units."""
@@ -170,15 +170,15 @@ def _search_problem(
         below=reduce(and_, below) if below else None,
         subsets=subsets,
         accepts=accepting(problem, checked) if checked else None,
-        most_tests=min((most for most in counted if most < 2**depth - 1), default=None),
+        most_splits=min((most for most in counted if most < 2**depth - 1), default=None),
     )
     off += float(abs(branch - round(branch)) * 2**depth / (scale * lam.denominator))
     return SearchProblem(arrays, float(1 / (scale * lam.denominator)), problem, nested(encoded), encoded, off)
 
 
 def nested(encoded: Encoded) -> np.ndarray:
-    """Return int (tests,): one number for the thresholds of each numeric column, one for each other split."""
-    return TestList(Splits.of(encoded.tests), np.zeros(encoded.n_candidate_splits, bool)).scales
+    """Return int (splits,): one number for the thresholds of each numeric column, one for each other split."""
+    return SplitList(Splits.of(encoded.splits), np.zeros(encoded.n_candidate_splits, bool)).scales
 
 
 def _by_count(group: np.ndarray, most: int, n_candidate_splits: int) -> bool:
@@ -189,8 +189,8 @@ def _by_count(group: np.ndarray, most: int, n_candidate_splits: int) -> bool:
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
     """Return whether a tree, as heaps of splits and labels, satisfies these constraints."""
 
-    def accepts(test: np.ndarray, label: np.ndarray) -> bool:
-        heap = settle(test, problem.encoded, label)
+    def accepts(split: np.ndarray, label: np.ndarray) -> bool:
+        heap = settle(split, problem.encoded, label)
         return all(given.holds(given.module.value(problem.encoded, given, heap)) for given in checked)
 
     return accepts
@@ -254,7 +254,7 @@ def _additive(
 def subsets_of(
     found: list[Terms], n_candidate_splits: int, depth: int
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
-    """Return (column int (tests,), subsets bool (subsets, columns), the terms that no subset expresses).
+    """Return (column int (splits,), subsets bool (subsets, columns), the terms that no subset expresses).
 
     Of several kinds of groups the first that makes few subsets is heeded; sets that are apart cut these subsets.
     """

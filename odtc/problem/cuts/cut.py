@@ -87,7 +87,7 @@ class CutRows:
     lower: np.ndarray | float = -np.inf
 
 
-def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
+def splits_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
     """Return the splits that inequalities of AN_OPTIMUM may use: all, but not the first if a branch node that cannot
     predict must have a split: `start` gives it split 0."""
     free = stated(problem, model, Statement.PREDICTS, "branch_nodes")
@@ -193,8 +193,8 @@ def arrange_tree(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
         return heap
     while True:
         before = heap
-        heap = settle(heap.test, problem.encoded, heap.label, heap.beyond)
+        heap = settle(heap.split, problem.encoded, heap.label, heap.beyond)
         for module in modules:
             heap = module.arrange(problem, model, heap)
-        if np.array_equal(before.test, heap.test) and np.array_equal(before.label, heap.label):
+        if np.array_equal(before.split, heap.split) and np.array_equal(before.label, heap.label):
             return heap

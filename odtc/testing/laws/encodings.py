@@ -23,18 +23,18 @@ def _drawn(member, trial: Trial):
         trial.skip_unless(False)
 
 
-def tests(member, under, trial: Trial) -> None:
+def splits(member, under, trial: Trial) -> None:
     data, encoded = _drawn(member, trial)
-    for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+    for j, (split, ones_left) in enumerate(zip(encoded.splits, encoded.ones_left)):
         words = split.words(data.features)
-        trial.note("test", words[0] if isinstance(words, tuple) else words)
+        trial.note("split", words[0] if isinstance(words, tuple) else words)
         column = np.asarray(encoded.X[:, j])[encoded.row_of]
         left = np.asarray(split.left(data.X))
         trial.expect(
             (column == (left == ones_left)).all(), "expected column j to be the answers to split j, got others"
         )
     again = encode(data, member.name)
-    same = again.tests == encoded.tests and np.array_equal(np.asarray(again.X), np.asarray(encoded.X))
+    same = again.splits == encoded.splits and np.array_equal(np.asarray(again.X), np.asarray(encoded.X))
     trial.expect(same, "expected the same splits of the same data, got others")
 
 
@@ -58,7 +58,10 @@ def weights(member, under, trial: Trial) -> None:
 
 LAWS = (
     Law(
-        "splits", "Each column of the encoded data is the answers to its split, the same each time.", tests, examples=40
+        "splits",
+        "Each column of the encoded data is the answers to its split, the same each time.",
+        splits,
+        examples=40,
     ),
     Law("trees", "A tree over its splits predicts in words as on the encoded rows.", trees, examples=25),
     Law("weights", "Rows that are merged keep their number and weight.", weights, examples=15),

@@ -130,8 +130,8 @@ def expect_tree(trial: Trial, problem, back, heap) -> None:
         alike = np.array_equal(*[end[:, None] == end for end in ends])
         same = alike and np.array_equal(back.label[ends[0]], heap.label[ends[1]])
     else:
-        beyond = (back.beyond and back.beyond.tests) == (heap.beyond and heap.beyond.tests)
-        same = beyond and np.array_equal(back.test, heap.test) and np.array_equal(back.label, heap.label)
+        beyond = (back.beyond and back.beyond.splits) == (heap.beyond and heap.beyond.splits)
+        same = beyond and np.array_equal(back.split, heap.split) and np.array_equal(back.label, heap.label)
     if not same:
         note_heap_as(trial, "decoded", problem, back)
     trial.expect(same, "expected decode(start(tree)) to be the tree, got another")
@@ -283,7 +283,7 @@ def learned(member, form, trial: Trial) -> None:
     trial.expect(one is not None, "expected a tree, got None")
     note_heap(trial, problem, one)
     one.expect_depth(problem.topology.depth)
-    same = np.array_equal(one.test, two.test) and np.array_equal(one.label, two.label)
+    same = np.array_equal(one.split, two.split) and np.array_equal(one.label, two.label)
     trial.expect(same, "expected the same tree of the same data, got another")
     stated, cost = member.objective(problem, one), one.loss(problem.encoded)
     trial.expect(stated >= cost - 1e-9, f"expected an objective of {cost!r} at least, the loss, got {stated!r}")

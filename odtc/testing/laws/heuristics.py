@@ -26,7 +26,7 @@ def grows(member, under, trial: Trial) -> None:
     one, two = (grow(under, problem.encoded, problem.topology, price) for _ in range(2))
     note_heap(trial, problem, one)
     one.expect_depth(problem.topology.depth)
-    same = np.array_equal(one.test, two.test) and np.array_equal(one.label, two.label)
+    same = np.array_equal(one.split, two.split) and np.array_equal(one.label, two.label)
     trial.expect(same, "expected the same tree of the same data, got another")
     labels = one.label[one.reach(problem.encoded.X)]
     inside = ((labels >= 0) & (labels < len(problem.encoded.classes))).all()
@@ -38,7 +38,7 @@ def starts(member, under, trial: Trial) -> None:
     note_problem(trial, problem)
     model = replace(problem.module.build(problem), problem=problem)
     own = grow(under, problem.encoded, problem.topology, problem.module.branch_penalty(problem)).beyond
-    trial.skip_unless(own is None or not own.tests)  # hyperplanes are starts of other models
+    trial.skip_unless(own is None or not own.splits)  # hyperplanes are starts of other models
     begun = pipeline.start(model, under)
     trial.expect(begun is not None, "expected a start, got none")
     heap, x = begun

@@ -1,7 +1,7 @@
 """A certificate of the best tree under constraints: multipliers that bound all other trees, and cases whose trees are
 listed.
 
-    {"schema": "odtc.certificate.constrained/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
+    {"schema": "odtc.certificate.constrained/1", "data": {...}, "classes": [...], "splits": [split, ...], "depth": D,
      "constraints": ["recall[2] >= 0.6", ...], "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C,
      "tree": {...}, "multiplier_scale": M, "passes": [[m, ...], ...],
      "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...], "of": {...}}
@@ -90,7 +90,7 @@ class ConstrainedProof:
         return {"n_cases": self.n_cases, "n_listed": self.n_listed}
 
 
-def _test_shape(value, place):
+def _split_shape(value, place):
     own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
     kind = value.get("kind") if isinstance(value, dict) else None
     return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
@@ -99,7 +99,7 @@ def _test_shape(value, place):
 def _node_shape(value, place):
     if isinstance(value, dict) and "label" in value:
         return {"label": TEXT} | OF_LEAF
-    return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
+    return {"split": _split_shape, "left": _node_shape, "right": _node_shape}
 
 
 SHAPE = {
@@ -111,7 +111,9 @@ SHAPE = {
     "penalty": WHOLE,
     "scale": WHOLE,
     "claim": (WHOLE, None),
-    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
+    "splits": [
+        lambda value, place: _split_shape(value, place) | {"same?": [_split_shape], "complement?": [_split_shape]}
+    ],
     "tree": (None, {"root": _node_shape} | OF_TREE),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
@@ -143,7 +145,7 @@ class Read:
     depth: int
     loss: np.ndarray  # int64 (rows of the data, classes)
     stated: Stated
-    left: np.ndarray  # bool (tests, rows of the data)
+    left: np.ndarray  # bool (splits, rows of the data)
     row: np.ndarray  # int (rows of the data,): the row of the problem that each is
     walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as returned by nested_sets
 
@@ -188,10 +190,10 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         If they contradict each other, or the numbers are too large.
     """
     depth, price, scale, weight_scale = (facts[key] for key in ("depth", "penalty", "scale", "weight_scale"))
-    if len(facts["tests"]) * dataset.n_rows > MOST_CELLS:
+    if len(facts["splits"]) * dataset.n_rows > MOST_CELLS:
         raise CertificateError(
             f"a certificate under constraints is checked by the answers of all rows to all splits, at most "
-            f"{MOST_CELLS:,}; got {len(facts['tests']):,} splits of {dataset.n_rows:,} rows"
+            f"{MOST_CELLS:,}; got {len(facts['splits']):,} splits of {dataset.n_rows:,} rows"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its penalty are not valid")
@@ -215,17 +217,20 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     _expect_size(height, facts, dataset, apart=())
     if facts["claim"] is None:
         loss, price = np.zeros_like(loss), 0
-    left = np.stack([_left(test, dataset) for test in facts["tests"]])
-    for test, side in zip(facts["tests"], left):
-        for twin in twins(test):
+    left = np.stack([_left(split, dataset) for split in facts["splits"]])
+    for split, side in zip(facts["splits"], left):
+        for twin in twins(split):
             other = _left(twin, dataset)
             if not (np.array_equal(other, side) or np.array_equal(other, ~side)):
                 raise CertificateError(
-                    f"the certificate says that a split of {test['feature']!r} separates the rows as one of "
+                    f"the certificate says that a split of {split['feature']!r} separates the rows as one of "
                     f"{twin['feature']!r} does, which it does not"
                 )
-    names = {name: place for place, name in enumerate(dict.fromkeys(test["feature"] for test in facts["tests"]))}
-    column, of = np.array([names[test["feature"]] for test in facts["tests"]]), [t["feature"] for t in facts["tests"]]
+    names = {name: place for place, name in enumerate(dict.fromkeys(split["feature"] for split in facts["splits"]))}
+    column, of = (
+        np.array([names[split["feature"]] for split in facts["splits"]]),
+        [t["feature"] for t in facts["splits"]],
+    )
     if (np.diff(column) < 0).any():
         raise ValueError("its splits are not in the order of their columns")
     # Rows with equal costs and uses are of one kind; within a kind, rows with equal results for all splits are merged.
@@ -252,23 +257,23 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         most_columns=stated.places.most_columns,
         apart=tuple(_places(columns, names) for columns in stated.places.apart),
         together=tuple(_places(columns, names) for columns in stated.places.together),
-        most_tests=stated.places.most_tests,
+        most_splits=stated.places.most_splits,
         levels=stated.places.levels(of, height),
         below=stated.places.below(of),
-        follows=pairs_of(stated.orders, facts["tests"], X, dataset, row.reshape(-1)),
-        swept=swept(height, len(facts["tests"])),
+        follows=pairs_of(stated.orders, facts["splits"], X, dataset, row.reshape(-1)),
+        swept=swept(height, len(facts["splits"])),
     )
     walked = nested_sets(problem)
-    _expect_size(height, facts, dataset, problem.tests_apart(walked))
+    _expect_size(height, facts, dataset, problem.splits_apart(walked))
     return Read(problem, depth, loss, stated, left, row.reshape(-1), walked)
 
 
 def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int] | None) -> None:
-    if not small_enough(depth, len(facts["tests"]), dataset.n_rows, apart):
+    if not small_enough(depth, len(facts["splits"]), dataset.n_rows, apart):
         raise CertificateError(
             f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} splits, "
             f"of {MOST_DEPTH} over some tens in each set of columns, or up to {DEEPEST} over the thresholds of one "
-            f"column; got depth {depth} over {len(facts['tests']):,} splits"
+            f"column; got depth {depth} over {len(facts['splits']):,} splits"
         )
 
 
@@ -277,7 +282,7 @@ def _height(depth: int, stated: Stated) -> int:
     nodes than the tree may have. A split that is repeated below itself separates no rows: without this node, and
     its leaf without rows, a tree makes the same predictions with fewer nodes and leaves. So a path has as many
     different splits as branch nodes."""
-    most = stated.places.most_tests
+    most = stated.places.most_splits
     more = min(stated.branch_uses, default=0) < 0 or stated.leaf_uses.min(initial=0) < 0  # a sum that needs many nodes
     height = depth if most is None or more else min(depth, max(1, most))
     for uses, bound, node, leaf in zip(stated.uses, stated.bound, stated.branch_uses, stated.leaf_uses):
@@ -315,7 +320,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
     if problem.most_columns != 0:
         n_listed = _check_cases(facts, found, claim, scale) if cases else len(facts["cases"])
     n_possible_splits, absent = uncovered(facts, dataset, found.left, found.stated)
-    terms = claim_of(dataset, facts["depth"], len(facts["tests"]), not absent, facts["constraints"])
+    terms = claim_of(dataset, facts["depth"], len(facts["splits"]), not absent, facts["constraints"])
     expect(facts, terms)
     of_column = np.bincount(problem.column)
     sets = [] if problem.most_columns == 0 else problem.column_sets.tolist()
@@ -323,7 +328,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
     return ConstrainedProof(
         math.inf if infeasible else claim / facts["scale"],
         facts["depth"],
-        len(facts["tests"]),
+        len(facts["splits"]),
         dataset.n_file_rows,
         n_cases,
         n_listed,
@@ -338,18 +343,18 @@ def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -
     """Return the result of count_uncovered; if a constraint refers to columns, only splits of the same column count.
     If instead a constraint depends on which rows the splits of other columns separate, the splits represented by
     another one count for their own column."""
-    tests = facts["tests"]
+    splits = facts["splits"]
     if stated.orders and not stated.places.of_columns:
-        others = [twin for test in tests for twin in twins(test)]
+        others = [twin for split in splits for twin in twins(split)]
         left = np.concatenate([left, *(_left(twin, dataset)[None] for twin in others)])
-        tests = [*tests, *others]
-    of = [test["feature"] for test in tests] if stated.orders or stated.places.of_columns else None
+        splits = [*splits, *others]
+    of = [split["feature"] for split in splits] if stated.orders or stated.places.of_columns else None
     return count_uncovered(dataset, left, of)
 
 
 def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
     """Return the number of cases that were listed; raises CertificateError if a remaining tree could cost less."""
-    names, problem = list(dict.fromkeys(test["feature"] for test in facts["tests"])), found.problem
+    names, problem = list(dict.fromkeys(split["feature"] for split in facts["splits"])), found.problem
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
     settled, cases = np.zeros(len(sets), bool), []  # sets of columns whose trees are all checked; other cases
@@ -400,7 +405,7 @@ def _expect_none(left: bool, case: dict, claim: float) -> None:
 def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     """Return the cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
     classes, stated, problem = list(dataset.classes), found.stated, found.problem
-    uses, tests = np.zeros(len(stated.bound), object), {}
+    uses, splits = np.zeros(len(stated.bound), object), {}
     said = np.zeros((2, len(problem.X), len(classes)), bool)  # whether rows are predicted a class, or another one
 
     def cost(node: dict, rows: np.ndarray, path: tuple[str, ...]) -> int:
@@ -423,7 +428,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
             raise CertificateError(wrong)
         uses = uses + np.array(stated.branch_uses, object)
         goes = _left(node["split"], dataset)
-        tests[goes.tobytes(), path[-1]] = path[-1]
+        splits[goes.tobytes(), path[-1]] = path[-1]
         if stated.places.together and node["left"].get("label", 0) == node["right"].get("label", 1):
             raise CertificateError("a node of the tree of the certificate has two leaves of one class")
         sides = ((node["left"], rows[goes[rows]]), (node["right"], rows[~goes[rows]]))
@@ -436,7 +441,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     low, high, klass = problem.follows.T
     if (said[0, low, klass] & said[1, high, klass]).any():
         raise CertificateError("the tree of the certificate does not rise as its constraints require")
-    if wrong := stated.places.violated_by_all(set(tests.values()), len(tests)):
+    if wrong := stated.places.violated_by_all(set(splits.values()), len(splits)):
         raise CertificateError(wrong)
     return paid
 
@@ -465,23 +470,23 @@ def _loss(table: list[list[int]], n_classes: int) -> np.ndarray:
     return prices
 
 
-def _left(test: dict, dataset: Dataset) -> np.ndarray:
+def _left(split: dict, dataset: Dataset) -> np.ndarray:
     """Return bool (rows,): the rows that a split sends left."""
     names = [feature.name for feature in dataset.features]
-    if test["feature"] not in names:
+    if split["feature"] not in names:
         raise CertificateError(
-            f"the certificate splits on the column {test['feature']!r}, which the data does not have"
+            f"the certificate splits on the column {split['feature']!r}, which the data does not have"
         )
-    at = names.index(test["feature"])
+    at = names.index(split["feature"])
     feature, cells = dataset.features[at], dataset.X[:, at]
-    if test["kind"] == "missing":
+    if split["kind"] == "missing":
         return np.isnan(cells)
-    if test["kind"] == "threshold":
-        if not math.isfinite(threshold := float(test["threshold"])):
+    if split["kind"] == "threshold":
+        if not math.isfinite(threshold := float(split["threshold"])):
             raise ValueError("a threshold is not a finite number")
         return cells <= threshold
     values = [
         float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
-        for value in test["values"]
+        for value in split["values"]
     ]
     return np.isin(cells, values)

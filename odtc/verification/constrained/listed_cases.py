@@ -26,9 +26,9 @@ BITS = 50  # of pairs of rows in one whole number
 
 def excluded(problem: Problem, scale: int, root: int, columns: np.ndarray, multipliers: list[int], claim: int) -> bool:
     """Return whether no tree of a case satisfies everything and costs less than the claim."""
-    tests = np.flatnonzero(np.isin(problem.column, columns))
-    lists = Lists(Weighted(problem.only(tests), scale, multipliers), Marks(problem, tests), claim)
-    return not lists.hold_one(int(np.searchsorted(tests, root)))
+    splits = np.flatnonzero(np.isin(problem.column, columns))
+    lists = Lists(Weighted(problem.only(splits), scale, multipliers), Marks(problem, splits), claim)
+    return not lists.hold_one(int(np.searchsorted(splits, root)))
 
 
 class Marks:
@@ -37,24 +37,24 @@ class Marks:
     Parameters
     ----------
     problem : Problem
-    tests : int (tests,)
+    splits : int (splits,)
         The splits that the trees may use.
     """
 
-    def __init__(self, problem: Problem, tests: np.ndarray):
-        self.most_tests, column = problem.most_tests, problem.column[tests]
-        if self.most_tests is not None and self.most_tests >= 2**problem.depth - 1:
-            self.most_tests = None
+    def __init__(self, problem: Problem, splits: np.ndarray):
+        self.most_splits, column = problem.most_splits, problem.column[splits]
+        if self.most_splits is not None and self.most_splits >= 2**problem.depth - 1:
+            self.most_splits = None
         n_labels = problem.cost.shape[1]
         self.label = np.eye(n_labels) if problem.together else np.zeros((n_labels, 0))
         # The splits, numbered from 1, in rising order after zeros for the unused ones; then the columns used.
-        self.n_asked = self.most_tests or 0
-        parts, self.together, end = [np.zeros((len(tests), 0))], [], self.n_asked
+        self.n_asked = self.most_splits or 0
+        parts, self.together, end = [np.zeros((len(splits), 0))], [], self.n_asked
         for together in problem.together:
             parts.append((column[:, None] == np.array(sorted(together))).astype(float))
             self.together.append(slice(end, end + len(together)))
             end += len(together)
-        self.tested, self.places = np.concatenate(parts, axis=1), slice(self.n_asked, end)
+        self.used, self.places = np.concatenate(parts, axis=1), slice(self.n_asked, end)
         self.order = end + n_labels * bool(problem.together)  # here marks of rows begin
         self.low, self.high = _marks_of_rows(problem)
         self.size = self.order + self.low.shape[2] + self.high.shape[2]
@@ -68,16 +68,16 @@ class Marks:
         """Return float64 (classes, marks) of a leaf, if there are no marks of rows."""
         return np.concatenate([np.zeros((len(self.label), self.places.stop)), self.label], axis=1)
 
-    def above(self, test: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def above(self, split: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (marks (trees, marks), bool (trees,) whether they count) for a split, or one for each, above two
         lists of equally many subtrees."""
         end, order = self.places.stop, self.order
         counts = ~(zero[:, end:order] * one[:, end:order]).any(axis=1)
         both = np.maximum(zero, one)
-        both[:, self.places] = np.maximum(both[:, self.places], self.tested[test])
+        both[:, self.places] = np.maximum(both[:, self.places], self.used[split])
         both[:, end:order] = 0.0
-        if self.most_tests is not None:
-            both[:, : self.n_asked], few = self._asked(test, zero[:, : self.n_asked], one[:, : self.n_asked])
+        if self.most_splits is not None:
+            both[:, : self.n_asked], few = self._asked(split, zero[:, : self.n_asked], one[:, : self.n_asked])
             counts &= few
         if order < self.size:  # bits of other rows each
             both[:, order:] = zero[:, order:] + one[:, order:]
@@ -85,9 +85,9 @@ class Marks:
             counts &= ~(low & high).any(axis=1)
         return both, counts
 
-    def _asked(self, test: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _asked(self, split: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the splits at a node and below it, each once, and whether there are no more than allowed."""
-        own = np.broadcast_to(np.asarray(test) + 1.0, len(zero))
+        own = np.broadcast_to(np.asarray(split) + 1.0, len(zero))
         every = np.concatenate([zero, one, own[:, None]], axis=1)
         every.sort(axis=1)
         every[:, 1:][every[:, 1:] == every[:, :-1]] = 0.0
@@ -155,10 +155,10 @@ class Lists:
         if rows.height == 1 and self.marks.order == self.marks.size:
             return _cheapest(*self._stumps(rows, room, found[0]))
         each = self.weighted.each(rows) if rows.height else np.zeros((2, 0))
-        for test in np.flatnonzero(each[0] + each[1] <= room).tolist():
-            sides = rows.sides(test)
-            zero, one = (self._trees(sides[t], room - each[1 - t, test]) for t in (0, 1))
-            found.append(self._above(test, zero, one, room))
+        for split in np.flatnonzero(each[0] + each[1] <= room).tolist():
+            sides = rows.sides(split)
+            zero, one = (self._trees(sides[t], room - each[1 - t, split]) for t in (0, 1))
+            found.append(self._above(split, zero, one, room))
         weight, vector = (np.concatenate([part[at] for part in found]) for at in (0, 1))
         return _cheapest(weight, vector)
 
@@ -189,7 +189,7 @@ class Lists:
         weight, vector = (np.concatenate([part[at] for part in found]) for at in (0, 1))
         return weight, vector
 
-    def _above(self, test: int, zero, one, room: float) -> tuple[np.ndarray, np.ndarray]:
+    def _above(self, split: int, zero, one, room: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the subtrees of a branch node above two lists."""
         order = np.argsort(one[0], kind="stable")
         ends = np.searchsorted(one[0][order], room - zero[0], side="right")
@@ -198,7 +198,7 @@ class Lists:
         i = np.repeat(np.arange(len(zero[0])), ends)
         j = order[np.arange(len(i)) - np.repeat(np.cumsum(ends) - ends, ends)]
         own, n = np.append(self.problem.price, self.problem.branch_uses).astype(float), self.n_sums
-        marks, counts = self.marks.above(test, zero[1][i, n:], one[1][j, n:])
+        marks, counts = self.marks.above(split, zero[1][i, n:], one[1][j, n:])
         vector = np.concatenate([zero[1][i, :n] + one[1][j, :n] + own, marks], axis=1)
         return _cheapest((zero[0][i] + one[0][j] + self.weighted.node)[counts], vector[counts])
 

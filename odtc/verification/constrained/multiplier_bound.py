@@ -47,7 +47,7 @@ class Problem:
 
     Attributes
     ----------
-    X : bool (rows, tests)
+    X : bool (rows, splits)
     members : float64 (rows, kinds)
         How many rows of the data of each kind a row represents.
     cost : int64 (kinds, classes)
@@ -61,16 +61,16 @@ class Problem:
         The rows of a leaf that predicts a class count at least this much; -inf for no condition.
     price : int
         The penalty of a branch node.
-    column : int (tests,)
+    column : int (splits,)
         The column of the data of each split, from 0.
     most_columns : int or None
     apart, together : tuple of frozenset of int
         Columns of which a tree uses at most one; all or none.
-    most_tests : int or None
+    most_splits : int or None
         How many different splits a tree may have.
-    levels : bool (depth, tests)
+    levels : bool (depth, splits)
         The splits that may be at each level; the root is at level 0.
-    below : bool (tests, tests)
+    below : bool (splits, splits)
         below[f, g]: g may be somewhere below f.
     follows : int64 (pairs, 3)
         (a row, another row, a class): if the first is predicted this class, so is the second.
@@ -92,7 +92,7 @@ class Problem:
     most_columns: int | None
     apart: tuple[frozenset[int], ...]
     together: tuple[frozenset[int], ...]
-    most_tests: int | None
+    most_splits: int | None
     levels: np.ndarray
     below: np.ndarray
     follows: np.ndarray
@@ -122,7 +122,7 @@ class Problem:
         width = max(map(len, sets))
         return np.array([_padded(sorted(columns), width) for columns in sorted(map(sorted, sets))])
 
-    def tests_apart(self, walked: Collection[int]) -> list[int] | None:
+    def splits_apart(self, walked: Collection[int]) -> list[int] | None:
         """Return the number of splits of each set of columns except for the sets with these numbers; None if the sets
         may not be checked separately, because there are conditions on splits, or trees are not deep enough for it."""
         if self.depth < 4 or self.most_columns == 0:
@@ -140,25 +140,25 @@ class Problem:
         return Chains.of(self.X, self.column)
 
     def may(self, path: Path) -> np.ndarray:
-        """Return bool (tests,): whether a split may be at the end of a path."""
-        return np.logical_and.reduce([self.levels[len(path)], *(self.below[test] for test in path)])
+        """Return bool (splits,): whether a split may be at the end of a path."""
+        return np.logical_and.reduce([self.levels[len(path)], *(self.below[split] for split in path)])
 
     @cached_property
     def _parts(self) -> dict[bytes, "Problem"]:
         return {}
 
-    def only(self, tests: np.ndarray) -> "Problem":
-        """Return the problem with only these splits, int (tests,) in order, without limits on sets of columns. Rows
+    def only(self, splits: np.ndarray) -> "Problem":
+        """Return the problem with only these splits, int (splits,) in order, without limits on sets of columns. Rows
         with equal results for all of these are merged into one, which then represents rows of several kinds."""
-        key = tests.tobytes()
+        key = splits.tobytes()
         if key not in self._parts:
             if len(self._parts) >= MOST_PARTS:
                 self._parts.clear()
-            self._parts[key] = self._only(tests)
+            self._parts[key] = self._only(splits)
         return self._parts[key]
 
-    def _only(self, tests: np.ndarray) -> "Problem":
-        X, members = self.X[:, tests], self.members
+    def _only(self, splits: np.ndarray) -> "Problem":
+        X, members = self.X[:, splits], self.members
         if not len(self.follows) and len(X):  # pairs refer to rows by number
             _, some, of = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
             X, members = X[some], np.zeros((len(some), members.shape[1]))
@@ -167,11 +167,11 @@ class Problem:
             self,
             X=X,
             members=members,
-            column=np.unique(self.column[tests], return_inverse=True)[1].reshape(-1),
+            column=np.unique(self.column[splits], return_inverse=True)[1].reshape(-1),
             most_columns=None,
             apart=(),
-            levels=self.levels[:, tests],
-            below=self.below[np.ix_(tests, tests)],
+            levels=self.levels[:, splits],
+            below=self.below[np.ix_(splits, splits)],
         )
 
     def count(self, rows: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ class Problem:
         return self.members[rows].sum(axis=0)
 
     def pairs(self, rows: np.ndarray) -> np.ndarray:
-        """Return float32 or float64 (kinds, tests, tests): rows of the data on side 1 of both splits."""
+        """Return float32 or float64 (kinds, splits, splits): rows of the data on side 1 of both splits."""
         real = np.float32 if self.members.sum() < SINGLE else np.float64
         X, members = self.X[rows].astype(real), self.members[rows].astype(real)
         found = np.empty((members.shape[1], X.shape[1], X.shape[1]), real)
@@ -224,7 +224,7 @@ class Counted:
 
     @cached_property
     def ones(self) -> np.ndarray:
-        """float64 (tests, kinds): rows on side 1."""
+        """float64 (splits, kinds): rows on side 1."""
         return self.problem.X[self.rows].T.astype(float) @ self.problem.members[self.rows]
 
     @cached_property
@@ -234,15 +234,15 @@ class Counted:
             return self._others[0].pairs - self._others[1].pairs
         return self.problem.pairs(self.rows)
 
-    def sides(self, test: int) -> tuple["Counted", "Counted"]:
+    def sides(self, split: int) -> tuple["Counted", "Counted"]:
         """Return the rows on the sides 0 and 1 of a split."""
-        if test in self._known:
-            return self._known[test]
-        answer, path = self.problem.X[self.rows, test], (*self.path, test)
+        if split in self._known:
+            return self._known[split]
+        answer, path = self.problem.X[self.rows, split], (*self.path, split)
         one = Counted(self.problem, self.rows[answer], path)
         both = Counted(self.problem, self.rows[~answer], path, (self, one) if self.height > 2 else None), one
         if self._holds:
-            self._known[test] = both
+            self._known[split] = both
         return both
 
 
@@ -306,7 +306,7 @@ class Weighted:
         return float(self.leaves(count[None])[0].min())
 
     def below(self, rows: Counted) -> tuple[np.ndarray, np.ndarray]:
-        """Return (single float64 (2, tests), stump float64 (2, tests, tests)): the best leaf on the side 0 or 1 of a
+        """Return (single float64 (2, splits), stump float64 (2, splits, splits)): the best leaf on the side 0 or 1 of a
         split, and the two best leaves on that side below another split."""
         deadline.check()
         pairs, count, problem = rows.pairs, rows.count, self.problem
@@ -324,8 +324,8 @@ class Weighted:
             leaves = four if leaves is None else np.minimum(leaves, four)
         stump = leaves.sum(axis=1)
         under = problem.below & problem.levels[len(rows.path) + 1]
-        for test in rows.path:
-            under = under & problem.below[test]
+        for split in rows.path:
+            under = under & problem.below[split]
         if not under.all():
             stump[:, ~under] = np.inf
         single[:, ~rows.may], stump[:, ~rows.may] = np.inf, np.inf
@@ -347,14 +347,14 @@ class Weighted:
                         value = np.where(one[k] < least, np.inf, value)
                 best = value if best is None else np.minimum(best, value)
             levels.append(best)
-        found = levels[3]  # (2, tests) for each split, with the side and the number of the last one at the end
+        found = levels[3]  # (2, splits) for each split, with the side and the number of the last one at the end
         for above in levels[2::-1]:
             both = found[..., 0, :] + found[..., 1, :]
             found = np.minimum(above, self.node + both.min(axis=-1, initial=np.inf))
         return float(found)
 
     def each(self, rows: Counted) -> np.ndarray:
-        """Return float64 (2, tests): the least weighted cost of a subtree on the side 0 or 1 of a split."""
+        """Return float64 (2, splits): the least weighted cost of a subtree on the side 0 or 1 of a split."""
         if rows.height == 1:
             found = np.stack([self.leaves(part).min(axis=1) for part in (rows.count - rows.ones, rows.ones)])
         elif rows.height == 2 and self.problem.swept:
@@ -365,8 +365,8 @@ class Weighted:
             found = np.minimum(single, self.node + stump.min(axis=2))
         else:
             found = np.full((2, len(rows.may)), np.inf)
-            for test in np.flatnonzero(rows.may).tolist():
-                found[:, test] = [self.subtree(side) for side in rows.sides(test)]
+            for split in np.flatnonzero(rows.may).tolist():
+                found[:, split] = [self.subtree(side) for side in rows.sides(split)]
         found[:, ~rows.may] = np.inf
         return found
 
@@ -392,7 +392,7 @@ class Weighted:
                 best = each[:, mine][:, :, sets[here]].min(axis=3).sum(axis=0).min(axis=0)
             else:
                 best = np.minimum.reduce(
-                    [sum(self.subtrees(side, sets[here]) for side in rows.sides(test)) for test in mine.tolist()]
+                    [sum(self.subtrees(side, sets[here]) for side in rows.sides(split)) for split in mine.tolist()]
                 )
             found[here] = np.minimum(found[here], self.node + best)
         return found
@@ -452,7 +452,7 @@ def _surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int
     alive[:, settled] = False
     tried = [Weighted(problem, scale, multipliers) for multipliers in passes]
     if problem.swept and problem.depth == 1:
-        alive[~_of_one_test(problem, claim)] = False
+        alive[~_of_one_split(problem, claim)] = False
         return alive
     if problem.swept:
         for weighted in tried:
@@ -461,7 +461,7 @@ def _surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int
     if problem.depth > 3:
         _without_hopeless_sets(problem, tried, alive, claim)
     if problem.depth > 3 and 2.0 ** (problem.depth - 1) * float(len(alive)) ** problem.depth > MOST_SUMS:
-        apart = problem.tests_apart(()) if problem.depth == 4 else None
+        apart = problem.splits_apart(()) if problem.depth == 4 else None
         if apart is not None:
             _set_by_set(problem, tried, alive, claim, np.array(apart) <= MOST_APART)
         return alive
@@ -486,8 +486,8 @@ def _without_hopeless_sets(problem: Problem, tried: list[Weighted], alive: np.nd
     free = [one for one in tried if one.frees]
     for number in np.flatnonzero(alive.any(axis=0)).tolist() if free else ():
         deadline.check()
-        tests = np.flatnonzero((problem.column[:, None] == problem.column_sets[number]).any(axis=1))
-        members = problem.only(tests).members
+        splits = np.flatnonzero((problem.column[:, None] == problem.column_sets[number]).any(axis=1))
+        members = problem.only(splits).members
         if any((members @ one.kind).min(axis=1).sum() > one.limit(claim) for one in free):
             alive[:, number] = False
 
@@ -500,14 +500,14 @@ def _set_by_set(
     merged by equal results for these splits."""
     sets = problem.column_sets
     for number in phases.over(range(len(sets) if tried else 0), "bounding sets of columns"):
-        tests = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
-        if not alive[tests, number].any() or not (among is None or among[number]):
+        splits = np.flatnonzero((problem.column[:, None] == sets[number]).any(axis=1))
+        if not alive[splits, number].any() or not (among is None or among[number]):
             continue
-        part = problem.only(tests)
+        part = problem.only(splits)
         mine = [Weighted(part, weighted.scale, weighted.multipliers) for weighted in tried]
         lines = part.members @ np.concatenate([part.measures.T.astype(float), *(one.kind for one in mine)], axis=1)
         sums, n_labels, n_held = _SumsOfSides(part.X, lines.T), part.cost.shape[1], len(part.measures)
-        for root in np.flatnonzero(alive[tests, number]).tolist():
+        for root in np.flatnonzero(alive[splits, number]).tolist():
             deadline.check()
             answer = sums.at(root)
             larger = int(2 * answer.sum() > len(answer))
@@ -524,8 +524,8 @@ def _set_by_set(
                     least[side] = weighted.three_levels(of_label, held[side])
                     if least[0] + least[1] > limit:
                         break
-                alive[tests[root], number] = least[0] + least[1] <= limit
-                if not alive[tests[root], number]:
+                alive[splits[root], number] = least[0] + least[1] <= limit
+                if not alive[splits[root], number]:
                     break
 
 
@@ -534,7 +534,7 @@ class _SumsOfSides:
 
     Parameters
     ----------
-    X : bool (rows, tests)
+    X : bool (rows, splits)
     lines : float64 (lines, rows)
     """
 
@@ -565,14 +565,14 @@ def _sets_are_small(problem: Problem) -> bool:
     levels whose splits may be anywhere."""
     if problem.depth != 4 or not (problem.levels.all() and problem.below.all()):
         return False
-    tests = (problem.column_sets[:, :, None] == problem.column).any(axis=1).sum(axis=1).astype(float)
-    apart = (2 * tests * (tests**3 + MOMENT)).sum()
+    splits = (problem.column_sets[:, :, None] == problem.column).any(axis=1).sum(axis=1).astype(float)
+    apart = (2 * splits * (splits**3 + MOMENT)).sum()
     n_candidate_splits = float(len(problem.column))
-    return bool(tests.max() <= MOST_SMALL and apart < (2 * n_candidate_splits) ** 2 * (n_candidate_splits**2 + MOMENT))
+    return bool(splits.max() <= MOST_SMALL and apart < (2 * n_candidate_splits) ** 2 * (n_candidate_splits**2 + MOMENT))
 
 
-def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
-    """Return bool (tests,): whether two leaves below a split cost less than the claim and satisfy sums and
+def _of_one_split(problem: Problem, claim: int) -> np.ndarray:
+    """Return bool (splits,): whether two leaves below a split cost less than the claim and satisfy sums and
     conditions."""
     top = Counted(problem, np.arange(len(problem.X)))
     sides, found = (top.count - top.ones, top.ones), np.zeros(problem.X.shape[1], bool)
@@ -593,7 +593,7 @@ def _of_one_test(problem: Problem, claim: int) -> np.ndarray:
 
 def _ones_of(X: np.ndarray, number: np.ndarray) -> Ones:
     """Return sums of numbers, float64 (rows,), over all rows, and over the rows on side 1 of a split, of two and of
-    three in X, float64 (rows, tests): float64 (), (tests,), (tests, tests) and (tests, tests, tests)."""
+    three in X, float64 (rows, splits): float64 (), (splits,), (splits, splits) and (splits, splits, splits)."""
     own = X * number[:, None]
     two = own.T @ X
     if own.shape[1] ** 2 * len(X) <= MOST_AT_ONCE:
@@ -605,14 +605,14 @@ def _ones_of(X: np.ndarray, number: np.ndarray) -> Ones:
 
 def _eighths(total: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndarray) -> Sums:
     """Return, from the result of _ones_of, the sums over the rows with given results for no split, one, two and
-    three: float64 (), (2, tests), (2, tests, 2, tests) and (2, tests, 2, tests, 2, tests)."""
-    tests = len(one)
+    three: float64 (), (2, splits), (2, splits, 2, splits) and (2, splits, 2, splits, 2, splits)."""
+    splits = len(one)
     single = np.stack([total - one, one])
-    both = np.empty((2, tests, 2, tests))
+    both = np.empty((2, splits, 2, splits))
     both[1, :, 1], both[1, :, 0] = two, one[:, None] - two
     both[0, :, 1] = both[1, :, 0].T
     both[0, :, 0] = single[0][:, None] - both[0, :, 1]
-    each = np.empty((2, tests, 2, tests, 2, tests))
+    each = np.empty((2, splits, 2, splits, 2, splits))
     each[1, :, 1, :, 1] = three
     each[1, :, 0, :, 1] = two[:, None, :] - three
     each[0, :, 1, :, 1] = two[None, :, :] - three

@@ -28,7 +28,7 @@ MOST_HELD = 50_000_000  # numbers of the table `to_come`
 
 def nested_sets(problem: Problem) -> dict[int, np.ndarray]:
     """Return {the number of a set of columns: int (rows,), the cell of each row} for the sets whose trees are walks."""
-    plain = problem.most_tests is None and not problem.together and not len(problem.follows)
+    plain = problem.most_splits is None and not problem.together and not len(problem.follows)
     grows = (problem.measures >= 0).all() and min(problem.branch_uses, default=0) >= 0 <= problem.leaf_uses.min(
         initial=0
     )
@@ -37,21 +37,21 @@ def nested_sets(problem: Problem) -> dict[int, np.ndarray]:
         return {}
     found = {}
     for number, columns in enumerate(problem.column_sets):
-        tests = np.flatnonzero(problem.column == columns[0])
+        splits = np.flatnonzero(problem.column == columns[0])
         if (
             (columns == columns[0]).all()
-            and problem.levels[:, tests].all()
-            and problem.below[np.ix_(tests, tests)].all()
+            and problem.levels[:, splits].all()
+            and problem.below[np.ix_(splits, splits)].all()
         ):
             deadline.check()
-            cells = cells_of(problem.X[:, tests])
+            cells = cells_of(problem.X[:, splits])
             if cells is not None:
                 found[number] = cells
     return found
 
 
 def cells_of(X: np.ndarray) -> np.ndarray | None:
-    """Return int (rows,): the cells of rows with these results, bool (rows, tests), from 0 without gaps; None if the
+    """Return int (rows,): the cells of rows with these results, bool (rows, splits), from 0 without gaps; None if the
     splits are not nested."""
     ones = X.sum(axis=0)
     smaller = np.minimum(ones, len(X) - ones)

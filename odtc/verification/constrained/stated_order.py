@@ -36,16 +36,16 @@ def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
 
 
 def pairs_of(
-    orders: Sequence[Order], tests: Sequence[dict], left: np.ndarray, dataset: Dataset, row: np.ndarray
+    orders: Sequence[Order], splits: Sequence[dict], left: np.ndarray, dataset: Dataset, row: np.ndarray
 ) -> np.ndarray:
     """Return the pairs of all constraints, int64 (pairs, 3): a row, the row that follows it, and the class.
 
     Parameters
     ----------
     orders : sequence of Order
-    tests : sequence of dict
+    splits : sequence of dict
         The splits of the certificate.
-    left : bool (rows, tests)
+    left : bool (rows, splits)
         Which way each distinct row goes.
     dataset : Dataset
     row : int (rows of the data,)
@@ -58,10 +58,10 @@ def pairs_of(
     """
     found = [np.zeros((0, 3), np.int64)]
     for order in orders:
-        own = np.array([all(one["feature"] == order.column for one in (test, *twins(test))) for test in tests])
-        if any(test["feature"] == order.column and test["kind"] == "subset" for test in tests):
+        own = np.array([all(one["feature"] == order.column for one in (split, *twins(split))) for split in splits])
+        if any(split["feature"] == order.column and split["kind"] == "subset" for split in splits):
             raise CertificateError(f"a split of the certificate uses numbers of {order.column!r} one by one")
-        rises = own & np.array([test["kind"] == "threshold" for test in tests])
+        rises = own & np.array([split["kind"] == "threshold" for split in splits])
         number = (~left[:, rises]).sum(axis=1)
         kind = np.unique(np.packbits(left[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
         known = np.flatnonzero(~_lacking(order.column, dataset, row, len(left)))
@@ -81,6 +81,6 @@ def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.
     return lack > 0
 
 
-def twins(test: dict) -> list[dict]:
+def twins(split: dict) -> list[dict]:
     """Return the splits that one represents, because they separate the rows in the same way."""
-    return [*test.get("same", ()), *test.get("complement", ())]
+    return [*split.get("same", ()), *split.get("complement", ())]

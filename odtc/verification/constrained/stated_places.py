@@ -36,7 +36,7 @@ class Places:
         No node that splits on the first is below one that splits on the second.
     apart, together : tuple of frozenset of str
         Columns of which a tree uses at most one; all or none.
-    most_columns, most_tests : int or None
+    most_columns, most_splits : int or None
         How many columns, and different splits, a tree may use.
     """
 
@@ -45,7 +45,7 @@ class Places:
     apart: tuple[frozenset[str], ...] = ()
     together: tuple[frozenset[str], ...] = ()
     most_columns: int | None = None
-    most_tests: int | None = None
+    most_splits: int | None = None
 
     @property
     def of_columns(self) -> bool:
@@ -59,13 +59,13 @@ class Places:
         return bool(self.together) or any(first > 1 for first, _ in self.span.values())
 
     def levels(self, columns: Sequence[str], depth: int) -> np.ndarray:
-        """Return bool (depth, tests): the levels at which splits of these columns, one per split, may be."""
+        """Return bool (depth, splits): the levels at which splits of these columns, one per split, may be."""
         first, last = np.array([self.span.get(name, (0, inf)) for name in columns], float).T
         level = np.arange(depth)[:, None]
         return (first <= level) & (level <= last)
 
     def below(self, columns: Sequence[str]) -> np.ndarray:
-        """Return bool (tests, tests): [f, g] is whether g may be somewhere below f."""
+        """Return bool (splits, splits): [f, g] is whether g may be somewhere below f."""
         names = np.array(columns)
         if not self.never_below:
             return np.broadcast_to(True, (len(columns), len(columns)))
@@ -88,7 +88,7 @@ class Places:
         none."""
         if self.most_columns is not None and len(columns) > self.most_columns:
             return f"the tree of the certificate splits on {len(columns)} columns"
-        if self.most_tests is not None and n_candidate_splits > self.most_tests:
+        if self.most_splits is not None and n_candidate_splits > self.most_splits:
             return f"the tree of the certificate has {n_candidate_splits} different splits"
         if any(len(columns & apart) > 1 for apart in self.apart):
             return "the tree of the certificate splits on columns that are never to be together"
@@ -105,7 +105,7 @@ def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
     """Return the limits with one more constraint, on columns of the data with these names."""
     named = list(dict.fromkeys(given.args))
     if given.name in ("features", "splits"):
-        limit = "most_columns" if given.name == "features" else "most_tests"
+        limit = "most_columns" if given.name == "features" else "most_splits"
         return replace(places, **{limit: _least(getattr(places, limit), count_of(given))})
     if not named or not set(named) <= set(names):
         raise CertificateError(f"the certificate states {given.text!r}, which does not name a column of the data")

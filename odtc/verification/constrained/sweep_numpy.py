@@ -43,8 +43,8 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             out[mine] = np.minimum(out[mine], price + least_of.sum(axis=0)[mine].min(axis=1))
             if each.shape[1] and member[0, column[a]]:
                 given = sums.given[a]
-                tests = np.arange(given[cut], given[end])  # those of one position separate the rows in the same way
-                each[:, begin[a] + tests] = least_of[:, 0, np.searchsorted(given, tests, side="right") - 1 - cut]
+                splits = np.arange(given[cut], given[end])  # those of one position separate the rows in the same way
+                each[:, begin[a] + splits] = least_of[:, 0, np.searchsorted(given, splits, side="right") - 1 - cut]
 
 
 class _Sums:
@@ -94,8 +94,8 @@ def _may(sums: np.ndarray, least: np.ndarray, labels: int) -> np.ndarray | bool:
 
 
 def _stumps(part, whole, beside, least, start, below) -> np.ndarray:
-    """Return float64 (chains below, tests above): the cost of the two leaves of the best split of a chain, infinite
-    without one; `part` (terms, tests above, places) and `whole` (terms, tests above) are the sums of side 0 and of
+    """Return float64 (chains below, splits above): the cost of the two leaves of the best split of a chain, infinite
+    without one; `part` (terms, splits above, places) and `whole` (terms, splits above) are the sums of side 0 and of
     all rows."""
     labels, best = len(beside), np.full((len(below), whole.shape[1]), np.inf)
     pairs = np.stack([start[below], start[below + 1] - 1], axis=1).ravel()

@@ -27,40 +27,40 @@ class Chains:
 
     Attributes
     ----------
-    tests : tuple of int (tests of the chain,)
+    splits : tuple of int (splits of the chain,)
         From the one with the most rows on side 1.
     codes : int32 (rows, chains)
     column : int64 (chains,)
     """
 
-    tests: tuple[np.ndarray, ...]
+    splits: tuple[np.ndarray, ...]
     codes: np.ndarray
     column: np.ndarray
 
     @staticmethod
     def of(X: np.ndarray, column: np.ndarray) -> "Chains":
         """Return chains: each split is in the first chain of its column in which it is nested in all before it; X is
-        bool (rows, tests)."""
+        bool (rows, splits)."""
         found: list[list[int]] = []
         for of in range(int(column.max(initial=-1)) + 1):
             mine = np.flatnonzero(column == of)
             begun: list[list[int]] = []
-            for test in mine[np.argsort(-X[:, mine].sum(axis=0), kind="stable")].tolist():
+            for split in mine[np.argsort(-X[:, mine].sum(axis=0), kind="stable")].tolist():
                 deadline.check()
-                chain = next((one for one in begun if not (X[:, test] & ~X[:, one[-1]]).any()), None)
+                chain = next((one for one in begun if not (X[:, split] & ~X[:, one[-1]]).any()), None)
                 if chain is None:
-                    begun.append([test])
+                    begun.append([split])
                 else:
-                    chain.append(test)
+                    chain.append(split)
             found += begun
-        tests = tuple(np.array(chain) for chain in found)
-        codes = np.array([X[:, chain].sum(axis=1) for chain in tests], np.int32).reshape(len(tests), len(X))
-        return Chains(tests, np.ascontiguousarray(codes.T), column[[chain[0] for chain in tests]].astype(np.int64))
+        splits = tuple(np.array(chain) for chain in found)
+        codes = np.array([X[:, chain].sum(axis=1) for chain in splits], np.int32).reshape(len(splits), len(X))
+        return Chains(splits, np.ascontiguousarray(codes.T), column[[chain[0] for chain in splits]].astype(np.int64))
 
     @property
     def begin(self) -> np.ndarray:
         """Return int64 (chains + 1,): where the splits of each chain begin, one chain after the other."""
-        return np.append(0, np.cumsum([len(chain) for chain in self.tests])).astype(np.int64)
+        return np.append(0, np.cumsum([len(chain) for chain in self.splits])).astype(np.int64)
 
 
 class SweptSides:
@@ -96,7 +96,7 @@ class SweptSides:
         sets : int (sets, width), of columns
         lasting : bool
             Whether the conditions that more rows could violate are left out.
-        each : float64 (2, tests) or None
+        each : float64 (2, splits) or None
             Output: least cost of the subtree on each side of a split at its root, over the first set; infinite where
             a split separates no rows. The splits are those of the chains, one chain after the other.
         """
@@ -108,7 +108,7 @@ class SweptSides:
             return float(self.base[rows].sum()) + self._one_level(rows, value, least, first, sets)
         member = (sets[:, :, None] == np.arange(int(problem.column.max()) + 1)).any(axis=1)
         used = np.flatnonzero(member.any(axis=0)[chains.column])
-        second = np.stack([self._may((*path, int(chains.tests[a][0])))[used] for a in used])
+        second = np.stack([self._may((*path, int(chains.splits[a][0])))[used] for a in used])
         out = np.empty(len(sets))
         sweep_kernel.least_of_two_levels(
             np.ascontiguousarray(chains.codes[:, used]),
@@ -128,32 +128,32 @@ class SweptSides:
         )
         base = float(self.base[rows].sum())
         if each is not None:
-            test = np.concatenate(chains.tests)
-            for chain, start in zip(chains.tests, chains.begin):
+            split = np.concatenate(chains.splits)
+            for chain, start in zip(chains.splits, chains.begin):
                 here = slice(start, start + len(chain))
                 one = problem.X[np.ix_(rows, chain)]
                 each[1, here] += self.base[rows] @ one
                 each[0, here] += self.base[rows] @ ~one
-            each[:, test] = each.copy()
+            each[:, split] = each.copy()
         return base + out
 
     def _may(self, path) -> np.ndarray:
         """Return bool (chains,): whether the splits of a chain may be at the end of a path."""
         key = tuple(self.problem.column[list(path)].tolist())  # what may be is a matter of columns
         if key not in self._asked:
-            self._asked[key] = self.problem.may(tuple(path))[[int(chain[0]) for chain in self.chains.tests]]
+            self._asked[key] = self.problem.may(tuple(path))[[int(chain[0]) for chain in self.chains.splits]]
         return self._asked[key]
 
     def _one_level(self, rows, value, least, first, sets) -> np.ndarray:
         chains, best = self.chains, np.full(int(self.problem.column.max()) + 1, np.inf)
-        begin = chains.begin + np.arange(len(chains.tests) + 1)  # of codes 0 to the number of splits
+        begin = chains.begin + np.arange(len(chains.splits) + 1)  # of codes 0 to the number of splits
         place = (chains.codes[rows] + begin[:-1]).ravel()
-        size, mine, total = len(chains.tests), value[rows], value[rows].sum(axis=0)
+        size, mine, total = len(chains.splits), value[rows], value[rows].sum(axis=0)
         behind = np.array([np.bincount(place, np.repeat(one, size), begin[-1]) for one in mine.T]).reshape(
             -1, begin[-1]
         )
         behind = np.append(behind.cumsum(axis=1), np.zeros((len(behind), 1)), axis=1)
-        for j, chain in enumerate(chains.tests):
+        for j, chain in enumerate(chains.splits):
             if first[j]:
                 # Rows on side 0 of split f of the chain have codes up to f.
                 zero = behind[:, begin[j] : begin[j] + len(chain)] - behind[:, begin[j] - 1][:, None]
@@ -173,7 +173,7 @@ class SweptSides:
 
 def exclude(sides: SweptSides, alive: np.ndarray, limit: float) -> None:
     """Remove from `alive`, bool (roots, sets), all cases whose least weighted cost exceeds a limit, intervals first."""
-    for j, chain in enumerate(sides.chains.tests):
+    for j, chain in enumerate(sides.chains.splits):
         of, code = _SidesOfChain(sides, j), sides.chains.codes[:, j]
         stack = [(-1, len(chain))]
         while stack:
@@ -201,7 +201,7 @@ class _SidesOfChain:
 
     def __init__(self, sides: SweptSides, chain: int):
         self.sides, self.code = sides, sides.chains.codes[:, chain]
-        self.root, self.sets = int(sides.chains.tests[chain][0]), sides.problem.column_sets
+        self.root, self.sets = int(sides.chains.splits[chain][0]), sides.problem.column_sets
         self.strict = not sides.lasting.all()
         self._known: dict[tuple[int, int, bool], np.ndarray] = {}
 

@@ -32,15 +32,15 @@ class AllOrNone:
         self.bound, self.rows_of_leaf, self.price = bound, least, float(bound.price)
         self.told = np.vstack([bound.measure.rounded, np.ones(len(bound.rank))])
         names = sorted(set(columns))
-        tests, features = [], []
+        splits, features = [], []
         for name in names:
             own = [rank for rank, column in zip(bound.rank.T, columns) if column == name]
             left = np.array([rank <= cut for rank in own for cut in np.unique(rank)[:-1]], bool)
             left = left.reshape(-1, len(bound.rank))
             first = np.unique(np.packbits(left != left[:, :1], axis=1), axis=0, return_index=True)[1]
-            tests.append(left[first])
+            splits.append(left[first])
             features += [name] * len(first)
-        self.left, self.feature = np.concatenate(tests), np.array(features, object)  # by column one after the other
+        self.left, self.feature = np.concatenate(splits), np.array(features, object)  # by column one after the other
 
     def least(self, together: tuple[tuple[str, ...], ...], depth: int, need: Fraction) -> Fraction:
         """Return a lower bound on the cost of any tree of this depth; a bound that just misses `need` is counted in
@@ -52,47 +52,50 @@ class AllOrNone:
             barred = set(chain.from_iterable(group for group, some in zip(together, asked) if not some))
             if needed & barred:
                 continue
-            tests = np.flatnonzero([name not in barred for name in self.feature.tolist()])
-            costs = self._roots(every, depth, tests, [needed])[needed]
+            splits = np.flatnonzero([name not in barred for name in self.feature.tolist()])
+            costs = self._roots(every, depth, splits, [needed])[needed]
             leaf = np.inf if needed else self.bound._leaf(every, False)
             found = min(leaf, float(costs.min(initial=np.inf)) - self.bound.near)
             if need - self.bound.slack <= found < need and floor < need:
-                found = self._exact(every, depth, tests, needed, costs)
+                found = self._exact(every, depth, splits, needed, costs)
             lowest = min(lowest, found)
         return max(floor, Fraction(lowest))
 
-    def _exact(self, rows, depth: int, tests, needed: frozenset, costs: np.ndarray | None = None) -> Fraction | float:
+    def _exact(self, rows, depth: int, splits, needed: frozenset, costs: np.ndarray | None = None) -> Fraction | float:
         """Return the cost of the best tree that uses all needed columns, in whole numbers."""
         deadline.check()
         found = np.inf if needed else self.bound._leaf(rows)
         if not depth:
             return found
         if costs is None:
-            costs = self._roots(rows, depth, tests, [needed])[needed]
+            costs = self._roots(rows, depth, splits, [needed])[needed]
         for at in np.flatnonzero(costs <= min(costs.min(initial=np.inf) + self.bound.near, np.finfo(float).max)):
-            left = self.left[tests[at], rows]
-            for one, two in _dealt(needed - {self.feature[tests[at]]}):
-                below = self._exact(rows[left], depth - 1, tests, one), self._exact(rows[~left], depth - 1, tests, two)
+            left = self.left[splits[at], rows]
+            for one, two in _dealt(needed - {self.feature[splits[at]]}):
+                below = (
+                    self._exact(rows[left], depth - 1, splits, one),
+                    self._exact(rows[~left], depth - 1, splits, two),
+                )
                 found = min(found, self.bound.price + sum(below))
         return found
 
-    def _roots(self, rows: np.ndarray, depth: int, tests: np.ndarray, asked: list[frozenset]) -> dict:
-        """Return for each set of needed columns, float64 (tests,): the cost of the best tree with each split at its
+    def _roots(self, rows: np.ndarray, depth: int, splits: np.ndarray, asked: list[frozenset]) -> dict:
+        """Return for each set of needed columns, float64 (splits,): the cost of the best tree with each split at its
         root, infinity if there is none."""
         deadline.check()
-        if not len(tests):
+        if not len(splits):
             return {needed: np.zeros(0) for needed in asked}
-        left, own = self.left[np.ix_(tests, rows)], self.told[:, rows]
+        left, own = self.left[np.ix_(splits, rows)], self.told[:, rows]
         held = own @ left.T.astype(float)
         whole = own.sum(axis=1)
-        parts = np.stack([held, whole[:, None] - held], axis=1)  # (moments, sides, tests)
+        parts = np.stack([held, whole[:, None] - held], axis=1)  # (moments, sides, splits)
         fits = parts[3].min(axis=0) >= self.rows_of_leaf
-        costs = {needed: np.full(len(tests), np.inf) for needed in asked}
+        costs = {needed: np.full(len(splits), np.inf) for needed in asked}
         sides = {0: self._leaves, 1: self._stumps}.get(depth - 1, self._trees)
-        feature = self.feature[tests]
+        feature = self.feature[splits]
         wanted = {frozenset(one) for needed in asked for one in _subsets(needed)}
-        for some in np.array_split(np.flatnonzero(fits), max(1, fits.sum() * len(tests) // CELLS)):
-            below = sides((rows, tests, depth - 1, left, own, parts), some, wanted)
+        for some in np.array_split(np.flatnonzero(fits), max(1, fits.sum() * len(splits) // CELLS)):
+            below = sides((rows, splits, depth - 1, left, own, parts), some, wanted)
             for needed in asked:
                 for name in {*feature[some].tolist()} & needed | {None}:
                     mine = feature[some] == name if name else ~np.isin(feature[some], list(needed))
@@ -110,10 +113,10 @@ class AllOrNone:
 
     def _stumps(self, state: tuple, some: np.ndarray, wanted: set) -> dict:
         """Return the same for trees of one level."""
-        _, tests, _, left, own, parts = state
+        _, splits, _, left, own, parts = state
         costs = self.bound.measure.costs
         both = np.stack([(left[some] * line) @ left.T.astype(float) for line in own])
-        feature, leaves = self.feature[tests], self._leaves(state, some, {frozenset()})[frozenset()]
+        feature, leaves = self.feature[splits], self._leaves(state, some, {frozenset()})[frozenset()]
         begin = np.flatnonzero(np.append(True, feature[1:] != feature[:-1]))
         names, found = feature[begin].tolist(), {needed: np.full_like(leaves, np.inf) for needed in wanted}
         for side, up in enumerate((both, parts[:, 0, None] - both)):
@@ -130,12 +133,12 @@ class AllOrNone:
 
     def _trees(self, state: tuple, some: np.ndarray, wanted: set) -> dict:
         """Return the same for trees of more levels, one split after the other."""
-        rows, tests, depth, left, _, parts = state
+        rows, splits, depth, left, _, parts = state
         leaves = self._leaves(state, some, {frozenset()})[frozenset()]
         found = {needed: np.full_like(leaves, np.inf) for needed in wanted}
-        for at, test in enumerate(some.tolist()):
-            for side, own in enumerate((rows[left[test]], rows[~left[test]])):
-                below = self._roots(own, depth, tests, list(wanted))
+        for at, split in enumerate(some.tolist()):
+            for side, own in enumerate((rows[left[split]], rows[~left[split]])):
+                below = self._roots(own, depth, splits, list(wanted))
                 for needed, costs in below.items():
                     found[needed][side, at] = costs.min(initial=np.inf if needed else leaves[side, at])
         return found

@@ -3,7 +3,7 @@
     "splits": N, "together": [["a", "b"], …]
 
 A certificate under one of them lists no tried cuts: the check tries all trees, of at most `MOST_TESTS` different splits
-(odtc.verification.leaf_sums.sets_of_tests) or of at most `LEVELS` levels (odtc.verification.leaf_sums.all_or_none).
+(odtc.verification.leaf_sums.sets_of_splits) or of at most `LEVELS` levels (odtc.verification.leaf_sums.all_or_none).
 """
 
 from fractions import Fraction
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.all_or_none import MOST_NEEDED, AllOrNone
-from odtc.verification.leaf_sums.sets_of_tests import SetsOfTests
+from odtc.verification.leaf_sums.sets_of_splits import SetsOfSplits
 
 MOST_TESTS = 5  # of a tree: its splits have 3^N states
 MOST_SETS = 50_000  # of N - 1 splits, each of which takes about a millisecond
@@ -20,18 +20,18 @@ LEVELS = 3
 
 
 class WholeTrees(NamedTuple):
-    """At most so many different tests, None of any number; and groups of columns, of each of which all are tested or
+    """At most so many different splits, None of any number; and groups of columns, of each of which all are used or
     none."""
 
-    tests: int | None = None
+    splits: int | None = None
     together: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, facts: dict) -> "WholeTrees":
         """Return the limits of a certificate. Raises ValueError for limits that are not valid."""
         found = cls(facts.get("splits"), tuple(map(tuple, facts.get("together", ()))))
-        if found.tests is not None and found.tests < 0:
-            raise ValueError(f"its trees have {found.tests} splits")
+        if found.splits is not None and found.splits < 0:
+            raise ValueError(f"its trees have {found.splits} splits")
         if any(len(set(group)) < 2 for group in found.together):
             raise ValueError("its trees split on fewer than two columns together")
         return found
@@ -44,16 +44,16 @@ class WholeTrees(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The same as constraints are written."""
-        few = [] if self.tests is None else [f"splits <= {self.tests}"]
+        few = [] if self.splits is None else [f"splits <= {self.splits}"]
         return few + [f"together[{','.join(map(_quoted, group))}]" for group in self.together]
 
     def why_not(self, depth: int, leaves: int, n_candidate_splits: int) -> str:
         """Return why no certificate supports the limits, for trees of a depth with at most this many leaves (0 for any
         number) over this many splits; "" if one does."""
-        if self.tests is not None and self.together:
+        if self.splits is not None and self.together:
             return "there is no certificate for `splits <= N` together with `together`"
-        if self.tests is not None:
-            most = min(self.tests, n_candidate_splits)
+        if self.splits is not None:
+            most = min(self.splits, n_candidate_splits)
             if most > MOST_TESTS or comb(n_candidate_splits, max(0, most - 1)) > MOST_SETS:
                 return (
                     f"a certificate of `splits <= N` tries all sets of N - 1 splits, at most {MOST_SETS:,} of them, "
@@ -70,12 +70,14 @@ class WholeTrees(NamedTuple):
 
     def features(self, columns: list[dict]) -> list[str] | None:
         """Return the data column of each column of a certificate, if the limits distinguish them; None if not."""
-        return [column.get("feature") or column["tests"][0]["feature"] for column in columns] if self.together else None
+        return (
+            [column.get("feature") or column["splits"][0]["feature"] for column in columns] if self.together else None
+        )
 
     def expect_kept(self, splits: list[dict]) -> None:
         """Raise CertificateError if a tree of these splits does not satisfy the limits."""
         asked = {split.get("feature") for split in splits}
-        kept = self.tests is None or len(set(map(str, splits))) <= self.tests
+        kept = self.splits is None or len(set(map(str, splits))) <= self.splits
         if not kept or any(asked & set(group) not in (set(), set(group)) for group in self.together):
             raise CertificateError(f"the tree of the certificate does not satisfy {' and '.join(self.words)}")
 
@@ -93,8 +95,8 @@ class WholeTrees(NamedTuple):
         """
         if refused := self.why_not(depth, limit.leaves, int(bound.cuts.sum())):
             raise ValueError(f"it is of no such limits: {refused}")
-        if self.tests is not None:
-            return SetsOfTests(bound, limit).least(self.tests, depth, need)
+        if self.splits is not None:
+            return SetsOfSplits(bound, limit).least(self.splits, depth, need)
         if any("feature" not in column for column in columns):
             raise ValueError(
                 "a column of it holds splits of several columns of the data, which `together` distinguishes"

@@ -124,7 +124,7 @@ def fit_assured(
         cramped = [given for given in posed.constraints if width[given] and not _has_room(given, width[given])]
         if cramped:
             reporter.say(_unasked_text(cramped, width, labelled))
-        return replace(found, asked=posed.constraints, confidence=confidence)
+        return replace(found, requested=posed.constraints, confidence=confidence)
     raise AssertionError("the requested constraints were tried")
 
 

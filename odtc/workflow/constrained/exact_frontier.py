@@ -20,7 +20,7 @@ class FrontierPoint:
     Attributes
     ----------
     constraint : str
-    asked : float
+    requested : float
     reached : float or None
         The figure of the tree on the training rows.
     ended : str
@@ -34,7 +34,7 @@ class FrontierPoint:
     """
 
     constraint: str
-    asked: float
+    requested: float
     reached: float | None
     ended: str
     objective: float | None
@@ -108,7 +108,7 @@ def table(facts: list[dict]) -> str:
     ended."""
     lines = [f"{'requested':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended"]
     for one in facts:
-        figures = [one[key] for key in ("asked", "reached", "objective", "price")]
+        figures = [one[key] for key in ("requested", "reached", "objective", "price")]
         shown = [f"{value:.6g}" if value is not None else "-" for value in figures]
         bound = f", bound {one['bound']:.6g}" if one["ended"] == "open" else ""
         lines.append("{:>10}  {:>10}  {:>12}  {:>8}  {}{}".format(*shown, one["ended"], bound))

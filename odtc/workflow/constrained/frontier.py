@@ -382,7 +382,7 @@ def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
         facts.append(
             {
                 "constraint": str(given),
-                "asked": float(given.bound),
+                "requested": float(given.bound),
                 "reached": None if heap is None else float(given.module.value(problem.encoded, given, heap)),
                 "ended": point.ended,
                 "objective": point.objective,

@@ -29,7 +29,7 @@ def kept_facts(
     Returns
     -------
     list of dict
-        `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` its
+        `constraint` as typed, `requested` its number (None without one), `training` the figure of the tree, `test` its
         figure on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the
         constraint is not on predictions, or if the rows lack a column; `cart` the figure of CART's tree on training
         rows, and `kept_by_cart` whether it satisfies the constraint, if that tree is given.
@@ -48,7 +48,7 @@ def kept_facts(
         found.append(
             {
                 "constraint": str(given),
-                "asked": float(given.bound) if given.op else None,
+                "requested": float(given.bound) if given.op else None,
                 "training": float(given.module.value(problem.encoded, given, heap)),
                 "test": None if test is None else float(test),
                 "kept_on_test": None if test is None else bool(given.holds(test)),
@@ -82,7 +82,7 @@ def kept_line(entry: dict, tree: Tree) -> str:
 
 def kept_text(entry: dict) -> str:
     """Return an entry in words."""
-    if entry.get("asked") is None and not entry["training"] and not entry["test"]:
+    if entry.get("requested") is None and not entry["training"] and not entry["test"]:
         return str(entry["constraint"])  # a constraint without a number, which counts its violations
     figure = f"{entry['constraint']}: {show_figure(entry['training'])} on training rows"
     if entry["test"] is None:

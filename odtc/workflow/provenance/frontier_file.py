@@ -53,7 +53,7 @@ SHAPE = {
     "points": [
         {
             "constraint": TEXT,
-            "asked": NUMBER,
+            "requested": NUMBER,
             "reached": MAYBE,
             "ended": TEXT,
             "objective": MAYBE,

@@ -30,7 +30,7 @@ from odtc.workflow.results import Fit
 
 # Claims of a set on all its trees: the same if it is counted again. Derived figures may be absent if time had ended.
 OF_ALL = ("count", "depth", "proved", "leaves", "objectives")
-OF_COLUMN = ("trees", "share", "best_with", "best_without")  # all None if the trees that test it were not counted
+OF_COLUMN = ("trees", "share", "best_with", "best_without")  # all None if the trees with it were not counted
 
 
 def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tuple[Check, str]:
@@ -195,7 +195,7 @@ def _heap(problem: Problem, tree: Tree) -> HeapTree:
         return HeapTree.from_tree(tree, encoded, topology, True, True)
     if (tree.features, tree.classes) != (encoded.features, encoded.classes) or tree.depth > topology.depth:
         raise TreeError("it has other columns or classes, or is deeper")
-    place, (test, label) = {split: at for at, split in enumerate(encoded.tests)}, blank_arrays(topology)
+    place, (chosen, label) = {split: at for at, split in enumerate(encoded.splits)}, blank_arrays(topology)
     stack: list[tuple[Node, int]] = [(tree.root, 1)]
     while stack:
         node, t = stack.pop()
@@ -204,10 +204,10 @@ def _heap(problem: Problem, tree: Tree) -> HeapTree:
             continue
         if node.split not in place:
             raise TreeError(f"it splits on {node.split.words(encoded.features)[0]!r}, which is not a split of this run")
-        test[t] = at = place[node.split]
+        chosen[t] = at = place[node.split]
         sides = (node.right, node.left) if encoded.ones_left[at] else (node.left, node.right)
         stack += [(sides[0], 2 * t), (sides[1], 2 * t + 1)]
-    return HeapTree(test, label)
+    return HeapTree(chosen, label)
 
 
 def _wrong_best(done: Fit, best: float) -> str:

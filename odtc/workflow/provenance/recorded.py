@@ -96,7 +96,7 @@ def _makers(manifest: Manifest) -> tuple[str, str]:
     own = (FORMULATIONS.kind, module.name)
     for kind, name in dict.fromkeys([own, *recorded]):
         if kind not in registries:
-            continue  # what made the tests, which the manifest holds
+            continue  # what made the splits, which the manifest holds
         before, after = recorded.get((kind, name), ""), registries[kind].origin(name)
         was, is_ = (version, module.VERSION) if (kind, name) == own else ("", "")
         if before or after or was or is_:

@@ -23,7 +23,7 @@ from odtc.verification.encoding_again import check_encoding
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish, with_rows_of
 from odtc.workflow.manifest import SUFFIX
-from odtc.workflow.provenance.certified_tests import uncovered_tests
+from odtc.workflow.provenance.certified_splits import uncovered_splits
 from odtc.workflow.provenance.certifying import certified_rows, checks
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
@@ -221,6 +221,6 @@ def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path 
         again = check_encoding(encoded, rows)
         if not again.passed:
             return f"is of other rows than this run, whose data file is not at hand ({again.text})"
-    if absent := uncovered_tests(done.problem, rows, facts, proved["left_out"]):
+    if absent := uncovered_splits(done.problem, rows, facts, proved["left_out"]):
         return f"is over splits among which {absent:,} of the {encoded.n_candidate_splits:,} splits of this run are not"
     return ""

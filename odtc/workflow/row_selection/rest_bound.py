@@ -59,8 +59,8 @@ def asks_all(encoded: Encoded, dataset: Dataset) -> bool:
     """Return whether the candidate splits partition the rows in each way in which a threshold between neighbouring
     values, a single level, or whether a cell is missing does."""
     splits: dict[int, list] = {}
-    for test, others in zip(encoded.tests, encoded.stands_for):
-        for split in (test, *(other for other, _ in others)):
+    for first, others in zip(encoded.splits, encoded.stands_for):
+        for split in (first, *(other for other, _ in others)):
             if split.kind == "oblique":
                 return False
             splits.setdefault(split.feature, []).append(split)

@@ -88,7 +88,7 @@ def assured_lines(done: Fit) -> Iterator[Line]:
     entries = done.assured()
     for entry in entries:
         yield f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, done.confidence)}", False
-    yield f"          if {assumption(done.problem, done.labelled, done.asked)}", False
+    yield f"          if {assumption(done.problem, done.labelled, done.requested)}", False
     if others := of_the_tree(done):
         yield f"          of the tree and its training rows only: {', '.join(others)}", False
     if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
@@ -101,7 +101,7 @@ def assured_lines(done: Fit) -> Iterator[Line]:
 
 def of_the_tree(done: Fit) -> list[str]:
     """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
-    return [str(given) for given in done.asked or done.problem.constraints if not speaks_of_new_rows(given)]
+    return [str(given) for given in done.requested or done.problem.constraints if not speaks_of_new_rows(given)]
 
 
 def no_better_text(label: str, share: float) -> str:

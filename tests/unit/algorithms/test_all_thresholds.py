@@ -65,7 +65,7 @@ def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
     assert takes(problem, scale)
     found, whole = ThresholdSearch(problem, scale, 3).run(), search(problem)
     assert (found.cost, found.infeasible, found.proved) == (whole.cost, whole.infeasible, True)
-    assert found.cost is None or keeps(problem, found.test, found.label)
+    assert found.cost is None or keeps(problem, found.split, found.label)
 
 
 @pytest.mark.parametrize("moments", [0, 3, 30, 60, 100, 200])
@@ -229,9 +229,9 @@ def test_a_sweep_finds_trees_as_cheap_as_the_counts_of_pairs(seed):
             if ours is not None:  # its leaves are those of the rows, and its labels weigh what it says
                 tree = by_weight(search.tables, ours, weights)
                 uses = weights.multipliers @ tree.uses
-                assert cost_of(search.problem, tree.test, tree.label) == tree.cost
+                assert cost_of(search.problem, tree.split, tree.label) == tree.cost
                 assert search.scale * tree.cost + uses == value
-                assert keeps(replace(search.problem, bound=tree.uses), tree.test, tree.label)
+                assert keeps(replace(search.problem, bound=tree.uses), tree.split, tree.label)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -245,7 +245,7 @@ def test_some_tests_give_a_tree_that_keeps_everything_and_all_of_them_the_best(s
     found = coarse.run()
     assert (found.cost == best.cost and found.proved and found.infeasible == best.infeasible) or not exactly
     assert found.bound <= best.bound and found.bound >= (best.bound if exactly else coarse.floor)
-    assert found.test is None or (keeps(problem, found.test, found.label) and found.cost >= best.cost)
+    assert found.split is None or (keeps(problem, found.split, found.label) and found.cost >= best.cost)
     assert not found.infeasible or best.infeasible
 
 
@@ -258,12 +258,12 @@ def test_a_long_search_keeps_its_start_and_has_a_valid_bound(seed, moments, monk
     less = search(replace(problem, depth=1, allowed=None))
     best = search(problem)
     long = CoarseSearch(problem, scale, 5, False, near=1, inside=8)
-    if less.test is not None:
+    if less.split is not None:
         fill = np.full(4, -1, np.int32)
-        assert long.start(np.append(less.test, fill), np.append(less.label, fill))
+        assert long.start(np.append(less.split, fill), np.append(less.label, fill))
     ticks = iter([False] * (10**6 if moments is None else moments))
     long.watch(lambda: next(ticks, True), lambda bound, cost: None)
     found = long.run()
     assert found.bound <= best.bound and (not found.infeasible or best.infeasible)
     assert less.cost is None or best.cost <= found.cost <= less.cost
-    assert found.test is None or keeps(problem, found.test, found.label)
+    assert found.split is None or keeps(problem, found.split, found.label)

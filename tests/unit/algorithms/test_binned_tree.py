@@ -7,14 +7,14 @@ from odtc.algorithms.bins import binned_tree
 from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
 from odtc.errors import TimeLimitReached
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import branch_penalty, objective
 from odtc.problem.constraints.constraint import least_rows
 from tests.threshold_problems import draw, optimum
 
 
 def begun(problem, parts, check=lambda: None):
-    tests = RankedTests(problem.encoded, branch_penalty(problem), least_rows(problem))
+    tests = RankedSplits(problem.encoded, branch_penalty(problem), least_rows(problem))
     return tests, BinnedTree(tests.ranked, problem.topology.depth, parts, check)
 
 

@@ -28,8 +28,8 @@ def test_the_optimum_is_that_of_trying_every_tree(seed):
     want, found = cheapest_feasible(problem, asked), search(problem)
     assert found.cost == want and found.proved and found.infeasible == (want is None)
     if want is not None:
-        assert found.bound == want == cost_of(problem, found.test, found.label)
-        assert keeps(problem, found.test, found.label)
+        assert found.bound == want == cost_of(problem, found.split, found.label)
+        assert keeps(problem, found.split, found.label)
 
 
 @pytest.mark.parametrize("seed", range(0, 40))

@@ -68,7 +68,7 @@ def test_trees_keep_the_constraints_and_more_depth_is_no_worse(table, exactly):
     for depth in (1, 2, 3):
         search = posed(table, depth).derived(Posed)
         arrays = search.problem.arrays
-        tree = first_tree(arrays, search.search.tests, lambda: False, exactly).tree
+        tree = first_tree(arrays, search.search.splits, lambda: False, exactly).tree
         assert keeps(arrays, *tree)
         costs.append(cost_of(arrays, *tree))
     assert costs == sorted(costs, reverse=True) and costs[2] < costs[0]
@@ -76,7 +76,7 @@ def test_trees_keep_the_constraints_and_more_depth_is_no_worse(table, exactly):
 
 def test_no_tree_is_handed_in_if_the_time_is_over(table):
     search = posed(table, 2).derived(Posed)
-    assert first_tree(search.problem.arrays, search.search.tests, lambda: True, True).tree is None
+    assert first_tree(search.problem.arrays, search.search.splits, lambda: True, True).tree is None
 
 
 def test_an_interruption_of_the_first_search_ends_the_whole(table, monkeypatch):
@@ -100,7 +100,7 @@ def test_few_tests_of_many_columns_are_not_their_ends(monkeypatch):
     data = Dataset("wide", X, y, columns, ("a", "b"), np.ones(400))
     monkeypatch.setattr(first_trees, "MOST", 400 * 40**2)
     search = pipeline.pose(data, "dpflow", 2, constraints=("recall[b] >= 0.5",), fitting=True).derived(Posed)
-    tree = first_tree(search.problem.arrays, search.search.tests, lambda: False, False).tree
+    tree = first_tree(search.problem.arrays, search.search.splits, lambda: False, False).tree
     assert cost_of(search.problem.arrays, *tree) < 0.7 * min(y.sum(), (1 - y).sum())
 
 
@@ -132,7 +132,7 @@ def test_a_tree_that_is_far_from_the_best_one_is_refined_in_few_searches():
     data = Dataset("far", X, y, columns, ("no", "yes"), np.ones(6000))
     problem = pipeline.pose(data, "dpflow", 1, constraints=("recall[yes] >= 0.5",), fitting=True).derived(Posed).problem
     search = CoarseSearch(problem.arrays, problem.scale, 4, exactly=False)
-    far = next(int(test) for test in search.tests[0] if search.ones[test] < 2600)
+    far = next(int(test) for test in search.splits[0] if search.ones[test] < 2600)
     asked, label = np.array([-1, far, -1, -1], np.int32), np.array([-1, -1, 0, 1], np.int32)
     assert search.start(asked, label)
     search._refine(search.best, np.zeros(0, int))

@@ -37,8 +37,8 @@ def test_every_optimum_is_that_of_trying_every_tree(seed):
         want = cheapest_feasible(one)
         assert found.cost == want and found.proved and found.infeasible == (want is None)
         if want is not None:
-            assert found.bound == want == cost_of(one, found.test, found.label)
-            assert keeps(one, found.test, found.label)
+            assert found.bound == want == cost_of(one, found.split, found.label)
+            assert keeps(one, found.split, found.label)
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 4))
@@ -79,8 +79,8 @@ def test_sums_that_differ_from_number_to_number(seed):
         assert early.bound <= (problem.most_cost + 1 if want is None else want)
         assert early.cost is None or (want is not None and early.cost >= want)
         if want is not None:
-            assert found.bound == want == cost_of(one, found.test, found.label)
-            assert keeps(one, found.test, found.label)
+            assert found.bound == want == cost_of(one, found.split, found.label)
+            assert keeps(one, found.split, found.label)
 
 
 def test_two_targets_tell_the_sums_of_all():

@@ -67,7 +67,7 @@ def test_the_optimum_is_that_of_trying_every_tree(seed):
         found = search.run()
         assert found.proved and (found.cost, found.infeasible) == (want, want is None)
         if want is not None:
-            assert keeps(problem, found.test, found.label) and cost_of(problem, found.test, found.label) == want
+            assert keeps(problem, found.split, found.label) and cost_of(problem, found.split, found.label) == want
 
 
 def test_thousands_of_thresholds_are_taken_column_by_column():
@@ -80,9 +80,9 @@ def test_thousands_of_thresholds_are_taken_column_by_column():
     column = (np.diff(ones, prepend=ones[0]) > 0).cumsum()
     problem = ConstrainedProblem(X, wrong.astype(np.int64), 2, column=column, subsets=np.eye(2, dtype=bool))
     engine = engine_of(problem, column)
-    assert isinstance(engine, OneColumnSearch) and engines.over_all_tests(engine) and engines.ends_soon(engine)
+    assert isinstance(engine, OneColumnSearch) and engines.over_all_splits(engine) and engines.ends_soon(engine)
     found = engine.run()  # of four stripes of the second column each tree of depth 2 gets all rows right
-    assert found.proved and found.cost == 0 and set(column[found.test[found.test >= 0]]) == {1}
+    assert found.proved and found.cost == 0 and set(column[found.split[found.split >= 0]]) == {1}
     both = replace(problem, subsets=np.ones((1, 2), bool))
     assert not isinstance(engine_of(both, column), OneColumnSearch)
     levels = replace(problem, X=problem.X[rng.permutation(500)] ^ problem.X)
@@ -100,7 +100,7 @@ def test_a_search_that_is_stopped_has_a_valid_bound(seed):
         search.watch(lambda looks=looks: next(looks, None) is None, lambda bound, cost: None)
         found = search.run()
         assert found.bound <= (search.upper if want.cost is None else want.cost)
-        assert found.cost is None or (found.cost >= want.cost and keeps(problem, found.test, found.label))
+        assert found.cost is None or (found.cost >= want.cost and keeps(problem, found.split, found.label))
         assert not found.infeasible or want.infeasible
 
 

@@ -81,7 +81,7 @@ def test_each_case_costs_what_the_tables_of_all_tests_say(seed, as_plain_python)
         assert (some <= theirs).all() and (some[theirs > most] >= most).all()
         for subset, value in zip(cases.subsets.tolist(), theirs):
             structure, cost = search.subset_trees.trace(weights, root, subset, base)
-            assert cost == value == trace(search.tables, root, weights, search._tests(subset))[1]
+            assert cost == value == trace(search.tables, root, weights, search._splits(subset))[1]
             if structure is not None:
                 tree = by_weight(search.tables, structure, weights)
                 paid = search.scale * tree.cost + weights.multipliers @ tree.uses
@@ -95,8 +95,8 @@ def test_the_search_comes_to_what_the_search_by_tables_does(seed, as_plain_pytho
         problem = replace(problem, accepts=lambda test, label: len(set(test[test >= 0].tolist())) <= 3)
     mine, theirs = ConstrainedSearch(problem).run(), by_tables(problem).run()
     assert mine.proved and (mine.cost, mine.bound, mine.infeasible) == (theirs.cost, theirs.bound, theirs.infeasible)
-    if mine.test is not None:
-        assert cost_of(problem, mine.test, mine.label) == mine.cost and keeps(problem, mine.test, mine.label)
+    if mine.split is not None:
+        assert cost_of(problem, mine.split, mine.label) == mine.cost and keeps(problem, mine.split, mine.label)
 
 
 def every_tree(problem, rows, tests, depth):
@@ -139,7 +139,7 @@ def test_a_bound_is_none_above_the_optimum_wherever_the_search_is_cut(seed, as_p
         found = ConstrainedSearch(problem, lambda asked=asked: next(asked, None) is None).run()
         assert best is None or found.bound <= best
         if found.cost is not None:
-            assert best is not None and best <= found.cost and keeps(problem, found.test, found.label)
+            assert best is not None and best <= found.cost and keeps(problem, found.split, found.label)
 
 
 def test_tests_that_are_not_nested_stand_in_groups_that_are():
@@ -148,11 +148,11 @@ def test_tests_that_are_not_nested_stand_in_groups_that_are():
     X[:, 3] = X[:, 0] & X[:, 1]
     X[:, 5] = ~X[:, 2]
     groups = subset_trees.Cells.of(X, np.arange(7))
-    assert sorted(np.concatenate([group.tests for group in groups])) == list(range(7))
+    assert sorted(np.concatenate([group.splits for group in groups])) == list(range(7))
     for group in groups:
-        assert group.size <= len(group.tests) + 1
+        assert group.size <= len(group.splits) + 1
         for cell in range(group.size):
-            assert len(np.unique(X[group.cell == cell][:, group.tests], axis=0)) == 1
+            assert len(np.unique(X[group.cell == cell][:, group.splits], axis=0)) == 1
 
 
 def test_compiled_loops_say_the_same(monkeypatch):

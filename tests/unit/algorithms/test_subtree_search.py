@@ -56,10 +56,10 @@ def test_a_subtree_that_is_searched_anew_keeps_everything_and_is_the_best(seed):
     problem, scale = small_table(seed)
     less = search(replace(problem, depth=1, allowed=None))
     best = search(problem)
-    if less.test is None:
+    if less.split is None:
         pytest.skip("no tree of depth 1 keeps the constraints")
     fill = np.full(12, -1, np.int32)
-    tree = np.append(less.test, fill).astype(np.int32), np.append(less.label, fill).astype(np.int32)
+    tree = np.append(less.split, fill).astype(np.int32), np.append(less.label, fill).astype(np.int32)
     found = improved(problem, scale, tree, lambda: False)
     cost = cost_of(problem, *found)
     assert keeps(problem, *found) and best.cost <= cost <= less.cost

@@ -327,8 +327,8 @@ def test_nodes_by_tests_are_as_those_by_order(seed, mode):
     random = np.random.default_rng(seed)
     for column in np.flatnonzero(blocks > 1):
         cut = random.integers(1, blocks[column])
-        test = two.test(roots[0], column, cut)
-        assert test == ordered.test(roots[1], column, cut)
+        test = two.split(roots[0], column, cut)
+        assert test == ordered.split(roots[1], column, cut)
         assert two.cut_of(roots[0], *test) == ordered.cut_of(roots[1], *test) == cut
         for right in (False, True, True, False):
             key, part = two.part(roots[0], column, cut, right)
@@ -370,7 +370,7 @@ def test_trees_by_tests_are_the_best(seed, mode, monkeypatch):
         monkeypatch.setattr(binary_nodes, "LONG", 0)
     rank, loss, count, price, least = instance(seed, binary=seed % 2 == 1)
     height = 3 + seed % 3
-    ranked = replace(rank_rows(rank, loss, count, price, least), by_tests=True)
+    ranked = replace(rank_rows(rank, loss, count, price, least), by_splits=True)
     search = RankSearch(ranked)
     known, best = search.solve(height), cheapest(rank, loss, count, price, least, height)
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
@@ -451,9 +451,9 @@ def test_columns_of_few_ranks_are_searched_by_tests():
     random = np.random.default_rng(0)
     few, many = random.integers(0, 4, (500, 10)), random.integers(0, 80, (500, 10))
     loss, weight = np.eye(2)[random.integers(0, 2, 500)], random.integers(1, 2**31, (500, 1))
-    assert rank_rows(few, loss).by_tests and rank_rows(few // 2, loss, least=3).by_tests
-    assert not rank_rows(many, loss).by_tests and not rank_rows(few, loss, least=3).by_tests
-    assert not rank_rows(few, loss * weight).by_tests  # sums that int32 does not hold
+    assert rank_rows(few, loss).by_splits and rank_rows(few // 2, loss, least=3).by_splits
+    assert not rank_rows(many, loss).by_splits and not rank_rows(few, loss, least=3).by_splits
+    assert not rank_rows(few, loss * weight).by_splits  # sums that int32 does not hold
     assert not rank_rows(few[:0], loss[:0]).rank.size
 
 
@@ -617,8 +617,8 @@ def test_a_tree_found_elsewhere_is_bettered_below_its_first_tests(seed):
     tree = BinnedTree(ranked, depth, 2, lambda: None)
     tree.search()
     search.search.plant(depth, tree.nested())
-    found = search.tests.tree(search.search, problem.topology)
-    begun = search.tests.heap_tree(tree.nested(), problem.topology)
+    found = search.splits.tree(search.search, problem.topology)
+    begun = search.splits.heap_tree(tree.nested(), problem.topology)
     step = float(search_costs(problem).step)
     planted = step * ranked.cost(search.search.known(depth).upper)
     assert objective(problem, found) <= planted + 1e-9
@@ -840,7 +840,7 @@ def test_the_least_cut_of_a_column_is_that_of_all_its_cuts(seed):
         root = made.root()
         told = dict.fromkeys(range(ranked.rank.shape[1]))
         for paid, column, cut in made.least_cuts(root, cost[root.held]):
-            assert paid == cost[ranked.rank[:, column] <= made.test(root, column, cut)[1]].sum()
+            assert paid == cost[ranked.rank[:, column] <= made.split(root, column, cut)[1]].sum()
             told[column] = paid
         for column, line in enumerate(ranked.rank.T):
             sums = [cost[line <= one].sum() for one in range(int(line.max()))]
@@ -988,7 +988,7 @@ def rounds(monkeypatch):
     monkeypatch.setattr(
         side_by_side,
         "pays",
-        lambda search, node, height: height == 3 and not search.ranked.by_tests and search.relaxed is None,
+        lambda search, node, height: height == 3 and not search.ranked.by_splits and search.relaxed is None,
     )
 
 
@@ -1001,7 +1001,7 @@ def test_a_search_takes_the_same_way_with_any_number_of_threads(seed, rounds, mo
         search = RankSearch(ranked)
         with threads.at_most(number):
             known = search.solve(height)
-        facts = {key: (one.lower, one.upper, one.test, one.points) for key, one in search.memo.items()}
+        facts = {key: (one.lower, one.upper, one.split, one.points) for key, one in search.memo.items()}
         ways.append((search.tree(height), search.evaluated, search.serial, search.effort, facts))
     assert ways[0] == ways[1]
     best = cheapest(rank, loss, count, price, 1, height)

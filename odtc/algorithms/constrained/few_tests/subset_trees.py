@@ -53,17 +53,17 @@ def steps(problem: ConstrainedProblem) -> float:
     """Return about how many steps one pass over all subsets of columns takes, without savings for trees that cost too
     much."""
     each = np.bincount(problem.column, minlength=problem.subsets.shape[1]).astype(float)
-    tests = problem.subsets @ each
-    columns = np.maximum(problem.subsets.sum(axis=1), tests / OF_COLUMN)
+    splits = problem.subsets @ each
+    columns = np.maximum(problem.subsets.sum(axis=1), splits / OF_COLUMN)
     patterns = np.minimum(float(len(problem.X)), np.exp(problem.subsets @ np.log1p(each)))
-    return float(((2 * tests) ** (problem.depth - 2) * (columns**2 * patterns / 4 + 4 * tests**2)).sum())
+    return float(((2 * splits) ** (problem.depth - 2) * (columns**2 * patterns / 4 + 4 * splits**2)).sum())
 
 
 def without(problem: ConstrainedProblem) -> float:
     """Return about how many CPU seconds a pass takes without these loops, with the pairs of splits that are counted
     for it."""
-    n_tests, depth = len(problem.column), problem.depth
-    return sums(n_tests, depth) / PLAIN + len(problem.X) * float(n_tests) ** depth / PAIRS
+    n_splits, depth = len(problem.column), problem.depth
+    return sums(n_splits, depth) / PLAIN + len(problem.X) * float(n_splits) ** depth / PAIRS
 
 
 def takes(problem: ConstrainedProblem) -> bool:
@@ -80,42 +80,42 @@ class Cells:
 
     Parameters
     ----------
-    X : bool (rows, tests of the problem)
-    tests : int (tests,)
+    X : bool (rows, splits of the problem)
+    splits : int (splits,)
 
     Attributes
     ----------
-    tests : int (tests,)
+    splits : int (splits,)
     cell : int64 (rows,)
     size : int, how many cells there are
-    turns : int (tests,), flips of each split
+    turns : int (splits,), flips of each split
     flips : int64 (flips, 2), a cell, and 1 or -1
     """
 
-    def __init__(self, X: np.ndarray, tests: np.ndarray):
-        mine = X[:, tests]
+    def __init__(self, X: np.ndarray, splits: np.ndarray):
+        mine = X[:, splits]
         self.cell, first = equal_rows((answers, 2) for answers in mine.T.astype(np.int64))
-        self.tests, self.size = tests, len(first)
-        changes = np.diff(mine[first].astype(np.int8), axis=1, prepend=np.int8(0))  # (cells, tests)
+        self.splits, self.size = splits, len(first)
+        changes = np.diff(mine[first].astype(np.int8), axis=1, prepend=np.int8(0))  # (cells, splits)
         self.turns = (changes != 0).sum(axis=0)
-        test, where = np.nonzero(changes.T)
-        self.flips = np.stack([where, changes[where, test]], axis=1).astype(np.int64)
+        split, where = np.nonzero(changes.T)
+        self.flips = np.stack([where, changes[where, split]], axis=1).astype(np.int64)
 
     @staticmethod
-    def of(X: np.ndarray, tests: np.ndarray) -> list["Cells"]:
+    def of(X: np.ndarray, splits: np.ndarray) -> list["Cells"]:
         """Return the cells of all splits of a column, with each split in the first group that it fits."""
-        mine = np.ascontiguousarray(X[:, tests], np.float32)
+        mine = np.ascontiguousarray(X[:, splits], np.float32)
         both, n = mine.T @ mine, len(mine)
         ones = both.diagonal()
         fits = (both == 0) | (both == np.minimum.outer(ones, ones)) | (np.add.outer(ones, ones) - both == n)
         groups: list[list[int]] = []
-        for place in range(len(tests)):
+        for place in range(len(splits)):
             group = next((one for one in groups if fits[place, one].all()), None)
             if group is None:
                 groups.append([place])
             else:
                 group.append(place)
-        return [Cells(X, tests[group]) for group in groups]
+        return [Cells(X, splits[group]) for group in groups]
 
 
 class Patterns:
@@ -131,15 +131,15 @@ class Patterns:
     """
 
     def __init__(self, counts: Counts, scale: int, parts: list[Cells]):
-        self.counts, self.scale, self.tests = counts, scale, np.concatenate([part.tests for part in parts])
-        self.place = {int(test): place for place, test in enumerate(self.tests)}
+        self.counts, self.scale, self.splits = counts, scale, np.concatenate([part.splits for part in parts])
+        self.place = {int(split): place for place, split in enumerate(self.splits)}
         code, some = equal_rows((part.cell, part.size) for part in parts)  # the pattern of each row, a row of each
         self.cell = np.array([part.cell[some] for part in parts], np.int64).reshape(len(parts), len(some))
         self.at = np.append(0, np.cumsum([part.size for part in parts])).astype(np.int64)
-        self.first = np.append(0, np.cumsum([len(part.tests) for part in parts])).astype(np.int64)
+        self.first = np.append(0, np.cumsum([len(part.splits) for part in parts])).astype(np.int64)
         self.turn = np.append(0, np.cumsum(np.concatenate([part.turns for part in parts]))).astype(np.int64)
         self.flips = np.concatenate([part.flips for part in parts])
-        self.answer = np.ascontiguousarray(counts.problem.X[np.ix_(some, self.tests)].T)
+        self.answer = np.ascontiguousarray(counts.problem.X[np.ix_(some, self.splits)].T)
         held = [np.bincount(code, one, len(some)) for one in counts.factor.T.astype(float)]
         self.held = np.stack(held, axis=1)  # (patterns, kinds)
         self.size = self.held.nbytes + self.cell.nbytes + self.answer.nbytes + self.flips.nbytes
@@ -159,17 +159,17 @@ class Patterns:
             leaf_uses=problem.leaf_uses,
             measures=_whole(counts.measures @ self.held.T),
             least=problem.least,
-            column=np.zeros(len(self.tests), int),
-            accepts=None if accepts is None else lambda test, label: accepts(named(test, self.tests), label),
+            column=np.zeros(len(self.splits), int),
+            accepts=None if accepts is None else lambda split, label: accepts(named(split, self.splits), label),
         )
         return Pass(Counts(merged), self.scale)
 
     @property
     def steps(self) -> float:
         """About how many steps the trees below one root take."""
-        patterns, columns, tests = self.cell.shape[1], len(self.cell), len(self.tests)
-        inner = columns**2 * patterns / 4 + 4 * tests**2
-        return float(2 * (2 * tests) ** (self.counts.problem.depth - 3) * inner)
+        patterns, columns, splits = self.cell.shape[1], len(self.cell), len(self.splits)
+        inner = columns**2 * patterns / 4 + 4 * splits**2
+        return float(2 * (2 * splits) ** (self.counts.problem.depth - 3) * inner)
 
     def below(
         self, weights: Weights, roots: np.ndarray, levels: int, most: float = np.inf, some: np.ndarray | None = None
@@ -179,7 +179,7 @@ class Patterns:
         Parameters
         ----------
         weights : Weights
-        roots : int (roots,), positions in `tests`
+        roots : int (roots,), positions in `splits`
         levels : int, of each subtree
         most : float
             Costs above this need not be exact.
@@ -188,7 +188,7 @@ class Patterns:
         Returns
         -------
         cost : float64 (roots,), of both subtrees
-        test : int64 (roots, 2), the position in `tests` of the first split of each; -1 for a leaf
+        split : int64 (roots, 2), the position in `splits` of the first split of each; -1 for a leaf
         """
         held, cell, answer = self.held, self.cell, self.answer
         if some is not None:
@@ -199,10 +199,10 @@ class Patterns:
         leaf, branch = min(0.0, float(weights.leaf.min())), min(0.0, weights.branch)
         rest = np.array([2**height * leaf + (2**height - 1) * branch for height in range(4)])
         places = self.at, self.first, self.turn, self.flips
-        cost, test = np.empty(len(roots)), np.empty((len(roots), 2), np.int64)
+        cost, split = np.empty(len(roots)), np.empty((len(roots), 2), np.int64)
         nodes = weights.leaf.astype(float), least, float(weights.branch), levels
-        compiled()(answer, low, rest, cell, value, *places, *nodes, roots.astype(np.int64), float(most), cost, test)
-        return cost, test
+        compiled()(answer, low, rest, cell, value, *places, *nodes, roots.astype(np.int64), float(most), cost, split)
+        return cost, split
 
     def _value(self, weights: Weights, held: np.ndarray) -> np.ndarray:
         """Return float64 (patterns, labels - 1 + conditions)."""
@@ -211,30 +211,30 @@ class Patterns:
         )
 
     def trace(self, weights: Weights, root: int, base: float) -> tuple[Structure | None, float]:
-        """Return (the cheapest tree with a root, a position in `tests`, its weighted cost), like trace_tree.trace."""
+        """Return (the cheapest tree with a root, a position in `splits`, its weighted cost), like trace_tree.trace."""
         depth = self.counts.problem.depth
         cost = base + float(self.below(weights, np.array([root]), depth - 1)[0][0])
         if np.isinf(cost):
             return None, np.inf
-        test, leaves = np.full(2 ** (depth + 1), -1, np.int32), {}
+        split, leaves = np.full(2 ** (depth + 1), -1, np.int32), {}
 
         def lay(node: int, some: np.ndarray, here: int, levels: int) -> None:
             """Lay out a split at a node, above subtrees of this many levels."""
             if here < 0:
                 leaves[node] = self.held[some].sum(axis=0)
                 return
-            test[node] = self.tests[here]
+            split[node] = self.splits[here]
             sides = [some[self.answer[here, some] == bool(side)] for side in (0, 1)]
             if levels > 1:
-                next_tests = self.below(weights, np.array([here]), levels, some=some)[1][0]
+                next_splits = self.below(weights, np.array([here]), levels, some=some)[1][0]
             else:
-                next_tests = [self._stump(weights, side) if levels else -1 for side in sides]
+                next_splits = [self._stump(weights, side) if levels else -1 for side in sides]
             for side in (0, 1):
-                lay(2 * node + side, sides[side], int(next_tests[side]), levels - 1)
+                lay(2 * node + side, sides[side], int(next_splits[side]), levels - 1)
 
         lay(1, np.arange(len(self.held)), root, depth - 1)
         places = tuple(sorted(leaves))
-        return Structure(test, places, np.array([leaves[place] for place in places])), cost
+        return Structure(split, places, np.array([leaves[place] for place in places])), cost
 
     def _stump(self, weights: Weights, some: np.ndarray) -> int:
         """Return the split of the best subtree of one level on some patterns; -1 for a leaf."""
@@ -291,7 +291,7 @@ class SubsetTrees:
         Parameters
         ----------
         weights : Weights
-        cases : {root test: int (subsets,)}
+        cases : {root split: int (subsets,)}
         base : float
             The cost of every tree in addition to its subtrees below the root.
         most : float
@@ -300,7 +300,7 @@ class SubsetTrees:
 
         Returns
         -------
-        dict, {root test: float64 (subsets,)}
+        dict, {root split: float64 (subsets,)}
         """
         found = {root: np.full(len(subsets), np.inf) for root, subsets in cases.items()}
         asked: dict[int, list[tuple[int, int]]] = {}

@@ -44,7 +44,7 @@ class IntervalTrees:
     ----------
     problem : ConstrainedProblem
         One for which `takes` is true.
-    tests : int (tests,)
+    splits : int (splits,)
         From the one with the most ones on, as returned by `nested_order`.
     tick : Callable[[], None]
         Raises when the time is over.
@@ -65,9 +65,9 @@ class IntervalTrees:
         If costs or uses do not fit whole numbers below 2^52.
     """
 
-    def __init__(self, problem: ConstrainedProblem, tests: np.ndarray, tick: Callable[[], None]):
-        self.problem, self.tests, self.tick = problem, tests, tick
-        cell, n_cells = codes_of(problem.X, tests), len(tests) + 1
+    def __init__(self, problem: ConstrainedProblem, splits: np.ndarray, tick: Callable[[], None]):
+        self.problem, self.splits, self.tick = problem, splits, tick
+        cell, n_cells = codes_of(problem.X, splits), len(splits) + 1
         lines = np.concatenate([problem.cost[None], problem.uses])  # (1 + constraints, rows, labels)
         each = [np.bincount(cell, line[:, k], n_cells) for line in lines for k in range(problem.n_labels)]
         own = np.array(each).reshape(len(lines), problem.n_labels, n_cells).transpose(2, 1, 0)
@@ -233,14 +233,14 @@ class IntervalTrees:
         return found
 
     def _tree(self, last: int, chain: list[np.ndarray]) -> Tree:
-        """Return (test, label) on a heap for the leaves up to the one with this number."""
+        """Return (split, label) on a heap for the leaves up to the one with this number."""
         begins, labels = [], []
         while last >= 0:
             begins.append(int(chain[1][last]))
             labels.append(int(chain[2][last]))
             last = int(chain[0][last])
         begins, labels = begins[::-1], labels[::-1]
-        test, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
+        split, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
 
         def lay(node: int, first: int, end: int) -> None:
             """Lay out the leaves from `first` to before `end` below a node."""
@@ -248,12 +248,12 @@ class IntervalTrees:
                 label[node] = labels[first]
                 return
             middle = (first + end) // 2
-            test[node] = self.tests[begins[middle] - 1]
+            split[node] = self.splits[begins[middle] - 1]
             lay(2 * node, first, middle)
             lay(2 * node + 1, middle, end)
 
         lay(1, 0, len(begins))
-        return test, label
+        return split, label
 
 
 def nested_subsets(problem: ConstrainedProblem) -> dict[int, np.ndarray]:
@@ -261,25 +261,25 @@ def nested_subsets(problem: ConstrainedProblem) -> dict[int, np.ndarray]:
     nested, by its number; none for a problem that this module does not support."""
     found = {}
     for number, columns in enumerate(problem.subsets if takes(problem) else ()):
-        tests = np.flatnonzero(columns[problem.column])
-        if len(np.unique(problem.column[tests])) <= 1 and (order := nested_order(problem.X, tests)) is not None:
+        splits = np.flatnonzero(columns[problem.column])
+        if len(np.unique(problem.column[splits])) <= 1 and (order := nested_order(problem.X, splits)) is not None:
             found[number] = order
     return found
 
 
-def nested_order(X: np.ndarray, tests: np.ndarray) -> np.ndarray | None:
-    """Return int (tests,): some splits without those that separate the rows in the same way as another, from the one
+def nested_order(X: np.ndarray, splits: np.ndarray) -> np.ndarray | None:
+    """Return int (splits,): some splits without those that separate the rows in the same way as another, from the one
     with the most ones on; None if they are not nested."""
-    ones = ones_of(X)[tests]
+    ones = ones_of(X)[splits]
     order = np.argsort(-ones, kind="stable")
-    code = np.asarray(codes_of(X, tests))
+    code = np.asarray(codes_of(X, splits))
     # The number of rows with outcome 1 for more than j splits; of all tables with these sums only a nested one has as
     # many ones in its j-th largest column.
-    more = len(code) - np.cumsum(np.bincount(code, minlength=len(tests) + 1))[:-1]
+    more = len(code) - np.cumsum(np.bincount(code, minlength=len(splits) + 1))[:-1]
     if not np.array_equal(more, ones[order]):
         return None
     different = np.diff(ones[order], prepend=-1) != 0
-    return tests[order[different]]
+    return splits[order[different]]
 
 
 def _ends(held: np.ndarray, least: np.ndarray) -> np.ndarray:

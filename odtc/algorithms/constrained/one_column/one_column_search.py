@@ -18,9 +18,9 @@ class OneColumnSearch(CoarseSearch):
     Parameters
     ----------
     problem : ConstrainedProblem
-    scale : int (tests,)
+    scale : int (splits,)
         As for CoarseSearch.
-    orders : list of int (tests,)
+    orders : list of int (splits,)
         As returned by `orders_of` for the problem.
 
     Raises
@@ -61,7 +61,7 @@ class OneColumnSearch(CoarseSearch):
 
 
 def orders_of(problem: ConstrainedProblem) -> list[np.ndarray] | None:
-    """Return int (tests,) for each subset of columns: its splits, from the one with the most ones on. None if one of
+    """Return int (splits,) for each subset of columns: its splits, from the one with the most ones on. None if one of
     them is not a single column whose splits are nested, or if trees are too small for this search."""
     if problem.depth < 2:
         return None

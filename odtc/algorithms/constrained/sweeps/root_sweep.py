@@ -36,7 +36,7 @@ class RootSweep:
     def __init__(self, sides: Sides, codes: np.ndarray, dearest: np.ndarray, places: list[np.ndarray]):
         self.sides, self.places = sides, places
         self._upto = {
-            j: np.append(0.0, np.cumsum(np.bincount(codes[j], dearest, len(sides.tests[j]) + 1)))
+            j: np.append(0.0, np.cumsum(np.bincount(codes[j], dearest, len(sides.splits[j]) + 1)))
             for j, mine in enumerate(places)
             if len(mine)
         }
@@ -81,7 +81,7 @@ class RootSweep:
             return None
         mine = self.places[j]
         x = int(mine[a]) if a >= 0 else -1
-        y = int(mine[b]) if b < len(mine) else len(self.sides.tests[j])
+        y = int(mine[b]) if b < len(mine) else len(self.sides.splits[j])
         between = self._upto[j][y + 1] - self._upto[j][x + 1]  # rows with codes x + 1 .. y
         bound = self.sides.apart(j, y, x) - between
         return float(bound[self.sides.of_scale[j]].min(initial=np.inf)), j, a, b

@@ -23,13 +23,13 @@ class SweptTrees:
         Of a problem that all_thresholds `takes`, except for its roots, with one subset.
     codes : int32 (scales, rows)
         For how many splits of each scale a row has outcome 1.
-    tests : list of int (tests of the scale,)
+    splits : list of int (splits of the scale,)
         The splits of each scale, as numbers of the search's sorted splits.
     """
 
-    def __init__(self, search: ConstrainedSearch, codes: np.ndarray, tests: list[np.ndarray]):
-        self.search, self.codes, self.tests = search, codes, tests
-        self.cell = {int(test): (j, f) for j, mine in enumerate(tests) for f, test in enumerate(mine)}
+    def __init__(self, search: ConstrainedSearch, codes: np.ndarray, splits: list[np.ndarray]):
+        self.search, self.codes, self.splits = search, codes, splits
+        self.cell = {int(split): (j, f) for j, mine in enumerate(splits) for f, split in enumerate(mine)}
         self._last: tuple[bytes, ThresholdSides, np.ndarray] | None = None
 
     def values(self, multipliers: np.ndarray, roots: list[int], enough: float) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ class SweptTrees:
         """
         sides, dearest = self._sides(multipliers)
         value, exact = np.full(len(roots), np.inf), np.zeros(len(roots), bool)
-        place, cells = {}, [[] for _ in self.tests]
+        place, cells = {}, [[] for _ in self.splits]
         for at, root in enumerate(roots):
             j, f = self.cell[root]
             place[j, f] = at
@@ -75,15 +75,15 @@ class SweptTrees:
         if np.isinf(value):
             return None, np.inf
         (j, f), held = self.cell[root], {}
-        test = np.full(2 ** (self.search.problem.depth + 1), -1, np.int32)
-        test[1] = root
+        split = np.full(2 ** (self.search.problem.depth + 1), -1, np.int32)
+        split[1] = root
         for answer in (0, 1):
             rows = np.flatnonzero((self.codes[j] > f) == bool(answer))
-            scale, cut = sides.best_test(j, f, answer)
+            scale, cut = sides.best_split(j, f, answer)
             if scale < 0:
                 held[2 + answer] = rows
                 continue
-            test[2 + answer] = self.tests[scale][cut]
+            split[2 + answer] = self.splits[scale][cut]
             ones = self.codes[scale, rows] > cut
             for below, part in enumerate((rows[~ones], rows[ones])):
                 node = 2 * (2 + answer) + below
@@ -91,13 +91,13 @@ class SweptTrees:
                 if scale_below < 0:
                     held[node] = part
                     continue
-                test[node] = self.tests[scale_below][cut_below]
+                split[node] = self.splits[scale_below][cut_below]
                 ones_below = self.codes[scale_below, part] > cut_below
                 held[2 * node], held[2 * node + 1] = part[~ones_below], part[ones_below]
         places = tuple(sorted(held))
         factor = self.search.counts.factor
         counts = np.array([factor[held[place]].sum(axis=0) for place in places], float)
-        return Structure(test, places, counts), value
+        return Structure(split, places, counts), value
 
     def _sides(self, multipliers: np.ndarray) -> tuple[ThresholdSides, np.ndarray]:
         """Return (the sides at some multipliers, float64 (rows,) the greatest weighted cost of a label)."""
@@ -105,6 +105,6 @@ class SweptTrees:
         if self._last is None or self._last[0] != key:
             problem = self.search.problem
             weight, price = weighed(problem, self.search.scale, multipliers)
-            sides = ThresholdSides(problem, self.codes, self.tests, weight, multipliers, price)
+            sides = ThresholdSides(problem, self.codes, self.splits, weight, multipliers, price)
             self._last = key, sides, weight.max(axis=1)
         return self._last[1:]

@@ -1,6 +1,6 @@
 """W of the two outcomes of roots: the least weighted cost of a subtree of their rows over each subset of columns.
 
-all_thresholds describes the bounds that follow from W; stump_pairs and two_tests have the sides of depth 2.
+all_thresholds describes the bounds that follow from W; stump_pairs and two_splits have the sides of depth 2.
 """
 
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ class Sides:
 
     Parameters
     ----------
-    tests : list of int (tests of the scale,)
+    splits : list of int (splits of the scale,)
     price : float
         The weighted cost of a branch node.
     """
 
-    def __init__(self, tests: list[np.ndarray], price: float):
-        self.tests, self.price = tests, price
+    def __init__(self, splits: list[np.ndarray], price: float):
+        self.splits, self.price = splits, price
         self._known: dict[tuple[int, int, int], Any] = {}
 
     def zero(self, j: int, f: int) -> Any:
         """Return W of the rows with outcome 0 for split f of scale j; of all rows for the position behind the last
         split."""
-        return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
+        return self._side(j, f, 0) if f < len(self.splits[j]) else self._side(-1, 0, 0)
 
     def one(self, j: int, f: int) -> Any:
         """Return W of the rows with outcome 1 for it; of all rows for the position before the first split."""
@@ -84,7 +84,7 @@ class ThresholdSides(Sides):
     problem : ConstrainedProblem
     codes : int32 (scales, rows)
         For how many splits of each scale a row has outcome 1.
-    tests : list of int (tests of the scale,)
+    splits : list of int (splits of the scale,)
     weight : float64 (rows, 2)
     m : int64 (constraints,)
     price : float
@@ -92,8 +92,8 @@ class ThresholdSides(Sides):
         (`weighed`).
     """
 
-    def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
-        super().__init__(tests, price)
+    def __init__(self, problem: ConstrainedProblem, codes, splits, weight, m, price: float):
+        super().__init__(splits, price)
         self.codes = codes
         self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
         self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
@@ -105,7 +105,7 @@ class ThresholdSides(Sides):
         self.columns = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1]).astype(np.int64)
         column, self.member = np.nonzero(subsets.T)
         self.start = np.searchsorted(column, np.arange(subsets.shape[1] + 1)).astype(np.int64)
-        self.column = np.array([problem.column[mine[0]] for mine in tests], np.int64)
+        self.column = np.array([problem.column[mine[0]] for mine in splits], np.int64)
         self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
         self._best: dict[tuple[int, int, int], tuple[int, int]] = {}
 
@@ -130,7 +130,7 @@ class ThresholdSides(Sides):
         self._best[j, f, answer] = int(where[0, 0]), int(where[0, 1])
         return Side(out, float(self.zero_label[rows].sum()))
 
-    def best_test(self, j: int, f: int, answer: int) -> tuple[int, int]:
+    def best_split(self, j: int, f: int, answer: int) -> tuple[int, int]:
         """Return (scale, position) of the first split of the best subtree of a side over the first subset; (-1, -1) if
         it is a leaf."""
         self._side(j, f, answer)
@@ -144,7 +144,7 @@ class ThresholdSides(Sides):
         best, found = (min(leaf[0], every + leaf[1]) if held >= least else np.inf), (-1, -1)
         for j, code in enumerate(self.codes[:, rows]):
             sums, counts, there = (
-                np.cumsum(np.bincount(code, weights=one, minlength=len(self.tests[j]) + 1))[:-1]
+                np.cumsum(np.bincount(code, weights=one, minlength=len(self.splits[j]) + 1))[:-1]
                 for one in (delta, copies, np.ones(len(rows)))
             )
             stump = self.price + np.minimum(leaf[0], sums + leaf[1]) + np.minimum(leaf[0], every - sums + leaf[1])

@@ -167,14 +167,14 @@ class FrontierSearch:
         self.floor = np.maximum.accumulate(self.bound())
 
     def _found(self, target: int) -> Found:
-        test = label = cost = None
+        split = label = cost = None
         if self.best[target] is not None:
-            test, label = self.best[target]
-            test = named(test, self.base.order)
+            split, label = self.best[target]
+            split = named(split, self.base.order)
             cost = int(self.upper[target])
         bound = int(self.floor[target])
         none = bool(self.infeasible[target]) or (cost is None and bound >= self.upper[target])
-        return Found(test, label, cost, bound, none, int(self._alive(target).sum()), len(self.subset))
+        return Found(split, label, cost, bound, none, int(self._alive(target).sum()), len(self.subset))
 
     def _alive(self, target: int | None = None, place: int | None = None) -> np.ndarray:
         """Return bool (targets, cases): whether a case could contain a better tree; only for one target or for one
@@ -203,28 +203,28 @@ class FrontierSearch:
 
     # Trees.
 
-    def _offer(self, test: np.ndarray, label: np.ndarray, cost: int, uses: np.ndarray) -> bool:
+    def _offer(self, split: np.ndarray, label: np.ndarray, cost: int, uses: np.ndarray) -> bool:
         """Offer a tree to all targets that it satisfies; return whether it is better for one of them."""
         better = (cost < self.upper) & (uses[self.rows] <= self.bounds).all(axis=1)
         for target in np.flatnonzero(better).tolist():
-            self.best[target], self.upper[target] = (test.copy(), label.copy()), cost
+            self.best[target], self.upper[target] = (split.copy(), label.copy()), cost
         return bool(better.any())
 
-    def _measured(self, test: np.ndarray, label: np.ndarray) -> tuple[int, np.ndarray]:
+    def _measured(self, split: np.ndarray, label: np.ndarray) -> tuple[int, np.ndarray]:
         """Return (cost, uses) of a tree."""
         problem = self.base.problem
-        node = leaves_of(problem, test)
+        node = leaves_of(problem, split)
         at, places, rows = label[node], np.unique(node), np.arange(len(node))
-        n = int((test >= 0).sum())
+        n = int((split >= 0).sum())
         uses = problem.uses[:, rows, at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
         return int(problem.cost[rows, at].sum()) + problem.branch_cost * n, uses + problem.branch_uses * n
 
     def _leaves(self) -> None:
         for k in range(self.base.problem.n_labels):
             if self.base.tables.labels_of(self.base.counts.total)[k]:
-                test, label = (np.full(2 ** (self.base.problem.depth + 1), -1, np.int32) for _ in range(2))
+                split, label = (np.full(2 ** (self.base.problem.depth + 1), -1, np.int32) for _ in range(2))
                 label[1] = k
-                self._offer(test, label, *self._measured(test, label))
+                self._offer(split, label, *self._measured(split, label))
 
     def _shallower(self) -> None:
         """Search trees of less depth, as starts."""
@@ -232,21 +232,23 @@ class FrontierSearch:
         less = replace(self.tables[0].problem, depth=problem.depth - 1, allowed=problem.allowed[:-1])
         uses = None if self.shared else problem.uses[self.rows]
         for found in FrontierSearch(less, self.bounds, self._tick, self.base.counts, uses).run(exactly=False):
-            if found.test is not None:
-                heaps = [np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.test, found.label)]
+            if found.split is not None:
+                heaps = [
+                    np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.split, found.label)
+                ]
                 self._offer(*heaps, *self._measured(*heaps))
         self.tick()
 
     def _look(self, root: int, subset: int, weights: Weights, own: dict | None) -> float:
         """Trace the cheapest tree of a case, and offer it with its best labels to all targets; return its weighted
         cost."""
-        structure, value = trace(self.base.tables, root, weights, self.base._tests(subset))
+        structure, value = trace(self.base.tables, root, weights, self.base._splits(subset))
         if structure is None:
             return value
         if own is not None:
             tree = by_weight(self.base.tables, structure, weights)
             own[tree.cost, tuple(tree.uses.tolist())] = None
-        key = structure.test.tobytes()
+        key = structure.split.tobytes()
         if key in self._seen:
             return value
         self._seen.add(key)
@@ -265,7 +267,7 @@ class FrontierSearch:
             place = cheapest(found.cost, found.uses[:, self.rows[target]], self.bounds[target], self.upper[target])
             if place is not None:
                 tree = labelled(joint, structure, found.choice[place])
-                self._offer(tree.test, tree.label, tree.cost, tree.uses)
+                self._offer(tree.split, tree.label, tree.cost, tree.uses)
         return value
 
     # The parts of the search.
@@ -381,8 +383,8 @@ class FrontierSearch:
             if found.infeasible:
                 self.infeasible[middle:] = True
                 last = middle - 1
-            elif found.test is not None:
-                self._offer(found.test, found.label, *self._measured(found.test, found.label))
+            elif found.split is not None:
+                self._offer(found.split, found.label, *self._measured(found.split, found.label))
                 low = max(self._loosest_without(), middle + 1)
             else:
                 return
@@ -492,4 +494,4 @@ class FrontierSearch:
     def _closer(self, target: int, place: int, multipliers: np.ndarray) -> GapCloser:
         tables, subset = self.tables[target], self.subset[place : place + 1]
         weights = Weights.of(tables.counts, self.scale, multipliers)
-        return GapCloser(tables, weights, self.base._tests(int(subset[0])), self.base._of(subset), self.tick)
+        return GapCloser(tables, weights, self.base._splits(int(subset[0])), self.base._of(subset), self.tick)

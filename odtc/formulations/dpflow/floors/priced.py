@@ -26,7 +26,7 @@ from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.formulations.dpflow.threshold_search import LOADED, OFTEN, RATE, SOON
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
@@ -51,13 +51,13 @@ class Priced:
         self.posed, (self.scale, largest) = posed, fixed_point(arrays)
         m = np.clip(np.rint(multipliers * self.scale), 0, largest).astype(np.int64)
         weight, price = weighed(arrays, self.scale, m)
-        self.tests = RankedTests(posed.encoded, max(0.0, price), 1, weight)
-        self._beside = _of_nodes(arrays, m, price) - float(m @ arrays.bound) - _rounded(self.tests.ranked, weight)
+        self.splits = RankedSplits(posed.encoded, max(0.0, price), 1, weight)
+        self._beside = _of_nodes(arrays, m, price) - float(m @ arrays.bound) - _rounded(self.splits.ranked, weight)
 
     def floor(self, lower: int) -> float:
         """Return a lower bound on the objective under the constraints, if no tree costs less than `lower` in units of
         a search."""
-        value = self.tests.ranked.cost(lower) + self._beside
+        value = self.splits.ranked.cost(lower) + self._beside
         return max(0.0, float(np.ceil(value / self.scale - 1e-9))) * self.posed.unit
 
     def need(self, upper: float) -> int:
@@ -65,7 +65,7 @@ class Priced:
         under the constraints; NONE if `upper` is infinite."""
         if np.isinf(upper):
             return NONE
-        ranked, paid = self.tests.ranked, np.ceil(upper / self.posed.unit - 1e-6)
+        ranked, paid = self.splits.ranked, np.ceil(upper / self.posed.unit - 1e-6)
         return max(0, int(np.ceil((paid * self.scale - self._beside - ranked.floor) / ranked.unit)))
 
 
@@ -117,7 +117,7 @@ class BoundByBins:
         while worse < WORSE and factor >= SMALLEST:
             began = time.monotonic()
             priced = Priced(self._posed, factor * self._multipliers)
-            bins = BinBound(priced.tests.ranked, self._posed.arrays.depth, deadline.check)
+            bins = BinBound(priced.splits.ranked, self._posed.arrays.depth, deadline.check)
             moment, made = deadline.time_share(np.inf, A_MOMENT), time.monotonic()
             end = made + moment
             self._raise(priced, bins, tell, np.inf, lambda end=end: max(0.0, end - time.monotonic()))
@@ -186,20 +186,20 @@ class BoundBySearch:
     def tree(self) -> HeapTree | None:
         """Return the best tree over the splits of the one that is cheapest so far; None if none satisfies the
         constraints."""
-        return None if self.test is None else _labelled(self._posed, self.test)
+        return None if self.split is None else _labelled(self._posed, self.split)
 
     @property
-    def test(self) -> np.ndarray | None:
+    def split(self) -> np.ndarray | None:
         """Return int32 (2^(depth + 1),): the splits of the tree that is cheapest so far; None before there is one."""
         if self._made is None:
             return None
         priced, search, _ = self._made
-        heap = priced.tests.test_heap(search.tree(self._posed.arrays.depth), self._posed.problem.topology)
+        heap = priced.splits.split_heap(search.tree(self._posed.arrays.depth), self._posed.problem.topology)
         return heap[: 2 ** (self._posed.arrays.depth + 1)]
 
     def _begun(self) -> tuple[Priced, RankSearch, EarlyBound]:
         priced = Priced(self._posed, self._multipliers)
-        ranked = priced.tests.ranked
+        ranked = priced.splits.ranked
         search = RankSearch(ranked, self._look)
         if deadline.time_share(np.inf) > LOADED:
             search.chosen.expect(min(SOON, ranked.rank.size / RATE))
@@ -264,8 +264,8 @@ def _of_nodes(arrays: ConstrainedProblem, m: np.ndarray, price: float) -> float:
 
 def _labelled(posed: SearchProblem, heap: np.ndarray) -> HeapTree | None:
     """Return the best tree over the splits of a heap that is soon found and satisfies the constraints."""
-    tests = np.unique(heap[heap >= 0])
-    if not len(tests):
+    splits = np.unique(heap[heap >= 0])
+    if not len(splits):
         return None
-    found = ConstrainedSearch(only(posed.arrays, tests), deadline.is_over).run(exactly=False)
-    return None if found.test is None else posed.tree(named(found.test, tests), found.label)
+    found = ConstrainedSearch(only(posed.arrays, splits), deadline.is_over).run(exactly=False)
+    return None if found.split is None else posed.tree(named(found.split, splits), found.label)

@@ -27,7 +27,7 @@ from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.constrained.trace_tree import Labelled, Structure, by_weight, feasible
 from odtc.base import deadline
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
@@ -90,15 +90,15 @@ class _Rounds:
         """Return the cost and the uses of the tree at these multipliers, int64 (constraints,) in units of 1 / scale."""
         arrays = self.posed.arrays
         weight, price = weighed(arrays, scale, m)
-        tests = RankedTests(self.posed.encoded, max(0.0, price), self.least, weight)
-        binned = BinnedTree(tests.ranked, arrays.depth, PARTS, deadline.check)
+        splits = RankedSplits(self.posed.encoded, max(0.0, price), self.least, weight)
+        binned = BinnedTree(splits.ranked, arrays.depth, PARTS, deadline.check)
         with deadline.cut_short():  # it is a tree at every moment
             binned.search()
-        heap = tests.test_heap(binned.nested(), self.posed.problem.topology)
-        test = heap[: 2 ** (arrays.depth + 1)].astype(np.int32)
-        asked = np.unique(test[test >= 0])
+        heap = splits.split_heap(binned.nested(), self.posed.problem.topology)
+        split = heap[: 2 ** (arrays.depth + 1)].astype(np.int32)
+        asked = np.unique(split[split >= 0])
         tables = Pass(Counts(only(arrays, asked)), scale)
-        structure = _structure(arrays, test, asked)
+        structure = _structure(arrays, split, asked)
         if not self._take(_labels(tables, structure, self.upper), asked) and arrays.depth <= SMALL and len(asked):
             self._take(ConstrainedSearch(tables.problem, deadline.is_over).run(exactly=False), asked)
         found = by_weight(tables, structure, Weights.of(tables.counts, scale, m))
@@ -107,9 +107,9 @@ class _Rounds:
     def _take(self, found: Labelled | Found | None, asked: np.ndarray) -> bool:
         """Use a tree over some splits, int (splits,), if it satisfies the constraints and costs less than the best so
         far; return whether it does."""
-        if found is None or found.test is None:
+        if found is None or found.split is None:
             return False
-        tree = named(found.test, asked), found.label
+        tree = named(found.split, asked), found.label
         cost = cost_of(self.posed.arrays, *tree)
         if cost >= self.upper or not keeps(self.posed.arrays, *tree):
             return False
@@ -117,13 +117,13 @@ class _Rounds:
         return True
 
 
-def _structure(arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) -> Structure:
+def _structure(arrays: ConstrainedProblem, split: np.ndarray, asked: np.ndarray) -> Structure:
     """Return the leaves of a heap of splits, and its splits as positions in `asked`."""
-    place = leaves_of(arrays, test)
+    place = leaves_of(arrays, split)
     leaves, leaf = np.unique(place, return_inverse=True)
     counts = np.zeros((len(leaves), arrays.kinds[0].shape[1]))
     np.add.at(counts, leaf.reshape(-1), arrays.kinds[0])
-    own = np.where(test >= 0, np.searchsorted(asked, test), -1).astype(np.int32)
+    own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
     return Structure(own, tuple(leaves.tolist()), counts)
 
 

@@ -24,7 +24,7 @@ from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass
 from odtc.algorithms.constrained.trace_tree import Structure, labelled, labellings
 from odtc.base import deadline
-from odtc.heuristics.cart import grown_tests
+from odtc.heuristics.cart import grown_splits
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
@@ -48,12 +48,12 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
     found: tuple[np.ndarray, np.ndarray] | None = None
     upper, checked = arrays.most_cost + 1, 0
     for rows in dict.fromkeys((1, least)):  # leaves with this many rows; the better tree may have others
-        test = np.full(2 ** (arrays.depth + 1), -1, np.int32)
-        inner = min(len(test) // 2, 2**LEVELS)
-        test[:inner] = grown_tests(problem.encoded, problem.topology, rows)[:inner]
-        asked = np.unique(test[test >= 0])
+        split = np.full(2 ** (arrays.depth + 1), -1, np.int32)
+        inner = min(len(split) // 2, 2**LEVELS)
+        split[:inner] = grown_splits(problem.encoded, problem.topology, rows)[:inner]
+        asked = np.unique(split[split >= 0])
         tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0])
-        ways = (way for way in _ways(tables, arrays, test, asked) if placed(arrays, named(way.test, asked)))
+        ways = (way for way in _ways(tables, arrays, split, asked) if placed(arrays, named(way.split, asked)))
         for structure in islice(ways, MOST_WAYS):
             try:
                 labels = labellings(tables, structure, upper, MOST_LABELLINGS)
@@ -63,19 +63,19 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
                 if checked >= (MOST_CHECKED if not deadline.is_over() else FEW_CHECKED):
                     break
                 tree = labelled(tables, structure, labels.choice[place])
-                own, checked = (named(tree.test, asked), tree.label), checked + 1
+                own, checked = (named(tree.split, asked), tree.label), checked + 1
                 if tree.cost < upper and keeps(arrays, *own):
                     found, upper = own, tree.cost
                     break
     return None if found is None else posed.tree(*found)
 
 
-def _ways(tables: Pass, arrays: ConstrainedProblem, test: np.ndarray, asked: np.ndarray) -> list[Structure]:
+def _ways(tables: Pass, arrays: ConstrainedProblem, split: np.ndarray, asked: np.ndarray) -> list[Structure]:
     """Return the tree of these splits pruned in every way, in the order of the cost of the leaves with any labels."""
-    own = np.where(test >= 0, np.searchsorted(asked, test), -1).astype(np.int32)
-    count = np.zeros((len(test), arrays.kinds[0].shape[1]))
-    np.add.at(count, leaves_of(arrays, test), arrays.kinds[0])
-    for node in range(len(test) // 2 - 1, 0, -1):
+    own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
+    count = np.zeros((len(split), arrays.kinds[0].shape[1]))
+    np.add.at(count, leaves_of(arrays, split), arrays.kinds[0])
+    for node in range(len(split) // 2 - 1, 0, -1):
         count[node] += count[2 * node] + count[2 * node + 1]
     may = np.array([tables.labels_of(one) for one in count])
     cost = np.where(may, count @ tables.counts.cost, np.inf).min(axis=1)
@@ -83,7 +83,7 @@ def _ways(tables: Pass, arrays: ConstrainedProblem, test: np.ndarray, asked: np.
     def below(node: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
         """Return (least cost, branch nodes, leaves) of each way below a node."""
         found = [(float(cost[node]), (), (node,))]
-        if 2 * node < len(test) and test[node] >= 0:
+        if 2 * node < len(split) and split[node] >= 0:
             pairs = [(zero, one) for zero in below(2 * node) for one in below(2 * node + 1)]
             price = arrays.branch_cost
             found += [(price + z[0] + o[0], (node, *z[1], *o[1]), (*z[2], *o[2])) for z, o in pairs]

@@ -74,9 +74,9 @@ class BoundByRaisedPrices:
                 self._tried.add(self._multipliers.tobytes())
                 self._search = BoundBySearch(self._posed, self._multipliers)
             told(self._search.run(told, upper))
-            if (test := self._search.test) is not None:
+            if (split := self._search.split) is not None:
                 with deadline.cut_short():
-                    self._look(test)
+                    self._look(split)
             if not self._search.ended:
                 break
             self._multipliers, self._search = self._next(), None
@@ -92,29 +92,29 @@ class BoundByRaisedPrices:
         more = most > shown + LEAST * max(1.0, shown)
         return multipliers if more and multipliers.tobytes() not in self._tried else None
 
-    def _look(self, test: np.ndarray) -> None:
+    def _look(self, split: np.ndarray) -> None:
         """Add the cut of a tree, and use the tree if it satisfies the constraints with other labels."""
-        arrays, asked = self._posed.arrays, np.unique(test[test >= 0])
+        arrays, asked = self._posed.arrays, np.unique(split[split >= 0])
         tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0], deadline.check)
-        node = leaves_of(arrays, test)
+        node = leaves_of(arrays, split)
         places = np.unique(node)
-        count = np.zeros((len(test), arrays.kinds[0].shape[1]))
+        count = np.zeros((len(split), arrays.kinds[0].shape[1]))
         np.add.at(count, node, arrays.kinds[0])
         weight = arrays.cost + np.tensordot(self._multipliers, arrays.uses, 1)
-        sums = np.zeros((len(test), arrays.n_labels))
+        sums = np.zeros((len(split), arrays.n_labels))
         np.add.at(sums, node, weight)
         label = np.where(
-            np.isin(np.arange(len(test)), places), (sums + self._multipliers @ arrays.leaf_uses).argmin(1), -1
+            np.isin(np.arange(len(split)), places), (sums + self._multipliers @ arrays.leaf_uses).argmin(1), -1
         )
-        self._cut(test, label)
-        own = np.where(test >= 0, np.searchsorted(asked, test), -1).astype(np.int32)
+        self._cut(split, label)
+        own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
         try:
             found = feasible(tables, Structure(own, tuple(places.tolist()), count[places]), self._upper)
         except TooLarge:
             return
-        if found is not None and keeps(arrays, named(found.test, asked), found.label):
-            self._upper, self.tree = found.cost, self._posed.tree(named(found.test, asked), found.label)
+        if found is not None and keeps(arrays, named(found.split, asked), found.label):
+            self._upper, self.tree = found.cost, self._posed.tree(named(found.split, asked), found.label)
 
-    def _cut(self, test: np.ndarray, label: np.ndarray) -> None:
+    def _cut(self, split: np.ndarray, label: np.ndarray) -> None:
         arrays = self._posed.arrays
-        self._cuts.add(cost_of(arrays, test, label), uses_of(arrays, test, label) - arrays.bound)
+        self._cuts.add(cost_of(arrays, split, label), uses_of(arrays, split, label) - arrays.bound)

@@ -60,9 +60,9 @@ def takes(problem: Problem) -> bool:
 
 def worth(encoded: Encoded) -> bool:
     """Return whether features have so many thresholds that intervals of them pay."""
-    tests = Splits.of(encoded.tests)
-    ordered = tests.per_threshold(len(encoded.features))
-    return encoded.n_candidate_splits >= MANY * (np.count_nonzero(ordered) + len(tests.others))
+    splits = Splits.of(encoded.splits)
+    ordered = splits.per_threshold(len(encoded.features))
+    return encoded.n_candidate_splits >= MANY * (np.count_nonzero(ordered) + len(splits.others))
 
 
 def work(scales: Scales, depth: int) -> float:
@@ -106,12 +106,12 @@ def build(problem: Problem) -> Model:
     m.constant(float(share(problem, made.ranked.floor)))
     for layer in made.program:
         columns = [Columns("t", Role.STOP, np.arange(len(layer.stop)), share(problem, layer.stop))]
-        for stem, role, arcs in (("u", Role.ARC, layer.tests), ("v", Role.BOUND, layer.intervals)):
-            test = made.scales.test(*arcs.first.T)
-            order = np.argsort(arcs.state * F + test)
+        for stem, role, arcs in (("u", Role.ARC, layer.splits), ("v", Role.BOUND, layer.intervals)):
+            split = made.scales.split(*arcs.first.T)
+            order = np.argsort(arcs.state * F + split)
             cost = share(problem, arcs.cost[order])
             columns.append(
-                Columns(stem, role, arcs.state[order], cost, Axis("test", F), test[order], arcs.below[order])
+                Columns(stem, role, arcs.state[order], cost, Axis("split", F), split[order], arcs.below[order])
             )
         levels.append((len(layer.stop), columns))
     write_flow(m, levels)
@@ -131,7 +131,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     point = {}
     for j, layer in enumerate(problem.derived(Intervals).program):
         point[f"t{j}"] = np.zeros(len(layer.stop))
-        point |= {f"u{j}": np.ones(len(layer.tests.state))} if len(layer.tests.state) else {}
+        point |= {f"u{j}": np.ones(len(layer.splits.state))} if len(layer.splits.state) else {}
         point |= {f"v{j}": np.zeros(len(layer.intervals.state))} if len(layer.intervals.state) else {}
     if "u0" not in point:
         point["t0"][0] = 1.0
@@ -142,7 +142,7 @@ def optimal(problem: Problem) -> HeapTree:
     """Return the best tree that the search finds."""
     search, scales, depth = problem.derived(Intervals).search, problem.derived(Intervals).scales, problem.topology.depth
     rows = np.arange(len(search.ranked.rank))
-    return settle(nested_splits(search.tree(rows, depth), problem.topology, scales.test), problem.encoded)
+    return settle(nested_splits(search.tree(rows, depth), problem.topology, scales.split), problem.encoded)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -163,7 +163,7 @@ def targets(problem: Problem, unit: float):
         at = np.flatnonzero(layer.bound > ranked.near).tolist()
         bounds = [float(layer.bound[number] + ranked.least[layer.members[number]].sum()) for number in at]
         paths = [
-            [2 * int(scales.test(scale, rank)) + side for scale, rank, side in layer.path[number]] for number in at
+            [2 * int(scales.split(scale, rank)) + side for scale, rank, side in layer.path[number]] for number in at
         ]
         yield np.rint(np.array(bounds) * unit), np.array(paths, np.int64).reshape(len(at), j)
 

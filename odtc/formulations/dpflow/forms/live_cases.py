@@ -120,7 +120,7 @@ class Live:
             _expect(len(getattr(self, name)) == wanted, f"expected {wanted} numbers at {name}")
         _expect_code(self.known, n_candidate_splits, n_classes, "known")
         _expect(self.unit > 0, "expected a unit above 0")
-        _expect(all(0 <= test < n_candidate_splits for test in self.root), "a root is not a candidate split")
+        _expect(all(0 <= split < n_candidate_splits for split in self.root), "a root is not a candidate split")
         places = [tuple(entry[:2]) for entry in self.sides]
         _expect(all(one <= other for one, other in pairwise(places)), "the sides are not sorted by case and side")
         wanted = {(case, side) for case in range(n) for side in (0, 1)}
@@ -210,7 +210,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if _same(heap, _known(problem)):
         point["w"] = np.ones(())
         return point
-    for case in np.flatnonzero(np.array(parts.live.root) == heap.test[1]).tolist():
+    for case in np.flatnonzero(np.array(parts.live.root) == heap.split[1]).tolist():
         places = [_place(problem, parts, case, side, heap) for side in (0, 1)]
         if None not in places:
             point["y"][case] = 1
@@ -228,22 +228,22 @@ def _place(problem: Problem, parts: LiveModel, case: int, side: int, heap: HeapT
     none."""
     mine = parts.of(side)
     for place in np.flatnonzero(parts.case[mine] == case).tolist():
-        test, label = blank_arrays(problem.topology)
-        test[1] = heap.test[1]
-        lay(parts.code[mine[place]], test, label, 2 + side)
+        split, label = blank_arrays(problem.topology)
+        split[1] = heap.split[1]
+        lay(parts.code[mine[place]], split, label, 2 + side)
         other = 3 - side
         stack = [other]
         while stack:  # the other side is taken from the tree
             node = stack.pop()
-            test[node], label[node] = heap.test[node], heap.label[node]
-            stack += [2 * node, 2 * node + 1] if heap.test[node] >= 0 else []
-        if _same(settle(test, problem.encoded, label), heap):
+            split[node], label[node] = heap.split[node], heap.label[node]
+            stack += [2 * node, 2 * node + 1] if heap.split[node] >= 0 else []
+        if _same(settle(split, problem.encoded, label), heap):
             return place
     return None
 
 
 def _same(one: HeapTree, other: HeapTree) -> bool:
-    return np.array_equal(one.test, other.test) and np.array_equal(one.label, other.label)
+    return np.array_equal(one.split, other.split) and np.array_equal(one.label, other.label)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -252,9 +252,9 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 def _known(problem: Problem) -> HeapTree:
     """Return the tree that the search found."""
-    test, label = blank_arrays(problem.topology)
-    lay(np.array(problem.derived(LiveModel).live.known), test, label, 1)
-    return settle(test, problem.encoded, label)
+    split, label = blank_arrays(problem.topology)
+    lay(np.array(problem.derived(LiveModel).live.known), split, label, 1)
+    return settle(split, problem.encoded, label)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -264,13 +264,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     if not len(chosen) or float(np.max(point["w"])) >= chosen.max():
         return _known(problem)
     case = int(chosen.argmax())
-    test, label = blank_arrays(problem.topology)
-    test[1] = parts.live.root[case]
+    split, label = blank_arrays(problem.topology)
+    split[1] = parts.live.root[case]
     for side, name in enumerate("st"):
         mine = parts.of(side)
         own = np.flatnonzero(parts.case[mine] == case)
-        lay(parts.code[mine[own[int(point[name][own].argmax())]]], test, label, 2 + side)
-    return settle(test, problem.encoded, label)
+        lay(parts.code[mine[own[int(point[name][own].argmax())]]], split, label, 2 + side)
+    return settle(split, problem.encoded, label)
 
 
 def notes(problem: Problem) -> dict:

@@ -269,4 +269,4 @@ def _best_exactly(engine: _Engine, depth: int) -> "Best | None":
 
 def _heap(problem: Problem, scales: Scales, nested: tuple | None) -> HeapTree:
     """Return the tree of a nested tree of the search."""
-    return settle(nested_splits(nested, problem.topology, scales.test), problem.encoded)
+    return settle(nested_splits(nested, problem.topology, scales.split), problem.encoded)

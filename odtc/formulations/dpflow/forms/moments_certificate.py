@@ -17,7 +17,7 @@ from odtc.data.tasks import regression
 from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms.moments_limits import by_places
-from odtc.formulations.dpflow.write_certificate import head, require_tests_of_columns
+from odtc.formulations.dpflow.write_certificate import head, require_splits_of_columns
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
@@ -45,7 +45,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         For a task without a measure of whole numbers, for weights of more than twelve digits behind the point, for
         hyperplanes, and for constraints that it does not state.
     """
-    require_tests_of_columns(problem.encoded)
+    require_splits_of_columns(problem.encoded)
     dataset, limits = problem.encoded.dataset, engine.limits
     together = tuple(given.args for given in problem.constraints if given.name == TOGETHER)
     if dataset is None or by_places(problem):
@@ -123,7 +123,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         }
         | ({"least": limit.rows} if limit.rows > 1 else {})
         | ({"leaves": limit.leaves} if limit.leaves else {})
-        | ({} if whole.tests is None else {"splits": whole.tests})
+        | ({} if whole.splits is None else {"splits": whole.splits})
         | ({"together": [list(group) for group in together]} if together else {})
     )
 

@@ -48,7 +48,7 @@ def scales_of(problem: Problem) -> Scales:
     """Return the columns of the search: if different splits are counted, one for each split; otherwise the splits of
     each column together if a constraint refers to columns, and all that are nested if none does. It raises the
     exceptions of `limits_of`."""
-    if _most_tests(problem) is not None:
+    if _most_splits(problem) is not None:
         return Scales.single(problem.encoded)
     scales = Scales.of(problem.encoded)
     return scales if by_limits(problem) else scales.nested()
@@ -62,7 +62,7 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
     ChoiceError
         For a constraint that they cannot represent.
     """
-    found, depth, most = _terms(problem), problem.topology.depth, _most_tests(problem)
+    found, depth, most = _terms(problem), problem.topology.depth, _most_splits(problem)
     first = np.unique(scales.scale, return_index=True)[1]  # a split of each ordered feature
     nodes = [terms.nodes for _, terms in found if terms.nodes is not None]
     levels = [terms.levels(depth) for _, terms in found if terms.levels]
@@ -81,14 +81,14 @@ def limits_of(problem: Problem, scales: Scales) -> TreeLimits:
         subsets=None if column is None else subsets[:, column[first]],
         distinct=most,
         together=tuple(
-            tuple(tuple(np.unique(scales.scale[tests]).tolist()) for tests in terms.all_or_none)
+            tuple(tuple(np.unique(scales.scale[splits]).tolist()) for splits in terms.all_or_none)
             for _, terms in found
             if terms.all_or_none
         ),
     )
 
 
-def _most_tests(problem: Problem) -> int | None:
+def _most_splits(problem: Problem) -> int | None:
     """Return how many different splits a tree may have; None if that is not less than the number of its nodes."""
     counted = [(given, terms.groups[1]) for given, terms in _terms(problem) if given.name == TESTS]
     given, most = min(counted, key=lambda one: one[1], default=(None, 0))

@@ -16,7 +16,7 @@ from odtc.formulations.dpflow.program import Program, Shape, folded_levels, shar
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import broken, rowed
-from odtc.problem.constraints.kind import CountsTests
+from odtc.problem.constraints.kind import CountsSplits
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
@@ -69,7 +69,7 @@ def build(problem: Problem) -> Model:
     paths = problem.derived(Paths)
     m, arcs = network.flow_model(problem, paths.written)
     if paths.sees:
-        whole = not all(given.module.can(CountsTests) for _, given in rowed(problem))
+        whole = not all(given.module.can(CountsSplits) for _, given in rowed(problem))
         network.write_splits(problem, paths.written.levels, m, arcs, integer=whole)
     return m.finish()
 
@@ -77,13 +77,13 @@ def build(problem: Problem) -> Model:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     paths = problem.derived(Paths)
     point = network.point_of(problem, paths.written, heap, beaten=paths.sight.incumbent is not None)
-    return point | tested(problem, heap, paths.sees)
+    return point | used(problem, heap, paths.sees)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     paths, program = problem.derived(Paths), problem.derived(Program)
     if not paths.sees:
-        heap = with_min_leaf_rows(settle(heap.test, problem.encoded), problem.encoded, program.rows.least)
+        heap = with_min_leaf_rows(settle(heap.split, problem.encoded), problem.encoded, program.rows.least)
         kept = None if broken(problem, heap) else heap
         return _along(problem, paths.sight.graph, kept, paths.shape.levels)
     heap, better = network.pruned(problem, program.rows, program.price, paths.shape, heap), paths.sight.incumbent
@@ -98,7 +98,7 @@ def _along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int)
     def way(node, j, state, arcs):
         if heap is None or j >= n_levels:
             return graph.best(j, state, arcs)
-        return next(iter(np.flatnonzero(graph.levels[j].test[arcs] == heap.test[node])), None)
+        return next(iter(np.flatnonzero(graph.levels[j].split[arcs] == heap.split[node])), None)
 
     return tree_along(problem, graph, way)
 
@@ -126,10 +126,10 @@ def notes(problem: Problem) -> dict:
     }
 
 
-def tested(problem: Problem, heap: HeapTree, sees: bool) -> dict[str, np.ndarray]:
+def used(problem: Problem, heap: HeapTree, sees: bool) -> dict[str, np.ndarray]:
     """Return the variables b of a tree, the split of each node, if states know their nodes."""
     return (
-        {"b": heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_candidate_splits)}
+        {"b": heap.split[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_candidate_splits)}
         if sees
         else {}
     )

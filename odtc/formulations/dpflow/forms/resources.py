@@ -63,7 +63,7 @@ def build(problem: Problem) -> Model:
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     made = problem.derived(Resources)
-    return resources.start(problem, made.written.flow, heap) | paths.tested(problem, heap, made.knows_nodes)
+    return resources.start(problem, made.written.flow, heap) | paths.used(problem, heap, made.knows_nodes)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:

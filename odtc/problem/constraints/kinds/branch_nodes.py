@@ -52,4 +52,4 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, tests: n <= given.bound)
+    return Judge(counts=lambda n, splits: n <= given.bound)

@@ -68,7 +68,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
         dearer = np.where(labels == k, others.min(axis=1) - cost[:, k], np.inf)
         changed, label = np.argsort(dearer, kind="stable")[: int(over)], heap.label.copy()
         label[at[changed]] = others[changed].argmin(axis=1)
-        heap = settle(heap.test, encoded, label, heap.beyond)
+        heap = settle(heap.split, encoded, label, heap.beyond)
     return heap
 
 

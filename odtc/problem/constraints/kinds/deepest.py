@@ -54,10 +54,10 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Return the tree without nodes that split on the column too deep, and without the nodes below them."""
-    t = np.arange(len(heap.test))
+    t = np.arange(len(heap.split))
     deep = np.log2(np.maximum(t, 1)).astype(int) > int(given.bound)
     wrong = deep & np.isin(asked(encoded, heap), named(encoded, given, 1))
-    return settle(np.where(wrong, -1, heap.test), encoded, None, heap.beyond)
+    return settle(np.where(wrong, -1, heap.split), encoded, None, heap.beyond)
 
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
@@ -70,7 +70,7 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    def allowed(test: int, above: tuple[int, ...]) -> bool:
-        return feature_name(encoded, test) != given.args[0] or len(above) <= given.bound
+    def allowed(split: int, above: tuple[int, ...]) -> bool:
+        return feature_name(encoded, split) != given.args[0] or len(above) <= given.bound
 
     return Judge(allowed=allowed)

@@ -31,7 +31,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
 
 
 def groups(encoded: Encoded) -> np.ndarray:
-    return np.unique(Splits.of(encoded.tests).first_feature, return_inverse=True)[1].ravel()
+    return np.unique(Splits.of(encoded.splits).first_feature, return_inverse=True)[1].ravel()
 
 
 def early(given: Constraint) -> bool:
@@ -72,4 +72,4 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, tests: len({feature_name(encoded, test) for test in tests}) <= given.bound)
+    return Judge(counts=lambda n, splits: len({feature_name(encoded, split) for split in splits}) <= given.bound)

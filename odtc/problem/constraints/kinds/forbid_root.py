@@ -55,4 +55,4 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(allowed=lambda test, above: bool(above) or feature_name(encoded, test) not in given.args)
+    return Judge(allowed=lambda split, above: bool(above) or feature_name(encoded, split) not in given.args)

@@ -48,4 +48,4 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, tests: n + 1 <= given.bound)
+    return Judge(counts=lambda n, splits: n + 1 <= given.bound)

@@ -52,7 +52,7 @@ MOST_LINES = 12  # neighbours that the search treats as sums; with more it check
 def read(encoded: Encoded, given: Constraint) -> Constraint:
     positive_of(encoded, given)
     feature = feature_of(encoded, given, given.args[0])
-    if not any(isinstance(test, Threshold) for test in encoded.tests if test.features == (feature,)):
+    if not any(isinstance(split, Threshold) for split in encoded.splits if split.features == (feature,)):
         raise ChoiceError(
             f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got "
             f"{given.args[0]!r}, for which the encoding {encoded.scheme!r} has no threshold"
@@ -87,11 +87,11 @@ def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:
 def _found(encoded: Encoded, feature: int) -> np.ndarray:
     own = np.array(
         [
-            all(one.features == (feature,) for one in (test, *(one for one, _ in same)))
-            for test, same in zip(encoded.tests, encoded.stands_for)
+            all(one.features == (feature,) for one in (split, *(one for one, _ in same)))
+            for split, same in zip(encoded.splits, encoded.stands_for)
         ]
     )
-    rises = own & np.array([isinstance(test, Threshold) for test in encoded.tests])
+    rises = own & np.array([isinstance(split, Threshold) for split in encoded.splits])
     rank = _ones(encoded.X, np.flatnonzero(rises))
     lacking = encoded.X[:, own & ~rises].any(axis=1)
     alike, _ = equal_rows(_codes(encoded.X, np.flatnonzero(~own)))
@@ -101,20 +101,20 @@ def _found(encoded: Encoded, feature: int) -> np.ndarray:
     return np.stack([row[:-1][follows], row[1:][follows]], axis=1)
 
 
-def _ones(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> np.ndarray:
+def _ones(X: np.ndarray | RankedAnswers, splits: np.ndarray) -> np.ndarray:
     """Return int64 (rows,): for how many of some splits each row has the result 1."""
-    return X.codes(tests) if isinstance(X, RankedAnswers) else X[:, tests].sum(axis=1)
+    return X.codes(splits) if isinstance(X, RankedAnswers) else X[:, splits].sum(axis=1)
 
 
-def _codes(X: np.ndarray | RankedAnswers, tests: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+def _codes(X: np.ndarray | RankedAnswers, splits: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
     """Return parts that together determine which rows have equal results for some splits: (int64 (rows,), a number
     above them) each."""
     yield np.zeros(len(X), np.int64), 1  # without splits all rows are equal
     if not isinstance(X, RankedAnswers):
-        yield from ((X[:, test].astype(np.int64), 2) for test in tests)
+        yield from ((X[:, split].astype(np.int64), 2) for split in splits)
         return
-    for scale in np.unique(X.scale[tests]):
-        code = X.codes(tests[X.scale[tests] == scale])
+    for scale in np.unique(X.scale[splits]):
+        code = X.codes(splits[X.scale[splits] == scale])
         yield code, int(code.max(initial=0)) + 1
 
 

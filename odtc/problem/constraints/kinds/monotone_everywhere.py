@@ -44,7 +44,7 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     single(encoded, given)
     positive_of(encoded, given)
     place = feature_of(encoded, given, given.args[0])
-    sets = [test for test in encoded.tests if isinstance(test, Subset) and test.features == (place,)]
+    sets = [split for split in encoded.splits if isinstance(split, Subset) and split.features == (place,)]
     if encoded.features[place].kind != NUMERIC or sets:
         raise ChoiceError(
             f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got {given.args[0]!r}"
@@ -59,9 +59,9 @@ def early(given: Constraint) -> bool:
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     def node(t: int) -> Branch | Leaf:
-        if heap.test[t] < 0:
+        if heap.split[t] < 0:
             return Leaf(int(heap.label[t]))
-        split, ones_left = heap.split(t, encoded)
+        split, ones_left = heap.split_at(t, encoded)
         zero, one = node(2 * t), node(2 * t + 1)
         return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
@@ -91,11 +91,13 @@ def judged(encoded: Encoded, given: Constraint) -> Judge:
     def cells(column: int) -> list[float]:
         if encoded.features[column].kind != NUMERIC:
             return [*range(-1, len(encoded.features[column].levels)), math.nan]
-        cuts = {test.threshold for test in encoded.tests if isinstance(test, Threshold) and test.features == (column,)}
+        cuts = {
+            split.threshold for split in encoded.splits if isinstance(split, Threshold) and split.features == (column,)
+        }
         return [*sorted(cuts), math.inf, math.nan]
 
-    def answer(test: int, inputs: dict[int, float]) -> bool:
-        split = encoded.tests[test]
+    def answer(candidate: int, inputs: dict[int, float]) -> bool:
+        split = encoded.splits[candidate]
         cell = inputs[split.features[0]]
         if isinstance(split, Threshold):
             left = cell <= split.threshold
@@ -103,12 +105,12 @@ def judged(encoded: Encoded, given: Constraint) -> Judge:
             left = cell in split.values
         else:
             left = cell != cell
-        return left == bool(encoded.ones_left[test])
+        return left == bool(encoded.ones_left[candidate])
 
     def asked(shape: Any) -> set[int]:
         if isinstance(shape, int):
             return set()
-        return {encoded.tests[shape[0]].features[0]} | asked(shape[1]) | asked(shape[2])
+        return {encoded.splits[shape[0]].features[0]} | asked(shape[1]) | asked(shape[2])
 
     def said(shape: Any, inputs: dict[int, float]) -> int:
         while not isinstance(shape, int):

@@ -71,7 +71,7 @@ def _asked(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
 
 
 def _group(problem: Problem, model: Model, given: Constraint) -> np.ndarray:
-    """Return int64 (tests,) or (scales,): the number, from 0, of the column of each; -1 for other columns."""
+    """Return int64 (splits,) or (scales,): the number, from 0, of the column of each; -1 for other columns."""
     of, mine = of_label(problem, model), two_columns(problem.encoded, given)
     there = [feature for feature in mine if (of == feature).any()]
     return np.array([there.index(feature) if feature in there else -1 for feature in of.tolist()], int)
@@ -84,7 +84,7 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    def counts(n: int, tests: Any) -> bool:
-        return len({feature_name(encoded, test) for test in tests} & set(given.args)) <= 1
+    def counts(n: int, splits: Any) -> bool:
+        return len({feature_name(encoded, split) for split in splits} & set(given.args)) <= 1
 
     return Judge(counts=counts)

@@ -81,7 +81,7 @@ def tries(encoded: Encoded) -> list[str]:
 def judged(encoded: Encoded, given: Constraint) -> Judge:
     low, high = given.args
 
-    def allowed(test: int, above: tuple[int, ...]) -> bool:
-        return feature_name(encoded, test) != low or high not in (feature_name(encoded, other) for other in above)
+    def allowed(split: int, above: tuple[int, ...]) -> bool:
+        return feature_name(encoded, split) != low or high not in (feature_name(encoded, other) for other in above)
 
     return Judge(allowed=allowed)

@@ -53,7 +53,7 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    def allowed(test: int, above: tuple[int, ...]) -> bool:
-        return feature_name(encoded, test) != given.args[0] or len(above) >= given.bound
+    def allowed(split: int, above: tuple[int, ...]) -> bool:
+        return feature_name(encoded, split) != given.args[0] or len(above) >= given.bound
 
     return Judge(allowed=allowed)

@@ -35,7 +35,7 @@ def early(given: Constraint) -> bool:
 
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    return float(len(np.unique(heap.test[heap.test >= 0])))
+    return float(len(np.unique(heap.split[heap.split >= 0])))
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
@@ -50,7 +50,7 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Return the tree without the split, and its subtrees, whose removal costs least, one after another."""
     while value(encoded, given, heap) > given.bound:
         heap = least_missed(
-            encoded, heap, [np.flatnonzero(heap.test == f) for f in np.unique(heap.test[heap.test >= 0])]
+            encoded, heap, [np.flatnonzero(heap.split == f) for f in np.unique(heap.split[heap.split >= 0])]
         )
     return heap
 
@@ -64,4 +64,4 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, tests: len(tests) <= given.bound)
+    return Judge(counts=lambda n, splits: len(splits) <= given.bound)

@@ -58,8 +58,8 @@ def tries(encoded: Encoded) -> list[str]:
 
 
 def judged(encoded: Encoded, given: Constraint) -> Judge:
-    def counts(n: int, tests: Any) -> bool:
-        mine = {feature_name(encoded, test) for test in tests} & set(given.args)
+    def counts(n: int, splits: Any) -> bool:
+        mine = {feature_name(encoded, split) for split in splits} & set(given.args)
         return not mine or mine == set(given.args)
 
     return Judge(counts=counts)

@@ -5,14 +5,14 @@
 If n splits on f and both children on g, n may split on g and both children on f: the two middle subtrees change places
 and every row meets the same labels. Repeating this as long as f > g ends, because the splits in heap order decrease.
 No other family of AN_OPTIMUM is lost, because a tree with the fewest branch nodes stays one. If a node must have a
-split, split 0 is not such a g (odtc.problem.cuts.cut.tests_of_an_optimum).
+split, split 0 is not such a g (odtc.problem.cuts.cut.splits_of_an_optimum).
 """
 
 import numpy as np
 
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
-from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, splits_of_an_optimum
 from odtc.problem.expressions import Need, Statement, needed
 from odtc.problem.problem import Problem
 from odtc.problem.roles import fresh_name, node_axis
@@ -25,11 +25,11 @@ VALID = AN_OPTIMUM
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
-    inner, F, g = problem.topology.inner, problem.encoded.n_candidate_splits, tests_of_an_optimum(problem, model)[:-1]
+    inner, F, g = problem.topology.inner, problem.encoded.n_candidate_splits, splits_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
     b = needed(problem, model, Statement.ASKS, "branch_nodes")
-    n, axes = inner[:, None], (node_axis(inner), Axis("test", len(g), int(g[0])))
+    n, axes = inner[:, None], (node_axis(inner), Axis("split", len(g), int(g[0])))
     low, high = np.nonzero(g[:, None] < np.arange(F))
     entries = (
         *b.entries((n, g), (2 * n, g)),
@@ -40,23 +40,23 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
 
 
 def arrange(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
-    test, label = heap.test.copy(), heap.label.copy()
+    split, label = heap.split.copy(), heap.label.copy()
     least = (
-        int(tests_of_an_optimum(problem, model)[0])
-        if len(tests_of_an_optimum(problem, model))
+        int(splits_of_an_optimum(problem, model)[0])
+        if len(splits_of_an_optimum(problem, model))
         else problem.encoded.n_candidate_splits
     )
     moved = True
     while moved:
         moved = False
         for n in problem.topology.inner.tolist():
-            g = test[2 * n]
-            if least <= g == test[2 * n + 1] and g < test[n]:
-                test[n], test[[2 * n, 2 * n + 1]] = g, test[n]
-                for nodes in (test, label):
+            g = split[2 * n]
+            if least <= g == split[2 * n + 1] and g < split[n]:
+                split[n], split[[2 * n, 2 * n + 1]] = g, split[n]
+                for nodes in (split, label):
                     _swap(nodes, 4 * n + 1, 4 * n + 2)
                 moved = True
-    return HeapTree(test, label)
+    return HeapTree(split, label)
 
 
 def _swap(nodes: np.ndarray, one: int, two: int) -> None:

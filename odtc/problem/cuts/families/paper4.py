@@ -69,8 +69,8 @@ def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
         at, f = np.nonzero((X == value) & (number < count[value]))
         labels = bottom, (first[value, f] + number[at, f])[:, None]
         entries += z.entries(labels, (order[at][:, None], 2 * bottom + 1 - value))
-    test = np.repeat(np.tile(np.arange(F), 2), count.reshape(-1))[:, None]
-    entries += b.entries((bottom, np.arange(total)[:, None]), (bottom, test))
+    split = np.repeat(np.tile(np.arange(F), 2), count.reshape(-1))[:, None]
+    entries += b.entries((bottom, np.arange(total)[:, None]), (bottom, split))
     axes = node_axis(bottom), Axis("set", total)
     return (CutRows(fresh_name(model, "cover"), axes, tuple(entries), upper=1.0),)
 
@@ -91,7 +91,7 @@ def _separated(problem: Problem, model: Model, point: dict[str, np.ndarray]) -> 
                 if len(mine):
                     at = held.argmax(axis=0)
                     best.append((mine[at], held[at, np.arange(len(at))]))
-            chosen, amount = (np.array(part) for part in zip(*best))  # (classes, tests)
+            chosen, amount = (np.array(part) for part in zip(*best))  # (classes, splits)
             total = choice + np.where(amount > BROKEN, amount, 0).sum(axis=0)
             for f in np.flatnonzero(total > 1 + BROKEN).tolist():
                 found.append((t, f, 1 - value, chosen[amount[:, f] > BROKEN, f]))

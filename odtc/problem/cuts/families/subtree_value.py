@@ -45,7 +45,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     row, f = np.arange(encoded.n_rows), np.arange(F)
 
     def values(side: int, height: int) -> np.ndarray:
-        return np.array([search.best(np.flatnonzero(X[:, test] == side), height)[0] for test in range(F)])
+        return np.array([search.best(np.flatnonzero(X[:, split] == side), height)[0] for split in range(F)])
 
     if z is None:
         return _whole(problem, model, b, price, worth, values)

@@ -10,7 +10,7 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import search
 from odtc.algorithms.constrained.engines import engine_of
 from odtc.algorithms.constrained.stump_pairs import StumpSearch
-from odtc.algorithms.constrained.two_tests import TwoTestSearch
+from odtc.algorithms.constrained.two_splits import TwoSplitSearch
 from tests.unit.algorithms.every_tree import cheapest_feasible
 
 
@@ -45,7 +45,7 @@ def ordered_table(seed: int) -> tuple[ConstrainedProblem, np.ndarray]:
         measures=np.ones((1, n), np.int64),
         least=np.full((1, K), float(rng.integers(1, 4))),
         below=rng.random((len(column), len(column))) < 0.7 if seed % 7 == 0 else None,
-        most_tests=2,
+        most_splits=2,
         accepts=asks_two,
     )
     return problem, column
@@ -56,16 +56,16 @@ def ordered_table(seed: int) -> tuple[ConstrainedProblem, np.ndarray]:
 @pytest.mark.parametrize("few", [1, 15])
 def test_the_optimum_is_that_of_trying_every_tree(seed, few):
     problem, scale = ordered_table(seed)
-    want, found = cheapest_feasible(problem, lambda asked: len(asked) <= 2), TwoTestSearch(problem, scale, few).run()
+    want, found = cheapest_feasible(problem, lambda asked: len(asked) <= 2), TwoSplitSearch(problem, scale, few).run()
     assert found.cost == want and found.proved and found.infeasible == (want is None)
-    assert want is None or keeps(problem, found.test, found.label)
+    assert want is None or keeps(problem, found.split, found.label)
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_roots_with_two_stumps_are_searched_by_sums_over_ranks(seed, monkeypatch):
     monkeypatch.setattr(all_thresholds, "MANY_SWEPT", 1)  # sweeps are of depth 3 alone
     problem, scale = ordered_table(seed)
-    problem = replace(problem, most_tests=None, accepts=None)
+    problem = replace(problem, most_splits=None, accepts=None)
     want, found = search(problem), StumpSearch(problem, scale, 2).run()
     assert found.cost == want.cost and found.proved and found.infeasible == want.infeasible
 
@@ -74,7 +74,7 @@ def test_roots_with_two_stumps_are_searched_by_sums_over_ranks(seed, monkeypatch
 def test_a_search_that_is_stopped_has_a_valid_bound(moments):
     problem, scale = ordered_table(1)
     best, ticks = cheapest_feasible(problem, lambda asked: len(asked) <= 2), iter([False] * moments)
-    stopped = TwoTestSearch(problem, scale, 1)
+    stopped = TwoSplitSearch(problem, scale, 1)
     stopped.watch(lambda: next(ticks, True), lambda bound, cost: None)
     found = stopped.run()
     assert found.bound <= best and (found.cost is None or found.cost >= best)
@@ -82,5 +82,5 @@ def test_a_search_that_is_stopped_has_a_valid_bound(moments):
 
 def test_a_limit_of_tests_chooses_the_search():
     problem, scale = ordered_table(2)
-    assert isinstance(engine_of(problem, scale), TwoTestSearch)
-    assert not isinstance(engine_of(replace(problem, most_tests=None), scale), TwoTestSearch)
+    assert isinstance(engine_of(problem, scale), TwoSplitSearch)
+    assert not isinstance(engine_of(replace(problem, most_splits=None), scale), TwoSplitSearch)

@@ -26,46 +26,46 @@ from odtc.algorithms.constrained.sweeps.threshold_sides import Sides
 MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
 
 
-class TwoTestSearch(StumpSearch):
+class TwoSplitSearch(StumpSearch):
     """Search over roots with one more split; the parameters are the same as for StumpSearch, for a problem with
-    `most_tests` of 2."""
+    `most_splits` of 2."""
 
     @property
     def closer(self) -> type[StumpCloser]:
         """The class that lists the trees of one root."""
-        return TwoTestCloser
+        return TwoSplitCloser
 
     def run(self) -> Found:
         """Search to the end, or until the time is over: trees over some splits first, then over all."""
         some = self._some(self.few)
         if len(some) < len(self.scale):
-            part = TwoTestSearch(only(self.problem, some), self.scale[some], self.few)
+            part = TwoSplitSearch(only(self.problem, some), self.scale[some], self.few)
             part.watch(self._tick, lambda bound, cost: None)
             found, first = part.run(), part._first
         else:
             first = ConstrainedSearch(self.problem, self._tick)
             found = first.run(exactly=False)
         self._first = first
-        if found.test is not None and found.cost < self.upper:
-            self._take(named(found.test, some), found.label, found.cost)
+        if found.split is not None and found.cost < self.upper:
+            self._take(named(found.split, some), found.label, found.cost)
         if not self._tick():
             self._finish(first)
         return self._found()
 
     def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> Sides:
-        return _TwoTestSides(self.sums, weight, m, price)
+        return _TwoSplitSides(self.sums, weight, m, price)
 
 
 @dataclass(frozen=True)
 class _Stumps:
-    """A side: its best leaf, all its stumps float64 (tests,), and the least of all over each subset of columns."""
+    """A side: its best leaf, all its stumps float64 (splits,), and the least of all over each subset of columns."""
 
     alone: float
     each: np.ndarray
     full: np.ndarray
 
 
-class _TwoTestSides(StumpSides):
+class _TwoSplitSides(StumpSides):
     """The cost of two sides together, with one split below."""
 
     def _made(self, j: int, f: int, answer: int) -> _Stumps:
@@ -80,7 +80,7 @@ class _TwoTestSides(StumpSides):
         return np.minimum.reduce([zero.full + one.alone, one.full + zero.alone, same])
 
 
-class TwoTestCloser(StumpCloser):
+class TwoSplitCloser(StumpCloser):
     """Lists for one root: pairs of a leaf and a leaf or stump, and of two stumps of one split."""
 
     def _least_tree(self, factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:

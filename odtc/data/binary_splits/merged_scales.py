@@ -8,11 +8,11 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import phases
-from odtc.data.binary_tests.merged_tests import Look, Sums, merged_equals
+from odtc.data.binary_splits.merged_splits import Look, Sums, merged_equals
 from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import RankedAnswers
-from odtc.data.splits import TestList, Threshold
+from odtc.data.splits import SplitList, Threshold
 
 BLOCK = 1 << 12  # rows whose ranks are laid out together
 
@@ -25,9 +25,9 @@ class Scale:
     code: np.ndarray  # integers (rows,), one array for all scales of a column
 
 
-def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[Hashable] | None, look: Look):
+def ranked(dataset: Dataset, asked: SplitList, scales: np.ndarray, of: Sequence[Hashable] | None, look: Look):
     """Return (X, row_of, first, kept, stands_for), as for the dense table, from the ranks of rows on scales."""
-    by_scale = tests_by_scale(scales)
+    by_scale = splits_by_scale(scales)
     lines, place = scales_of(dataset, asked, by_scale, look)
     parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
     for mine in _by_code(lines):
@@ -63,7 +63,7 @@ def ranked(dataset: Dataset, asked: TestList, scales: np.ndarray, of: Sequence[H
     return X, row_of, first, kept, stands_for
 
 
-def tests_by_scale(scales: np.ndarray) -> list[np.ndarray]:
+def splits_by_scale(scales: np.ndarray) -> list[np.ndarray]:
     """Return the splits of each scale, int32 or int64, in their order."""
     if (scales[1:] >= scales[:-1]).all():
         order = np.arange(len(scales), dtype=np.int32)
@@ -81,7 +81,7 @@ def _by_code(lines: list[Scale]) -> list[list[int]]:
 
 
 def scales_of(
-    dataset: Dataset, asked: TestList, by_scale: list[np.ndarray], look: Look = lambda: None
+    dataset: Dataset, asked: SplitList, by_scale: list[np.ndarray], look: Look = lambda: None
 ) -> tuple[list[Scale], np.ndarray]:
     """Return (scales, place int32 (splits,)), as in RankedAnswers, of all rows of a data set.
 
@@ -123,10 +123,10 @@ def ranks_on(lines: list[Scale]) -> np.ndarray:
     return ranks
 
 
-def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hashable] | None):
+def _merged_nested(asked, lines: list[Scale], splits_of: tuple, of: Sequence[Hashable] | None):
     """Return (positions of the kept splits, the splits that each represents), as `merged_columns` of the dense table;
-    `tests_of` are the scale of each split, the splits of each scale, and the position of each split."""
-    scales, by_scale, place = tests_of
+    `splits_of` are the scale of each split, the splits of each scale, and the position of each split."""
+    scales, by_scale, place = splits_of
     n, T = len(lines[0].code), len(asked)
     found = Sums.of_rows(T, n)
     total = found.mixed.sum(dtype=np.uint64)
@@ -135,15 +135,15 @@ def _merged_nested(asked, lines: list[Scale], tests_of: tuple, of: Sequence[Hash
         of_value, rows = found.of_values(code, len(lines[mine[0]].table))
         for scale in mine:
             # Σ over the rows of each rank, and of less: rows of rank <= place have the result 0.
-            tests, table = by_scale[scale], lines[scale].table
-            at, size = place[tests], 1 + int(max(table.max(initial=0), place[tests].max(initial=0)))
+            splits, table = by_scale[scale], lines[scale].table
+            at, size = place[splits], 1 + int(max(table.max(initial=0), place[splits].max(initial=0)))
             of_rank = np.zeros(size, np.uint64)
             np.add.at(of_rank, table, of_value)
             below = np.zeros(size, np.int64)
             np.add.at(below, table, rows)
-            found.ones[tests] = n - below.cumsum()[at]
-            found.sums[tests] = total - of_rank.cumsum(dtype=np.uint64)[at]
-            found.flipped[tests] = table[code[0]] > at
+            found.ones[splits] = n - below.cumsum()[at]
+            found.sums[splits] = total - of_rank.cumsum(dtype=np.uint64)[at]
+            found.flipped[splits] = table[code[0]] > at
 
     pairs: dict[tuple[int, int], _TwoScales] = {}
 

@@ -11,7 +11,7 @@ from odtc.data.reading import from_frame
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.verification.certificate import left_of
 from odtc.workflow import pipeline
-from odtc.workflow.provenance.certified_tests import _is_covered, uncovered_tests
+from odtc.workflow.provenance.certified_splits import _is_covered, uncovered_splits
 
 EVERY = dict.fromkeys("abc", (1, 1))  # features of which some splits are left out
 
@@ -45,25 +45,25 @@ def test_tests_are_counted_that_part_the_rows_as_none_of_the_certificate_does(se
     told = sides(known, rows)
     lacking = sum(
         frozenset({test.left(rows.X).tobytes(), (~test.left(rows.X)).tobytes()}) not in told
-        for test in problem.encoded.tests
+        for test in problem.encoded.splits
     )
-    assert uncovered_tests(problem, rows, {"tests": known}, EVERY) == lacking
+    assert uncovered_splits(problem, rows, {"splits": known}, EVERY) == lacking
     columns = [test for test in known if test["kind"] != "threshold"]
     for name in "ab":
         cuts = sorted(test["threshold"] for test in known if test["feature"] == name)
         columns += [{"feature": name, "kind": "threshold", "thresholds": cuts}] if cuts else []
-    assert uncovered_tests(problem, rows, {"columns": columns}, EVERY) == lacking
+    assert uncovered_splits(problem, rows, {"columns": columns}, EVERY) == lacking
 
 
 def test_whole_columns_and_what_the_check_has_counted_need_no_look():
     rows = table()
     problem = problem_of(rows)
     numbers = [{"feature": name, "kind": "threshold"} for name in "ab"]
-    levels = sum(not isinstance(test, Threshold) for test in problem.encoded.tests)
-    assert levels == 3 and uncovered_tests(problem, rows, {"columns": numbers}, EVERY) == levels
-    assert uncovered_tests(problem, rows, {"columns": numbers}, {"c": (3, 3)}) == levels
-    assert uncovered_tests(problem, rows, {"columns": numbers}, {}) == 0
-    assert uncovered_tests(problem, rows, {"columns": numbers[:1]}, {"b": (3, 3)}) == 3
+    levels = sum(not isinstance(test, Threshold) for test in problem.encoded.splits)
+    assert levels == 3 and uncovered_splits(problem, rows, {"columns": numbers}, EVERY) == levels
+    assert uncovered_splits(problem, rows, {"columns": numbers}, {"c": (3, 3)}) == levels
+    assert uncovered_splits(problem, rows, {"columns": numbers}, {}) == 0
+    assert uncovered_splits(problem, rows, {"columns": numbers[:1]}, {"b": (3, 3)}) == 3
 
 
 def test_under_constraints_a_test_of_another_column_is_another_test(tmp_path):
@@ -73,9 +73,9 @@ def test_under_constraints_a_test_of_another_column_is_another_test(tmp_path):
     for constraints, lacking in (((), 0), (("features <= 1",), 3)):
         problem = problem_of(rows, constraints)
         facts = {"columns": [{"feature": "b", "kind": "threshold"}]}
-        assert len(problem.encoded.tests) == 3 + lacking
+        assert len(problem.encoded.splits) == 3 + lacking
         for left_out in ({"a": (3, 3)}, {"a": (3, 3), "b": (3, 3)}):
-            assert uncovered_tests(problem, rows, facts, left_out) == lacking
+            assert uncovered_splits(problem, rows, facts, left_out) == lacking
 
 
 def test_what_the_check_counts_is_single_levels_thresholds_and_missing_cells():

@@ -17,7 +17,7 @@ from odtc.base import deadline
 FREE = 2
 
 
-class SetsOfTests:
+class SetsOfSplits:
     """The sets of splits of some rows.
 
     Parameters
@@ -34,7 +34,7 @@ class SetsOfTests:
         apart = np.array(left, bool).reshape(-1, len(rank))
         apart = apart != apart[:, :1]  # splits with exchanged sides count as equal
         first = np.unique(np.packbits(apart, axis=1), axis=0, return_index=True)[1]
-        self.answers = apart[np.sort(first)].astype(np.int64)  # (tests, rows)
+        self.answers = apart[np.sort(first)].astype(np.int64)  # (splits, rows)
 
     def least(self, most: int, depth: int, need: Fraction) -> Fraction:
         """Return a lower bound on the cost of any tree of at most this many different splits and levels; a bound that
@@ -49,11 +49,11 @@ class SetsOfTests:
             lowest = min(lowest, float(costs.min()))
             missed += [(*held, first + at) for at in np.flatnonzero(costs < above).tolist()]
         if lowest >= need - bound.slack and floor < need:
-            lowest = min([need, *(self._exact(tests, depth) for tests in missed)])
+            lowest = min([need, *(self._exact(splits, depth) for splits in missed)])
         return max(floor, Fraction(lowest))
 
     def _costs(self, most: int, depth: int) -> Iterator[tuple[tuple[int, ...], int, np.ndarray]]:
-        """Yield (fixed splits, the first of the last splits, float64 (last tests,): the cost of the best tree)."""
+        """Yield (fixed splits, the first of the last splits, float64 (last splits,): the cost of the best tree)."""
         measure, answers = self.bound.measure, self.answers
         for held in combinations(range(len(answers) - 1), most - 1):
             deadline.check()
@@ -71,10 +71,10 @@ class SetsOfTests:
             leaf = np.where(rows >= self.limit.rows, measure.costs(w, s, q), np.inf)
             yield held, first, self._below(most, depth, leaf.__getitem__, np.minimum, float(self.bound.price))
 
-    def _exact(self, tests: tuple[int, ...], depth: int) -> Fraction | float:
+    def _exact(self, splits: tuple[int, ...], depth: int) -> Fraction | float:
         """Return the cost of the best tree over these splits, in whole numbers."""
         deadline.check()
-        answers = self.answers[list(tests)]
+        answers = self.answers[list(splits)]
 
         def leaf(state: tuple[int, ...]) -> Fraction | float:
             rows = np.flatnonzero(
@@ -84,7 +84,7 @@ class SetsOfTests:
             )
             return self.bound._leaf(rows) if len(rows) >= self.limit.rows else np.inf
 
-        return self._below(len(tests), depth, leaf, min, self.bound.price)
+        return self._below(len(splits), depth, leaf, min, self.bound.price)
 
     def _below(self, most: int, depth: int, leaf: Callable, least: Callable, price):
         """Return the cost of the best tree, from the costs of leaves at the states."""

@@ -18,7 +18,7 @@ from odtc.algorithms.constrained.stump_pairs import MOST_CELLS, RankSums
 BLOCK = 4_000_000  # outcomes of rows for splits that are processed together
 
 
-class OneTestSearch(CoarseSearch):
+class OneSplitSearch(CoarseSearch):
     """Search over trees of depth 0 or 1; the parameters are the same as for CoarseSearch, for a problem of such a
     depth."""
 
@@ -34,14 +34,14 @@ class OneTestSearch(CoarseSearch):
         for k in np.flatnonzero((uses[:, :, 0] <= problem.bound[:, None]).all(axis=0)):
             self._offer({}, {1: k}, alone[k, 0])
         inside = problem.subsets.any(axis=0)[problem.column]
-        tests = np.flatnonzero(inside & problem.allowed[0]) if problem.depth else np.zeros(0, int)
-        ranked = len(self.tests) * n <= MOST_CELLS < len(self.scale) * n
-        every = self._ones(lines) if ranked and len(tests) else None
+        splits = np.flatnonzero(inside & problem.allowed[0]) if problem.depth else np.zeros(0, int)
+        ranked = len(self.splits) * n <= MOST_CELLS < len(self.scale) * n
+        every = self._ones(lines) if ranked and len(splits) else None
         step = max(1, BLOCK // max(1, n if every is None else len(lines)))
-        for first in range(0, len(tests), step):
+        for first in range(0, len(splits), step):
             if self._tick():
                 return self._found()
-            here = tests[first : first + step]
+            here = splits[first : first + step]
             ones = lines @ problem.X[:, here] if every is None else every[:, here]
             if not self._all(here, self._leaves(total - ones), self._leaves(ones)):
                 return self._found()
@@ -49,10 +49,10 @@ class OneTestSearch(CoarseSearch):
         return self._found()
 
     def _ones(self, lines: np.ndarray) -> np.ndarray:
-        """Return float64 (lines, tests): the sums of lines, float64 (lines, rows), over the rows with outcome 1, by
+        """Return float64 (lines, splits): the sums of lines, float64 (lines, rows), over the rows with outcome 1, by
         ranks."""
-        codes = np.ascontiguousarray([codes_of(self.problem.X, mine) for mine in self.tests], np.int32)
-        sums = RankSums(self.problem, codes, self.tests)
+        codes = np.ascontiguousarray([codes_of(self.problem.X, mine) for mine in self.splits], np.int32)
+        sums = RankSums(self.problem, codes, self.splits)
         found = np.empty((len(lines), len(self.scale)))
         found[:, sums.flat] = sums.ones(np.arange(len(self.problem.X)), lines)
         return found
@@ -68,7 +68,7 @@ class OneTestSearch(CoarseSearch):
             cost[line[None, :] < least[:, None]] = np.inf
         return cost, uses
 
-    def _all(self, tests: np.ndarray, zero, one) -> bool:
+    def _all(self, splits: np.ndarray, zero, one) -> bool:
         """Offer the trees of these splits that cost less than the best, the cheapest first; return False if the time
         was over."""
         problem = self.problem
@@ -86,12 +86,12 @@ class OneTestSearch(CoarseSearch):
                 break
             if problem.accepts is not None and self._tick():
                 return False
-            self._offer({1: tests[at]}, {2: a, 3: b}, cost)
+            self._offer({1: splits[at]}, {2: a, 3: b}, cost)
         return True
 
     def _offer(self, asked: dict, predicted: dict, cost: float) -> None:
-        test, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
-        for heap, found in ((test, asked), (label, predicted)):
+        split, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
+        for heap, found in ((split, asked), (label, predicted)):
             heap[list(found)] = list(found.values())
-        if cost < self.upper and (self.problem.accepts is None or self.problem.accepts(test, label)):
-            self._take(test, label, int(cost))
+        if cost < self.upper and (self.problem.accepts is None or self.problem.accepts(split, label)):
+            self._take(split, label, int(cost))

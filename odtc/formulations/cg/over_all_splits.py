@@ -15,7 +15,7 @@ from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
-from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.exact_objective import rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -39,7 +39,7 @@ class Stopped:
     interrupted: bool = True
 
 
-class OverAllTests:
+class OverAllSplits:
     """The search over all splits of a problem of column generation; another run continues where it stopped.
 
     Parameters
@@ -50,15 +50,15 @@ class OverAllTests:
     def __init__(self, problem: Problem):
         self.problem, self._room, self.interrupted = problem, 0.0, False
         costs = search_costs(problem)
-        self.tests = RankedTests(problem.encoded, costs.price, max(1, problem.params.n_min), costs.loss)
+        self.splits = RankedSplits(problem.encoded, costs.price, max(1, problem.params.n_min), costs.loss)
         self._step = costs.step
-        self.search = RankSearch(self.tests.ranked, self._check)
+        self.search = RankSearch(self.splits.ranked, self._check)
 
     @property
     def bound(self) -> float:
         """Return a lower bound on the objective of trees over any splits."""
         lower = self.search.lower(self.problem.topology.depth)
-        return rounded_down(Fraction(self.tests.ranked.cost(lower)) * self._step)
+        return rounded_down(Fraction(self.splits.ranked.cost(lower)) * self._step)
 
     @property
     def proved(self) -> bool:
@@ -68,7 +68,7 @@ class OverAllTests:
     @property
     def stopped(self) -> Stopped:
         """Return the result of the search so far: its tree and its bound."""
-        return Stopped(self.tests.tree(self.search, self.problem.topology), self.bound, self.proved)
+        return Stopped(self.splits.tree(self.search, self.problem.topology), self.bound, self.proved)
 
     def run(self, part: float = PART) -> HeapTree:
         """Return the best tree so far after a part of the time that is left, MOST more evaluations, or Ctrl-C, which
@@ -85,7 +85,7 @@ class OverAllTests:
             pass
         except KeyboardInterrupt:  # the caller returns the tree
             self.interrupted = True
-        return self.tests.tree(self.search, self.problem.topology)
+        return self.splits.tree(self.search, self.problem.topology)
 
     def _bound_soon(self, depth: int) -> None:
         """Find a bound within the time limit, as the search of dpflow does: a first bound, trees of less depth and
@@ -106,5 +106,5 @@ class OverAllTests:
 
     def _check(self) -> None:
         deadline.check()
-        if self.search.evaluated * self.tests.ranked.rank.size > self._room:
+        if self.search.evaluated * self.splits.ranked.rank.size > self._room:
             raise TimeLimitReached("enough trees were looked at")

@@ -14,7 +14,7 @@ from odtc.verification.certificate import left_of
 from odtc.verification.threshold_columns import rank_columns
 
 
-def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict) -> int:
+def uncovered_splits(problem: Problem, rows: Dataset, facts: dict, left_out: dict) -> int:
     """Count the splits of a run that partition the rows as no split of a certificate does.
 
     Parameters
@@ -28,7 +28,7 @@ def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict
     left_out : dict
         The features of which it leaves out some splits (odtc.verification.coverage).
     """
-    asked = [test for test in problem.encoded.tests if not _is_covered(test, rows, left_out)]
+    asked = [split for split in problem.encoded.splits if not _is_covered(split, rows, left_out)]
     if not asked:
         return 0
     keys = np.random.default_rng().integers(1 << 63, size=(rows.n_rows, 2), dtype=np.int64)
@@ -41,24 +41,24 @@ def uncovered_tests(problem: Problem, rows: Dataset, facts: dict, left_out: dict
     }
     names = [feature.name for feature in rows.features]
     absent = 0
-    for test in asked:
-        side = np.bitwise_xor.reduce(keys[test.left(rows.X)], axis=0, initial=0)
-        of = ",".join(names[at] for at in test.features) if by_column else ""
+    for split in asked:
+        side = np.bitwise_xor.reduce(keys[split.left(rows.X)], axis=0, initial=0)
+        of = ",".join(names[at] for at in split.features) if by_column else ""
         absent += (of, side.tobytes()) not in known
     return absent
 
 
-def _is_covered(test, rows: Dataset, left_out: dict) -> bool:
+def _is_covered(split, rows: Dataset, left_out: dict) -> bool:
     """Return whether the check of the certificate has covered a split by its type: a midpoint, a level, or a missing
     cell."""
-    single = isinstance(test, (Threshold, Missing)) or (isinstance(test, Subset) and len(test.values) == 1)
-    return single and not any(rows.features[at].name in left_out for at in test.features)
+    single = isinstance(split, (Threshold, Missing)) or (isinstance(split, Subset) and len(split.values) == 1)
+    return single and not any(rows.features[at].name in left_out for at in split.features)
 
 
 def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
     """Yield (feature, int64 (splits, 2)) for each column of splits: the sums of the keys of their left sides."""
-    for test in facts.get("tests", ()):
-        yield test["feature"], np.bitwise_xor.reduce(keys[left_of(test, rows)], axis=0, initial=0)[None]
+    for split in facts.get("splits", ()):
+        yield split["feature"], np.bitwise_xor.reduce(keys[left_of(split, rows)], axis=0, initial=0)[None]
     for column in facts.get("columns", ()):
         ranks = rank_columns([column], rows, left_of)
         rank, order = ranks.rank[:, 0], np.argsort(ranks.rank[:, 0], kind="stable")

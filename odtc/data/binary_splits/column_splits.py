@@ -7,14 +7,14 @@ import numpy as np
 
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import Dataset
-from odtc.data.splits import Missing, Split, Subset, TestList
+from odtc.data.splits import Missing, Split, SplitList, Subset
 from odtc.errors import ChoiceError
 
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 _POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 
 
-def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+def level_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     """Return one split for each level, or distinct number, of a feature; one for two levels, none for a constant.
 
     A missing cell counts as one level more, with the split `Missing`.
@@ -28,7 +28,7 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     Returns
     -------
     list of (Split, bool)
-        As in `Encoding.tests`.
+        As in `Encoding.splits`.
     """
     values, absent = _known(distinct(dataset.X, feature)[0])
     found = [Subset(feature, (float(value),)) for value in values]
@@ -38,11 +38,11 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     return [(split, True) for split in found]
 
 
-def order_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+def order_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     """Return one split for each cut of the ordered levels of a feature: whether a level is one of the first ones.
 
     A level that no row has is in no split; `Missing` is one more if cells are missing. Two levels have the split of
-    `level_tests`, because their order does not matter.
+    `level_splits`, because their order does not matter.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def order_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     Returns
     -------
     list of (Split, bool)
-        As in `Encoding.tests`.
+        As in `Encoding.splits`.
     """
     values, absent = _known(distinct(dataset.X, feature)[0])
     if len(values) == 2 and not absent:
-        return level_tests(dataset, feature)
+        return level_splits(dataset, feature)
     found: list[Split] = [Subset(feature, tuple(values[:many].tolist())) for many in range(1, len(values))]
     found += [Missing(feature)] if absent and len(values) else []
     return [(split, True) for split in found]
 
 
-def threshold_tests(
+def threshold_splits(
     dataset: Dataset, feature: int, bins: int | None = None, radius: float = 0.0
 ) -> Sequence[tuple[Split, bool]]:
     """Return the thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
@@ -90,8 +90,8 @@ def threshold_tests(
         is_kept = np.zeros(len(cuts), bool)
         is_kept[after - nearer] = True
         cuts = cuts[is_kept]
-    found = TestList.thresholds(feature, cuts)
-    return TestList.joined([found, [(Missing(feature), True)]]) if absent else found
+    found = SplitList.thresholds(feature, cuts)
+    return SplitList.joined([found, [(Missing(feature), True)]]) if absent else found
 
 
 def box_ends(values: np.ndarray, radius) -> tuple[np.ndarray, np.ndarray]:

@@ -22,14 +22,14 @@ BYTES = (
 
 def columns_asked(encoded: Encoded, scales: Scales) -> list[tuple[int, ...]]:
     """Return the columns of the data that the splits of each ordered feature use."""
-    return [encoded.tests[j].features for j in scales.test(np.arange(scales.n), 0).tolist()]
+    return [encoded.splits[j].features for j in scales.split(np.arange(scales.n), 0).tolist()]
 
 
 def _bits(features: Iterable[int]) -> int:
     return sum(1 << feature for feature in set(features))
 
 
-class RankedTests:
+class RankedSplits:
     """Encoded rows and splits for odtc.algorithms.thresholds.rank_search.
 
     Parameters
@@ -73,22 +73,22 @@ class RankedTests:
             columns_asked(encoded, self.scales) if apart else None,
         )
 
-    def counting(self, scale: int) -> "RankedTests":
+    def counting(self, scale: int) -> "RankedSplits":
         """Return the same with `scale` units of the search for each unit of cost, so that it can count branch nodes in
         addition to the cost."""
         other = copy(self)
         other.ranked = self.ranked.counting(scale)
         return other
 
-    def test(self, column: int, rank: int) -> int:
+    def split(self, column: int, rank: int) -> int:
         """Return the split of the encoding that a rank of a column represents."""
         scale = self.ranked.columns[column]
-        return int(self.scales.test(scale, np.unique(self.scales.rank[:, scale])[rank]))
+        return int(self.scales.split(scale, np.unique(self.scales.rank[:, scale])[rank]))
 
     def looks(self) -> Looks:
         """Return the columns of the data that the splits of each column of the search can use."""
         encoded, scales = self.encoded, self.ranked.columns
-        own = [_bits(encoded.tests[j].features) for j in self.scales.test(scales, 0).tolist()]
+        own = [_bits(encoded.splits[j].features) for j in self.scales.split(scales, 0).tolist()]
         others: list[list[tuple[int, int]]] = [[] for _ in own]
         ranks: dict[int, np.ndarray] = {}
         column_of = {scale: column for column, scale in enumerate(scales.tolist())}
@@ -107,23 +107,23 @@ class RankedTests:
         on other columns that separate the rows in the same way; None if the data is not available to find their
         sides."""
         encoded, splits = self.encoded, {}
-        for test in np.unique(heap.test[heap.test >= 0]).tolist():
-            if _bits(encoded.tests[test].features) & ~columns:
-                same = (one for one, _ in encoded.stands_for[test])
-                splits[test] = next(one for one in same if not _bits(one.features) & ~columns)
+        for split in np.unique(heap.split[heap.split >= 0]).tolist():
+            if _bits(encoded.splits[split].features) & ~columns:
+                same = (one for one, _ in encoded.stands_for[split])
+                splits[split] = next(one for one in same if not _bits(one.features) & ~columns)
         if not splits:
             return heap
         if encoded.dataset is None:
             return None
-        test, asked = heap.test.copy(), sorted(splits)
+        split, asked = heap.split.copy(), sorted(splits)
         for at, j in enumerate(asked):
-            test[heap.test == j] = encoded.n_candidate_splits + at
+            split[heap.split == j] = encoded.n_candidate_splits + at
         X = np.stack([np.asarray(encoded.X[:, j]) for j in asked], axis=1)
         sides = [encoded.left(splits[j]) for j in asked]
         if any(side is None for side in sides):
             return None
         ones_left = np.array([side[0] == answers[0] for side, answers in zip(sides, X.T)])
-        return HeapTree(test, heap.label.copy(), Beyond(tuple(splits[j] for j in asked), X, ones_left))
+        return HeapTree(split, heap.label.copy(), Beyond(tuple(splits[j] for j in asked), X, ones_left))
 
     def tree(self, search: RankSearch, topology: CompleteTree) -> HeapTree:
         """Return the best tree that a search of `ranked` has found."""
@@ -131,8 +131,8 @@ class RankedTests:
 
     def heap_tree(self, nested, topology: CompleteTree) -> HeapTree:
         """Return a tree given as nested (column, rank, left, right), with None for a leaf."""
-        return settle(self.test_heap(nested, topology), self.encoded)
+        return settle(self.split_heap(nested, topology), self.encoded)
 
-    def test_heap(self, nested, topology: CompleteTree) -> np.ndarray:
+    def split_heap(self, nested, topology: CompleteTree) -> np.ndarray:
         """Return int32 (2^(depth + 1),): all its splits, also those that the losses of the data do not need."""
-        return nested_splits(nested, topology, self.test)
+        return nested_splits(nested, topology, self.split)

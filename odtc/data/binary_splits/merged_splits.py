@@ -75,12 +75,12 @@ class Line:
     """The splits on a feature for merged rows: row i has the result table[k, code[i]] for the split at places[k]."""
 
     places: list[int]
-    table: np.ndarray  # bool (tests, values)
+    table: np.ndarray  # bool (splits, values)
     code: np.ndarray  # integers (rows,)
 
 
 def table_of(lines: list[Line], kept: np.ndarray, look: Look) -> np.ndarray:
-    """Return bool (rows, kept tests), computed for a few rows at a time, which fit into a cache."""
+    """Return bool (rows, kept splits), computed for a few rows at a time, which fit into a cache."""
     n = len(lines[0].code) if lines else 0
     X, pieces = np.empty((n, len(kept)), bool), []
     for line in lines:
@@ -131,14 +131,17 @@ class Sums:
     row has it."""
 
     mixed: np.ndarray  # uint64 (rows,)
-    ones: np.ndarray  # int64 (tests,)
-    sums: np.ndarray  # uint64 (tests,)
-    flipped: np.ndarray  # bool (tests,)
+    ones: np.ndarray  # int64 (splits,)
+    sums: np.ndarray  # uint64 (splits,)
+    flipped: np.ndarray  # bool (splits,)
 
     @classmethod
-    def of_rows(cls, tests: int, n: int) -> "Sums":
+    def of_rows(cls, splits: int, n: int) -> "Sums":
         return cls(
-            hashes([np.arange(1, n + 1)]), np.zeros(tests, np.int64), np.zeros(tests, np.uint64), np.zeros(tests, bool)
+            hashes([np.arange(1, n + 1)]),
+            np.zeros(splits, np.int64),
+            np.zeros(splits, np.uint64),
+            np.zeros(splits, bool),
         )
 
     def of_values(self, code: np.ndarray, n_values: int) -> tuple[np.ndarray, np.ndarray]:
