@@ -1,7 +1,7 @@
 """Values of options that mean exactly the typed text, read without pydantic.
 
 From version 0.27 on, typer makes an adapter of pydantic for each option, also for one that was not given: a sixth of
-the CPU time of a small `odtc fit`. Texts, whole numbers and paths need none. All other values, and all invalid ones,
+the CPU time of a small `odtc fit`. Texts, numbers and paths need none. All other values, and all invalid ones,
 are passed to typer, which also writes the error message. An older typer makes no such adapters, so nothing is done
 here.
 """
@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import typer
+
 NUMBER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+DECIMAL = re.compile(rf"{NUMBER.pattern}(\.[0-9]{{1,9}})?", re.ASCII)
 UNREAD = object()
 
 
@@ -41,20 +44,28 @@ def read_plainly(parameters: Iterable[Any]) -> None:
             parameter.get_runtime_param = lambda reader=reader: reader
 
 
+def _parsed(value, parser: Callable[[Any], Any]):
+    """Return what a function reads from a value; UNREAD if it refuses it."""
+    try:
+        return None if value is None else parser(value)
+    except typer.BadParameter:
+        return UNREAD
+
+
 def _plain(value, param):
     """Return the value of a plain text; UNREAD if it is not plain."""
     kind, given = param.type_descriptor.annotation, param.type_descriptor.parameter_info
-    if given.parser is not None or given.min is not None or given.max is not None:
+    if given.min is not None or given.max is not None or param.nargs != 1:
         return UNREAD
-    if param.nargs != 1:
-        return UNREAD
+    if given.parser is not None:
+        return _parsed(value, given.parser) if not param.multiple else UNREAD
     if param.multiple:
         texts = kind == list[str] and isinstance(value, list | tuple) and all(type(one) is str for one in value)
         return list(value) if texts else UNREAD
     if value is None or (kind in (str, int, bool, float) and type(value) is kind):
         return value
-    if kind is int and type(value) is str and NUMBER.fullmatch(value):
-        return int(value)
+    if kind in (int, float) and type(value) is str and (NUMBER if kind is int else DECIMAL).fullmatch(value):
+        return kind(value)
     if kind is Path and type(value) is str and not (given.exists or given.resolve_path or given.writable):
         return Path(value) if os.access(value, os.R_OK) or not os.path.lexists(value) else UNREAD
     return UNREAD

@@ -66,8 +66,9 @@ def test_a_file_that_may_not_be_read_is_left_to_typer(tmp_path, monkeypatch):
     assert plain_values._plain(str(tmp_path / "shut.csv"), data) is plain_values.UNREAD
 
 
-def test_a_fit_loads_no_pydantic(tmp_path):
-    words = ["odtc", "fit", str(MONKS / "monks-1.csv"), "--depth", "1", "--json", "-o", str(tmp_path / "m")]
+@pytest.mark.parametrize("more", [(), ("--time-limit", "60", "--hold-out", "25%", "--gap", "0.01")])
+def test_a_fit_loads_no_pydantic(more, tmp_path):
+    words = ["odtc", "fit", str(MONKS / "monks-1.csv"), "--depth", "1", "--json", "-o", str(tmp_path / "m"), *more]
     code = f"import sys; sys.argv = {words!r}\nfrom odtc.cli.app import main\ntry:\n    main()\nfinally:\n"
     code += "    print('pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
