@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.lattice import Layer, reached, runs, segment_minimum
 from odtc.algorithms.dp.pareto import Budgets, Points, join_codes
@@ -84,12 +85,10 @@ def tie_tolerance(scale: np.ndarray) -> np.ndarray:
 
 def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     """(multipliers, the bound L they give, the cheapest tree met that keeps the bounds)."""
-    from scipy.optimize import linprog  # a third of a second, which a run without bounds need not wait for
-
     D, most = flow.budgets.sides
     cost, use = max(flow.scale[0], 1e-300), np.abs(D) @ flow.scale[1:]
     use = np.where(use > 0, use, np.maximum(1.0, np.abs(most)))  # of a sum that is 0 of every tree
-    at, best, cuts = np.zeros(len(most)), None, []
+    at, best, cuts = np.zeros(len(most)), None, Cuts(np.full(len(most), MOST))
     bound, chosen = -np.inf, at
     for _ in range(ROUNDS):
         deadline.check()
@@ -101,18 +100,10 @@ def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
             bound, chosen = value, at
         if flow.budgets.kept(tree.vector) and (best is None or tree.vector[0] < best.vector[0]):
             best = tree
-        # L(λ) is at most what this tree says of λ: in parts of the scales,  z - λ · (D use - most) ≤ cost.
-        cuts.append((tree.vector[0] / cost, (D @ tree.vector[1:] - most) / use))
-        A = np.array([[1.0, *-excess] for _, excess in cuts])
-        master = linprog(
-            np.append(-1.0, np.zeros(len(most))),
-            A,
-            [own for own, _ in cuts],
-            bounds=[(None, None), *[(0, MOST)] * len(most)],
-        )
-        if master.x is None or master.x[0] * cost <= bound + CLOSE * cost:
+        cuts.add(tree.vector[0] / cost, (D @ tree.vector[1:] - most) / use)  # in parts of the scales
+        promised, at = cuts.best()
+        if promised * cost <= bound + CLOSE * cost:
             break
-        at = master.x[1:]
     return chosen * cost / use, bound, best
 
 
