@@ -82,7 +82,9 @@ def version(module: Member, program: str | None = None) -> str | None:
     found = locate(module, program)
     if found is None:
         return None
-    if found.where.startswith("package ") and module.PACKAGE:
+    # A driver that takes the program's own command is its shell, so it prints the version of the solver: PySCIPOpt 6 has
+    # SCIP 10 inside.
+    if found.where.startswith("package ") and module.PACKAGE and found.template != module.COMMAND:
         return importlib.metadata.version(module.PACKAGE)
     if module.VERSION is None:  # nobody knows how to ask one that a file describes
         return FOUND

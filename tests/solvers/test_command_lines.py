@@ -18,7 +18,7 @@ from odtc.model.solution import Options
 from odtc.solvers import external, job_script
 from odtc.solvers.executables import Program, locate
 from odtc.solvers.solve import solve
-from odtc.solvers.solver import SOLVERS, find_solver
+from odtc.solvers.solver import SOLVERS, find_solver, version
 from tests.command_line import CHECKOUT, odtc, refused
 from tests.solvers.test_solver import model
 
@@ -370,3 +370,10 @@ def test_the_example_of_a_solver_of_ones_own():
     described = Path(__file__).parents[2] / "examples" / "my-solver" / "my_solver.toml"
     found = solve(SMALL, str(described), Options(time_limit=30))
     assert (found.termination, found.objective) == ("optimal", 2), found.message
+
+
+def test_the_version_of_scip_is_not_that_of_its_package():
+    pyscipopt = pytest.importorskip("pyscipopt")
+    inside = pyscipopt.Model()
+    parts = (inside.getMajorVersion(), inside.getMinorVersion(), inside.getTechVersion())
+    assert version(find_solver("scip")) == ".".join(map(str, parts))
