@@ -37,6 +37,24 @@ def tree(folder: Path) -> None:
     print(f"breast-cancer.svg: {fitted.status_}, objective {fitted.objective_:g}, bound {fitted.bound_:g}")
 
 
+def tutorials(folder: Path) -> None:
+    """The trees and the report of the two tutorials."""
+    from tests.browser import Browser
+
+    table, rows = ROOT / "examples" / "breast-cancer" / "breast-cancer.csv", ("--depth", 2, "--hold-out", 0.2)
+    command("fit", table, *rows, "-o", "tumours", folder=folder)
+    words = ("--encoding", "auto:bins=16", "--constraint", "recall[malignant] >= 0.95")
+    command("fit", table, *rows, *words, "-o", "careful", folder=folder)
+    command("report", "careful", folder=folder)
+    monks = ROOT / "examples" / "monks" / "monks-3.csv"
+    command("fit", monks, "--model", "flowoct", "--encoding", "onehot", "-o", "monks-3", folder=folder)
+    for name in ("tumours", "monks-3"):
+        command("export", f"{name}.tree.json", "--to", "svg", "-o", f"{name}.svg", folder=folder)
+    with Browser() as browser:
+        report = browser.open((folder / "careful.html").as_uri(), width=1000, height=900)
+        report.screenshot(folder / "careful.png", whole=False)
+
+
 def page(folder: Path) -> None:
     """The page of the board, by day and on a phone by night."""
     from tests.browser import Browser
@@ -104,6 +122,7 @@ def performance(folder: Path) -> None:
 PICTURES = {
     performance: ("performance.svg",),
     tree: ("breast-cancer.svg",),
+    tutorials: ("tumours.svg", "monks-3.svg", "careful.png"),
     page: ("report.png", "report-phone.png"),
     frontier: ("frontier.svg",),
     regions: ("regions.png",),
