@@ -1,4 +1,4 @@
-"""The facts of a run under the keys that `--json` prints (docs/reference/command-line.md), each from one record."""
+"""The facts of a run under the keys that `--json` prints (docs/reference/json.md), each from one record."""
 
 from dataclasses import dataclass, field, fields
 

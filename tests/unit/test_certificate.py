@@ -310,7 +310,7 @@ def test_weights_far_apart_lose_no_error(weights):
 
 
 def test_certify_says_what_a_fit_does_and_writes_the_tree(tmp_path):
-    """docs/reference/command-line.md, and the tree beside the certificate."""
+    """docs/reference/json.md, and the tree beside the certificate."""
     said = command("certify", MONKS, "--depth", 2, "--encoding", "onehot", "--json", folder=tmp_path)
     facts = said.facts
     fitted = command(
