@@ -329,6 +329,8 @@ def test_certify_says_what_a_fit_does_and_writes_the_tree(tmp_path):
         "verified",
         "train_correct",
         "n_leaves",
+        "claim",
+        "certified",
     ):
         assert facts[key] == fitted[key], key
     assert (

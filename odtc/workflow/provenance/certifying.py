@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -193,9 +193,8 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     if facts["tree"] is None:
         return Certificate(facts, proof, checked, None, source)
     heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
-    return Certificate(
-        facts, proof, checked, proved(problem, heap, proof.bound, time.monotonic() - began, ended), source
-    )
+    fit = proved(problem, heap, proof.bound, time.monotonic() - began, ended)
+    return Certificate(facts, proof, checked, replace(fit, certified=True) if checked else fit, source)
 
 
 def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, bool]:
