@@ -82,8 +82,8 @@ def version(module: Member, program: str | None = None) -> str | None:
     found = locate(module, program)
     if found is None:
         return None
-    # A driver that takes the program's own command is its shell, so it prints the version of the solver, for example SCIP
-    # 10 for PySCIPOpt 6.
+    # A driver that takes the program's own command is its shell, so it prints the version of the solver, for example
+    # SCIP 10 for PySCIPOpt 6.
     if found.where.startswith("package ") and module.PACKAGE and found.template != module.COMMAND:
         return importlib.metadata.version(module.PACKAGE)
     if module.VERSION is None:  # nobody knows how to ask one that a file describes
