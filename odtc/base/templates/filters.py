@@ -286,12 +286,15 @@ def tex(text: str) -> str:
         "`": r"\textasciigrave{}",
         "|": r"\textbar{}",
         "≤": r"$\leq$",
+        "≥": r"$\geq$",
         "≠": r"$\neq$",
         "·": r"$\cdot$",
+        "−": r"\textminus{}",
+        "∞": r"$\infty$",
     }
     return "".join(
         special.get(c, "\\" + c if c in "#$%&_{}" else "{[}" if c == "[" else "{]}" if c == "]" else c)
-        for c in one_line(text)
+        for c in unicodedata.normalize("NFC", one_line(text))  # pdflatex knows é, but no accent by itself
     )
 
 
