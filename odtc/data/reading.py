@@ -252,7 +252,7 @@ def _columns_of(
     remarks."""
     frames = in_time_of(frames_of(path, BATCH, how.layout), place)
     first = next(frames)
-    how = _without_index(first.columns, place, how)
+    how = _without_index(first.columns, place, how, path)
     read_ones = _read_ones(first.columns, place, how)
     words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical), *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
@@ -335,7 +335,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     _check_policy(how.missing)
     source = source or {"path": None, "sha256": None}
     place = repr(source["path"] or name)
-    how = _without_index(frame.columns, place, how)
+    how = _without_index(frame.columns, place, how, source["path"])
     read_ones = _read_ones(frame.columns, place, how)
     _checked_columns(read_ones, place, how)
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
@@ -361,7 +361,7 @@ def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tu
     return orders_of_texts(_listed(how.ordered), names, place)
 
 
-def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> ReadingSpec:
+def _without_index(names: Sequence[str], place: str, how: ReadingSpec, path: str | Path | None) -> ReadingSpec:
     """Return how columns of these names are read: a first column without a name is the index of the rows and is not
     read, and the instance weights of an ARFF file are weights of rows."""
     plain = [name.partition(AGAIN)[0] for name in names]
@@ -370,9 +370,8 @@ def _without_index(names: Sequence[str], place: str, how: ReadingSpec) -> Readin
     check_names([name if base in how.ignore else base for name, base in zip(names, plain)], place)
     if names and not names[0].strip() and names[0] not in how.ignore:
         how = replace(how, ignore=(*how.ignore, names[0]))
-    is_arff = place.strip("'\"").lower().endswith((".arff", ".arff.gz"))
-    if is_arff and how.weights is None and INSTANCE_WEIGHT in {*names} - {*how.ignore}:
-        how = replace(how, weights=INSTANCE_WEIGHT)
+    if how.weights is None and path is not None and INSTANCE_WEIGHT in {*names} - {*how.ignore}:
+        how = replace(how, weights=INSTANCE_WEIGHT) if reader_of(Path(path)).NAME == "arff" else how
     return how
 
 

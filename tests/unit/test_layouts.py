@@ -18,7 +18,7 @@ from odtc.data.file_text.data_files import frames_of
 from odtc.data.reading import read
 from odtc.data.reading_spec import LAYOUT, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
-from tests.command_line import CHECKOUT
+from tests.command_line import CHECKOUT, started
 from tests.command_line import odtc as command
 
 REPORTS = CHECKOUT / "tests" / "files" / "reports"
@@ -472,3 +472,127 @@ def test_an_encoding_that_misreads_utf8_is_reported(tmp_path):
     )
     (tmp_path / "t.csv").write_text("ort,y\nKöln,p\nGenf,q\n", encoding="cp1252")
     assert "leave the option out" not in command("inspect", "t.csv", "--text-encoding", "cp1252", folder=tmp_path).out
+
+
+PLAIN = st.sampled_from(["a", "bc", "1", "-2.5", "x y", "ä"])
+BLANKS = st.text(" \t", min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(PLAIN, PLAIN, st.sampled_from("pq")), min_size=2, max_size=8), st.integers(0, 3))
+def test_a_table_without_names_below_a_title_is_what_pandas_reads(folder, rows, above):
+    pandas = pytest.importorskip("pandas")
+    path = folder / "bare.csv"
+    path.write_text("a title, in parts\n" * above + "".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+    wanted = pandas.read_csv(path, header=None, skiprows=above, dtype=str, keep_default_na=False)
+    got = table(path, header=False, skip_lines=above)
+    assert got.columns == ["c1", "c2", "c3"] and got.rows() == [tuple(row) for row in wanted.values.tolist()]
+
+
+@given(st.lists(st.lists(st.sampled_from(["1", "-2.5", "a", '"b c"']), min_size=3, max_size=3), min_size=2, max_size=8),
+       st.lists(BLANKS, min_size=40, max_size=40))  # fmt: skip
+def test_white_space_below_names_and_comments_is_what_pandas_reads(folder, rows, blanks):
+    pandas = pytest.importorskip("pandas")
+    path, between = folder / "named.txt", iter(blanks)
+    lines = ["".join(cell + next(between) for cell in row) for row in [["u", "v", "w"], *rows]]
+    path.write_text("# of mine\n" + "\n# inside\n".join(lines) + "\n")
+    wanted = pandas.read_csv(path, sep=r"\s+", comment="#", dtype=str, keep_default_na=False)
+    got = table(path, separator="space", comment="#")
+    assert got.columns == wanted.columns.tolist() and got.rows() == [tuple(row) for row in wanted.values.tolist()]
+
+
+@given(st.lists(st.tuples(PLAIN, PLAIN, st.sampled_from("pq")), min_size=1, max_size=6), st.sampled_from(",;\t|"),
+       st.sampled_from(["\n", "\r\n"]))  # fmt: skip
+def test_the_separator_of_a_first_line_is_taken_as_excel_takes_it(folder, rows, sign, end):
+    path = folder / "excel.csv"
+    body = end.join(sign.join(row) for row in [("u", "v", "y"), *rows]) + end
+    path.write_bytes((f"sep={sign}{end}" + body).encode())
+    wanted = pl.read_csv(body.replace("\r\n", "\n").encode(), separator=sign, infer_schema=False, quote_char=None)
+    assert table(path).rows() == wanted.rows() and table(path).columns == wanted.columns
+    assert table(path, skip_lines=1, separator="tab" if sign == "\t" else sign).rows() == wanted.rows()
+
+
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", "cp1252", "cp850", "utf-8-sig", "utf-16", "utf-16-be", "gbk", "koi8-r"]
+)
+@given(data=st.data())
+def test_text_in_an_encoding_is_what_pandas_reads(folder, encoding, data):
+    pandas = pytest.importorskip("pandas")
+    signs = {"gbk": "中国联通a", "koi8-r": "жяЖa"}.get(encoding, "äöüß£a")
+    words = st.text(signs, min_size=1, max_size=4)
+    rows = data.draw(st.lists(st.tuples(words, words, st.sampled_from("pq")), min_size=1, max_size=6))
+    path = folder / f"{encoding}.csv"
+    path.write_bytes("\n".join(",".join(row) for row in [("u", "v", "y"), *rows]).encode(encoding))
+    wanted = pandas.read_csv(path, encoding=encoding, dtype=str, keep_default_na=False)
+    assert table(path, text_encoding=encoding).rows() == [tuple(row) for row in wanted.values.tolist()]
+
+
+@given(st.lists(st.lists(st.sampled_from(["1", "a", '"b\nc"']), min_size=1, max_size=5), min_size=1, max_size=8))
+def test_rows_are_kept_that_pandas_keeps_with_bad_lines_skipped(folder, rows):
+    pandas = pytest.importorskip("pandas")
+    rows = [row for row in rows if len(row) >= 3] or [["1", "a", "1"]]  # pandas fills short rows
+    path = folder / "bad.csv"
+    path.write_text("a,b,y\n" + "".join(",".join(row) + "\n" for row in rows))
+    # The first row is not too long, because pandas takes its first cell for an index otherwise.
+    if any(len(row) == 3 for row in rows[:1]):
+        wanted = pandas.read_csv(path, on_bad_lines="skip", dtype=str, keep_default_na=False)
+        kept = [row for row in rows if len(row) == 3]
+        assert table(path, on_bad_line="skip").rows() == [tuple(c.strip('"') for c in row) for row in kept]
+        assert len(wanted) == len(kept)
+
+
+@given(st.lists(st.tuples(st.integers(-99, 99), st.sampled_from(["u", "v w"]), st.sampled_from("pq")), min_size=1,
+                max_size=6), st.sampled_from(["Data", "a#b", "x & y"]))  # fmt: skip
+def test_a_named_sheet_is_what_polars_reads(folder, rows, name):
+    pytest.importorskip("fastexcel")
+    path = folder / "drawn.xlsx"
+    workbook(path, First=[("n",), (1,)], **{name: [("u", "v", "y"), *rows]})
+    wanted = pl.read_excel(path, sheet_name=name)
+    assert table(path, sheet=name).rows() == wanted.rows() == rows
+    assert table(f"{path}#{name}").rows() == rows
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "arff"])
+def test_the_standard_input_is_what_the_file_is(suffix, tmp_path):
+    frame = pl.DataFrame({"a": [1.5, 2.0, 3.0] * 4, "b": ["u", "v", "u"] * 4, "y": ["p", "q", "p"] * 4})
+    path = tmp_path / f"t.{suffix}"
+    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}.get(
+        suffix, lambda where: Path(where).write_text(ARFF)
+    )(path)
+    named = command("inspect", path, "--json", folder=tmp_path).facts
+    with path.open("rb") as stream:
+        sent = started("inspect", "-", "--json", folder=tmp_path, stdin=stream)
+    assert sent.facts | {"data": 0} == named | {"data": 0}, sent.err
+
+
+ARFF = (
+    "@relation r\n@attribute\ta\tnumeric\n@attribute 'd' date 'yyyy-MM-dd'\n@attribute y {p,q}\n@data\n"
+    "1.5,'2020-01-02',p,{2}\n2\t'2021-03-04'\tq\n"
+)
+
+
+CELL = st.sampled_from(["1.5", "-2", "?"])
+
+
+WEIGHED = st.tuples(CELL, CELL, st.sampled_from("pq"), st.sampled_from([None, "1", "2.5"]))
+
+
+@given(st.lists(WEIGHED, min_size=2, max_size=8), st.sampled_from([",", "\t", ", "]))
+def test_weights_tabs_and_dates_of_weka_are_read(folder, rows, sign):
+    path = folder / "w.arff"
+    head = (
+        "@relation r\n@attribute\ta\tnumeric\n@attribute b REAL\n@attribute d date 'yyyy-MM-dd'\n@attribute y {p, q}\n"
+    )
+    lines = [
+        sign.join([a, b, '"2020-01-02"', y]) + (f", {{{weight}}}" if weight is not None else "")
+        for a, b, y, weight in rows
+    ]
+    path.write_text(head + "@data\n% mine\n" + "\n".join(lines) + "\n")
+    got = table(path)
+    weighed = [name for name in got.columns if name == "instance_weight"]
+    assert bool(weighed) == any(weight is not None for *_, weight in rows)
+    number = {"?": None, "1.5": 1.5, "-2": -2.0}
+    assert got.select("a", "b", "d", pl.col("y").cast(pl.String)).rows() == [
+        (number[a], number[b], "2020-01-02", y) for a, b, y, _ in rows
+    ]
+    if weighed:
+        assert got["instance_weight"].to_list() == [1.0 if weight is None else float(weight) for *_, weight in rows]

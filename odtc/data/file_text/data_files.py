@@ -188,9 +188,11 @@ def _header_only(path: Path) -> DataError:
 
 def book_and_sheet(path: str | Path) -> tuple[Path, str | None]:
     """Return (path of a workbook, the sheet that FILE.xlsx#SHEET names); (path, None) for any other path."""
-    book, sign, sheet = str(path).rpartition("#")
-    is_sheet = sign and sheet and book.lower().endswith(READERS.get("excel").SUFFIXES) and not Path(path).exists()
-    return (Path(book), sheet) if is_sheet else (Path(path), None)
+    text, parted = str(path), None
+    if "#" in text and not Path(path).exists():
+        ends = "|".join(map(re.escape, READERS.get("excel").SUFFIXES))
+        parted = re.fullmatch(rf"(.*?(?:{ends}))#(.+)", text, re.IGNORECASE | re.DOTALL)
+    return (Path(parted[1]), parted[2]) if parted else (Path(path), None)
 
 
 def reader_of(path: Path):

@@ -64,13 +64,15 @@ def _in_plain_form(text: str) -> str:
     head = [re.sub(r"\t", " ", line) if line.lstrip()[:1] == "@" else line for line in head]
     head = [BRACES.sub(r"\1 {", line) for line in head]
     head = [DATE.sub(lambda found: f"@attribute {found[1]} string", line) for line in head]
+    is_sparse = any(line.lstrip()[:1] == "{" for line in rows)
+    found = [None if is_sparse else WEIGHT.search(line) for line in rows]
+    rows = [line[: one.start()] if one else line for one, line in zip(found, rows)]
     rows = [line if line.strip()[:1] in ("", "%", "{") else _with_commas(line) for line in rows]
-    found = [WEIGHT.search(line) for line in rows]
-    if any(found) and not any(line.lstrip()[:1] == "{" for line in rows):
+    if any(found):
         first = next(at for at, line in enumerate(head) if line.lower().lstrip().startswith("@attribute"))
         head.insert(first, f"@attribute {INSTANCE_WEIGHT} numeric")
         rows = [
-            line if line.strip()[:1] in ("", "%") else f"{one[1] if one else 1},{line[: one.start()] if one else line}"
+            line if line.strip()[:1] in ("", "%") else f"{one[1] if one else 1},{line}"
             for line, one in zip(rows, found)
         ]
     return "\n".join([*head, data, *rows])
