@@ -119,6 +119,17 @@ def test_a_rerun_fits_nothing_and_another_table_shares_the_fits(tmp_path, monkey
     assert {line["n_train"] for line in proofs} == {8}
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.2])
+def test_the_optimum_of_our_search_is_that_of_the_printed_models(tmp_path, lam):
+    write(tmp_path, "monks-1")
+    one, files = paper_protocols.protocol("flowoct-2"), paper_protocols.data_files()
+    methods = ("optimum", "FlowOCT", "Benders")
+    cells = paper.cells_of(one, files, tmp_path, (("monks-1@2",), methods), paper.SolvingSpec(solver="highs"), 1)
+    found = [cell.fit({"lambda": lam}, paper.TRAIN).run() for cell in cells]
+    assert [result["proved"] for result in found] == [True] * 3
+    assert found[1]["objective"] == pytest.approx(found[0]["objective"], abs=1e-6) == found[2]["objective"]
+
+
 def test_the_penalty_of_oct_is_that_of_lambda(tmp_path):
     write(tmp_path, "monks-1")
     one, files = paper_protocols.protocol("flowoct-2"), paper_protocols.data_files()
