@@ -7,7 +7,7 @@ anything: the run continues with the data as it was read.
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, values_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
+from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS
 from odtc.data.level_orders import order_text
 from odtc.data.level_scales import order_of_words
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
@@ -69,7 +70,8 @@ TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 DURATION = re.compile(r"-?\d+ days?(,? -?\d{1,2}:\d{2}.*)?|-?P(\d+D)?T[\dHMS.]+|(\d+(d|h|m|s|ms|us|µs|ns) ?)+")
 # A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234".
 MEASURE = re.compile(
-    r"(?P<before>[€$£¥]|USD|EUR|GBP|CHF)? ?[-+]?\d[\d,.' ]*(?P<behind> ?(%|°?[A-Za-z€$£¥µ]{1,4}(/[A-Za-z]{1,3})?))?"
+    rf"(?P<before>[€$£¥]|USD|EUR|GBP|CHF)?[{BLANKS}]?[-+]?\d[\d,.{BLANKS}{APOSTROPHES}]*"
+    rf"(?P<behind>[{BLANKS}]?(%|°?[A-Za-z€$£¥µ]{{1,4}}(/[A-Za-z]{{1,3}})?))?"
 )
 
 
@@ -362,17 +364,11 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 )[len(marks) > 1]
                 + f" with {_marked(marks, feature.name)}",
             )
-        folded: dict[str, str] = {}
-        for level in levels:
-            twin = folded.setdefault(level.casefold(), level)
-            if twin != level:
-                yield Note(
-                    feature.name,
-                    "spelling",
-                    f"column {feature.name!r} has levels that differ in capitals only ({twin!r} and {level!r}); they "
-                    "are two categories",
-                )
-                break
+        if twins := _twins(levels):
+            words = (
+                f"column {feature.name!r} has levels that differ in capitals only ({twins}); they are two categories"
+            )
+            yield Note(feature.name, "spelling", words)
 
 
 def _scales(dataset: Dataset) -> Iterator[Note]:
@@ -561,6 +557,13 @@ def _left_out(dataset: Dataset) -> Iterator[Note]:
         yield Note(name, kind, text, of_many="have no cell, and are left out" if name and kind == "empty" else "")
 
 
+def _twins(words: Sequence[str]) -> str:
+    """Return the first two words that differ in capitals only, in words; "" without such ones."""
+    folded: dict[str, str] = {}
+    pairs = ((folded.setdefault(word.casefold(), word), word) for word in words)
+    return next((f"{twin!r} and {word!r}" for twin, word in pairs if twin != word), "")
+
+
 def _left_numbers(dataset: Dataset, feature: Feature) -> bool:
     """Return whether the kept rows have only numbers in a column that was not declared categorical."""
     left_out = dataset.n_dropped or dataset.n_unlabelled
@@ -598,7 +601,9 @@ def _reads_otherwise(levels) -> bool:
 
 def _is_measure(text: str) -> bool:
     found = MEASURE.fullmatch(text)
-    return bool(found) and (bool(found["before"] or found["behind"]) or any(sign in text for sign in ",' "))
+    return bool(found) and (
+        bool(found["before"] or found["behind"]) or any(sign in text for sign in (",", *BLANKS, *APOSTROPHES))
+    )
 
 
 def _constants(dataset: Dataset) -> Iterator[Note]:
@@ -694,6 +699,9 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
             f"a tree is correct on nearly all without it; {option('class_weight', 'balanced')} or "
             f"{option('constraints', recall)} requires it",
         )
+    if twins := _twins(dataset.classes):
+        words = f"the target {dataset.target!r} has classes that differ in capitals only ({twins}); write them alike"
+        yield Note(dataset.target, "spelling", words)
     marks = [name for name in dataset.classes if name.lower() in MARKS]
     if marks:
         yield Note(

@@ -596,3 +596,22 @@ def test_weights_tabs_and_dates_of_weka_are_read(folder, rows, sign):
     ]
     if weighed:
         assert got["instance_weight"].to_list() == [1.0 if weight is None else float(weight) for *_, weight in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("t.json", b'[{"a": 1, "y": "p"},\n {"a": 2, "y": "q"}]', "a list in JSON; write an object on each line"),
+        (
+            "t.csv",
+            b"\xef\xbb\xbf\n<!DOCTYPE html><table><tr><td>a</td></tr></table>",
+            "HTML or XML; save the table as CSV",
+        ),
+        ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an old Excel or with a password; save it without one as"),
+        ("t.svm", b"1 1:0.5 3:2\n-1 2:1e-3\n", "as LIBSVM writes them; read them by sklearn.datasets"),
+    ],
+)
+def test_a_file_that_is_not_a_table_is_named(name, data, words, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=re.escape(words)):
+        read(tmp_path / name)

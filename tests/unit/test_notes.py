@@ -475,3 +475,19 @@ def test_a_target_that_names_the_rows_is_told_as_one():
     found = notes_on(from_frame(pl.DataFrame({"row": list(range(N)), "y": names}), "t"))
     told = [note for note in found if note.column in ("y", "row") and note.kind != "identifier"]
     assert [note.kind for note in told] == ["rows as classes"] and "--target names the column" in told[0].text
+
+
+def test_classes_that_differ_in_capitals_only_are_reported(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "a,y\n" + "".join(f"{at},{('Yes', 'no', 'yes', 'no')[at % 4]}\n" for at in range(40))
+    )
+    said = odtc("inspect", "t.csv", folder=tmp_path)
+    assert "the target 'y' has classes that differ in capitals only ('Yes' and 'yes')" in said.out
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f", "'", "\u2019"])
+def test_thousands_parted_by_blanks_are_reported_with_the_option_that_reads_them(blank, tmp_path):
+    lines = [f"{1 + at % 9}{blank}{100 + at},50 €;{'pq'[at % 2]}\n" for at in range(60)]
+    (tmp_path / "t.csv").write_text("a;y\n" + "".join(lines), encoding="utf-8")
+    assert "read the file with --decimal ," in odtc("inspect", "t.csv", folder=tmp_path).out
+    assert "a       numeric" in odtc("inspect", "t.csv", "--decimal", ",", folder=tmp_path).out

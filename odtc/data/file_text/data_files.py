@@ -1,6 +1,7 @@
 """Data files: the reader of a file, the options of its layout, and its table in frames."""
 
 import atexit
+import codecs
 import contextlib
 import os
 import re
@@ -40,6 +41,18 @@ BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
     "arff": (b"@relation",),
     "json_lines": (b"{",),
 }
+
+
+FOREIGN = (  # beginnings of files that people take for tables: the format, and what to do
+    (rb"\s*\[\s*[\[{]", "a list in JSON", "write an object on each line (JSON lines), or save the table as CSV"),
+    (rb"(?i)\s*<(!doctype|html|\?xml|table)", "HTML or XML", "save the table as CSV"),
+    (rb"\xd0\xcf\x11\xe0", "a workbook of an old Excel or with a password", "save it without one as .xlsx or CSV"),
+    (
+        rb"[-+]?[\d.]+( \d+:[-+\d.eE]+)+\s*\n",
+        "sparse rows as LIBSVM writes them",
+        "read them by sklearn.datasets.load_svmlight_file and fit in Python, or save a table as CSV",
+    ),
+)
 
 
 class Reader(Protocol):
@@ -222,6 +235,10 @@ def reader_of(path: Path):
             f"expected {LEAST_MEMORY >> 20} MB of free memory to read {str(path)!r} with, got {room >> 20} MB; end "
             "other programs, or allow more (ulimit -v)"
         )
+    head = head_of(path).removeprefix(codecs.BOM_UTF8)
+    for pattern, form, advice in FOREIGN:
+        if re.match(pattern, head):
+            raise DataError(f"expected a table in {str(path)!r}, got {form}; {advice}")
     return _match(path)[0]
 
 
