@@ -150,7 +150,7 @@ def run(*cell) -> dict:
     """One cell in a process of its own; the arguments are those of `measured`."""
     limit = cell[3]
     words = [sys.executable, "-m", "benchmarks.at_a_limit", "--cell", json.dumps(cell)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "ODTC_COMPILED": "always"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     try:
         told = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=HANGS * limit)
     except subprocess.TimeoutExpired:

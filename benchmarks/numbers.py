@@ -25,7 +25,6 @@ from pathlib import Path
 
 from benchmarks.dpflow import SETS as LEVELS
 from benchmarks.number_cells import measure
-from odtc.algorithms.thresholds import compiled
 
 SETS = (
     "iris wine pima-diabetes ionosphere sonar spambase qsar-biodegradation magic04 htru2 avila letter-recognition "
@@ -94,7 +93,7 @@ def run(kind: str, name: str, depth: int, tool: str, limit: float) -> dict:
     """One cell in a process of its own."""
     said = subprocess.run(
         [sys.executable, "-m", "benchmarks.numbers", "--cell", json.dumps([kind, name, depth, tool, limit])],
-        env=os.environ | {"OMP_NUM_THREADS": "1", compiled.VARIABLE: "always"},
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )

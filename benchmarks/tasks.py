@@ -27,7 +27,6 @@ import polars as pl
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import odtc
-from odtc.base.compiled_loops import VARIABLE
 from odtc.data.tasks.survival.curves import hazard_at, nelson_aalen
 from odtc.errors import CertificateError
 from odtc.fileformats.model_files import write_model
@@ -138,9 +137,6 @@ def in_turn(times: int, limit: float) -> None:
     }
     print("| cell | fits | CPU s | STreeD CPU s | ratio of a pair |\n|---|---:|---:|---:|---:|")
     for name, fits in cells.items():
-        os.environ[VARIABLE] = "always"  # the loops are on disk after one fit, as of whoever fits often
-        fits[0]()
-        del os.environ[VARIABLE]
         for fit in fits:
             fit()
         pairs = np.array([[timed(fit)[1] for fit in fits] for _ in range(times)])

@@ -8,7 +8,7 @@ The version stands in odtc/__init__.py alone. The steps, each of which ends the 
    takes the dependencies from the environment that runs it, as these take longer to install than the tests to run.
 4. In another folder, beside copies of tests/ and examples/, the quick tests run against the installed wheel.
 
-With `--lowest` (of a trial) that environment has odtc, `odtc[fast]` and pytest alone, each dependency in the lowest
+With `--lowest` (of a trial) that environment has odtc and pytest alone, each dependency in the lowest
 version that pyproject.toml allows, and the tests are LOWEST: a bound that nobody has tried is a promise. With
 `--trial --lowest` one wheel is tried in both environments.
 
@@ -61,7 +61,6 @@ def main() -> None:
         sys.exit(_resolve(asked.platform or list(PLATFORMS)))
     if not (asked.trial or asked.lowest):
         _check_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-    # A process that compiles loops may write beside the modules of the installed wheel for a while yet.
     with tempfile.TemporaryDirectory(prefix="odtc-release-", ignore_cleanup_errors=True) as folder:
         wheel = _build(Path(folder) / "source")
         if asked.trial or not asked.lowest:
@@ -95,10 +94,9 @@ def _build(folder: Path) -> Path:
 
 
 def _lowest() -> list[str]:
-    """NAME==VERSION of each dependency of odtc and of its extra `fast`."""
+    """NAME==VERSION of each dependency of odtc."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = project["dependencies"] + project["optional-dependencies"]["fast"]
-    return [one.replace(">=", "==") for one in asked]
+    return [one.replace(">=", "==") for one in project["dependencies"]]
 
 
 def _try(wheel: Path, folder: Path, trial: bool, lowest: bool, processes: str) -> None:
@@ -107,7 +105,7 @@ def _try(wheel: Path, folder: Path, trial: bool, lowest: bool, processes: str) -
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     if lowest:
-        asked = [f"{wheel}[fast]", *_lowest(), "pytest", "pytest-xdist", "hypothesis"]
+        asked = [str(wheel), *_lowest(), "pytest", "pytest-xdist", "hypothesis"]
         _run(python, "-m", "pip", "install", "-q", "--no-compile", *asked, cwd=folder)
     elif trial:
         (packages,) = (folder / "venv").glob("**/site-packages")

@@ -19,4 +19,4 @@ Options and keys that were renamed are in benchmarks.net.names.
 
 FIRST = "bundled: fit breast_cancer --depth 3"
 # Modules of the extras of pyproject.toml.
-EXTRAS = ("numba", "llvmlite", "isal", "matplotlib", "onnx", "dask", "distributed", "pandas", "pyscipopt", "ortools")
+EXTRAS = ("matplotlib", "onnx", "dask", "distributed", "pandas", "pyscipopt", "ortools")

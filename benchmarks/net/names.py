@@ -70,7 +70,7 @@ PARTS = {
         "odtc.verification.verify:verify",
     ),
     "writing": ("odtc.base.commit:commit", "odtc.base.atomic_write:write"),
-    "compiling": ("odtc.base.threads:apart", "numba.core.dispatcher:Dispatcher.compile"),
+    "compiling": ("odtc.base.threads:apart", "odtc.base.kernels:_stored", "numba.core.dispatcher:Dispatcher.compile"),
 }
 
 

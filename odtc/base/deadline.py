@@ -12,7 +12,7 @@ takes a second at most; a matrix product that takes longer is cut into blocks by
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -33,7 +33,10 @@ HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
 GRACE = 2.0  # seconds to complete the result after an interruption
 IN_HAND = 0.5  # of them for a certificate of the present bound, or for its check
 
-_until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
+# The end, of time.monotonic(), and the seconds of pauses before it was set: later pauses move it.
+_until: ContextVar[tuple[float, float] | None] = ContextVar("odtc deadline", default=None)
+_limit: ContextVar[float | None] = ContextVar("odtc limit", default=None)  # the outermost end, which no pause moves
+_paused: list[float] = []  # seconds of the pauses of this process
 # The end that an interruption has set, of time.monotonic(); NEVER before one, None outside of any limit.
 _interrupted: ContextVar[float | None] = ContextVar("odtc interrupted", default=None)
 NEVER = float("inf")
@@ -46,12 +49,14 @@ def within(seconds: float | None) -> Iterator[None]:
     An outer limit that ends sooner still applies; an interruption inside ends the outer context, too.
     """
     around = _interrupted.get()
-    ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
-    token, told = _until.set(min(ends, default=None)), _interrupted.set(NEVER if around is None else around)
+    ends = [end for end in (_end(), None if seconds is None else time.monotonic() + seconds) if end is not None]
+    token, told = _set(min(ends, default=None)), _interrupted.set(NEVER if around is None else around)
+    limit = _limit.set(min(ends, default=None) if around is None else _limit.get())
     try:
         yield
     finally:
         heard = _interrupted.get()
+        _limit.reset(limit)
         _until.reset(token)
         _interrupted.reset(told)
         if around is not None and heard is not None and heard != around:
@@ -77,9 +82,36 @@ def end_soon(seconds: float = GRACE) -> None:
 
 
 def _end_at(soon: float) -> None:
-    end = _until.get()
-    _until.set(soon if end is None else min(end, soon))
+    end = _end()
+    _set(soon if end is None else min(end, soon))
     _interrupted.set(soon)
+
+
+def _set(end: float | None) -> Token[tuple[float, float] | None]:
+    return _until.set(None if end is None else (end, sum(_paused)))
+
+
+def _end() -> float | None:
+    """Return the end of this context, of time.monotonic()."""
+    if (until := _until.get()) is None:
+        return None
+    end, before = until
+    limit = _limit.get()
+    return min(end + sum(_paused) - before, NEVER if limit is None else limit)
+
+
+def pause(seconds: float) -> None:
+    """Move all ends by the seconds of work that a machine does only once, except for the outermost, which a user has
+    set: parts of the time and short budgets are for work that every run does."""
+    _paused.append(seconds)
+
+
+def check_limit() -> None:
+    """Raise TimeLimitReached when the outermost end, or the end after an interruption, has passed: for work that is
+    done once on a machine (`pause`)."""
+    ends = [end for end in (_limit.get(), _interrupted.get()) if end is not None]
+    if _until.get() is not None and time.monotonic() > min(ends, default=NEVER):
+        check()
 
 
 @contextmanager
@@ -106,7 +138,7 @@ def what_ends() -> str:
 
 def seconds_left() -> float | None:
     """Return the seconds until the end, 0 or less when it has passed; None if there is no end."""
-    end = _until.get()
+    end = _end()
     return None if end is None else end - time.monotonic()
 
 
@@ -123,7 +155,7 @@ def time_share(seconds: float, part: float = 1.0) -> float:
 
 def is_over() -> bool:
     """Return whether the end has passed; False if there is none."""
-    end = _until.get()
+    end = _end()
     return end is not None and time.monotonic() > end
 
 

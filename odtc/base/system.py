@@ -302,6 +302,17 @@ def return_freed_memory() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
+def cache_folder() -> Path:
+    """Return the folder for what odtc can make again, of this user."""
+    if WINDOWS:
+        folder = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
+    elif sys.platform == "darwin":
+        folder = os.path.expanduser("~/Library/Caches")
+    else:
+        folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(folder) / "odtc"
+
+
 def cores() -> int:
     """Return how many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -197,6 +197,8 @@ def main() -> None:
         except KeyboardInterrupt:  # also while another error was reported
             console.say(f"odtc: error: {interrupts.words()}")
             code = INTERRUPTED
+        if (kernels := sys.modules.get("odtc.base.kernels")) and (words := kernels.report()):
+            console.say(f"odtc: {words}")
         code = interrupts.exit_code(code or int(messages.has_lost))
         interrupts.part(code)
     if _goes_on():

@@ -342,7 +342,6 @@ def live(name: str, limit: float | None = None, began: float | None = None):
 
 
 SEPARATOR = " · "
-COMPILING_SHOWN = 0.5  # seconds: kernels that are only loaded from disk take less
 
 
 def line_parts(name: str, seconds: float, limit: float | None, progress, phase, compiling: bool) -> list[tuple]:
@@ -392,11 +391,9 @@ def fitted(parts: list[tuple], width: int) -> list[tuple[str, str]]:
 
 
 def being_compiled() -> bool:
-    """Return whether kernels are being compiled, in this process or in a separate one; modules that were not imported
-    compile nothing."""
-    loops, apart = (sys.modules.get(f"odtc.base.{name}") for name in ("compiled_loops", "compile_apart"))
-    here = loops is not None and loops.compiling_for() > COMPILING_SHOWN
-    return here or (apart is not None and apart.goes_on())
+    """Return whether kernels are being compiled; a module that was not imported compiles nothing."""
+    kernels = sys.modules.get("odtc.base.kernels")
+    return kernels is not None and kernels.is_compiling()
 
 
 def at_work(command: str, as_json: bool):

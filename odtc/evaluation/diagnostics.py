@@ -20,9 +20,8 @@ from odtc.workflow import pipeline
 PACKAGES = {
     "": (
         *("numpy", "scipy", "highspy", "polars", "liac-arff", "scikit-learn", "joblib", "threadpoolctl"),
-        *("typer", "rich", "jinja2"),
+        *("typer", "rich", "jinja2", "numba", "isal"),
     ),
-    "fast": ("numba", "isal"),
     "plot": ("matplotlib",),
     "onnx": ("onnx",),
 }

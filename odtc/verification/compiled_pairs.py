@@ -1,17 +1,8 @@
-"""Choice of the check of depth 2: numpy, or, once it has taken some time, the same check compiled by numba.
-
-Without numba, or with leaves of a least number of rows, numpy is used throughout. Compiled code is cached on disk, in
-the same way as that of the search (odtc.algorithms.thresholds.compiled), but nothing of the search is used here. The
-environment variable ODTC_COMPILED overrides the choice: "never" or "always".
-"""
-
-import time
-from functools import cache
+"""The check of depth 2: a kernel, or numpy for leaves of a least number of rows. Nothing of the search is used."""
 
 import numpy as np
 
-from odtc.base import compile_apart, deadline
-from odtc.base.compiled_loops import Repaid, compile_loops
+from odtc.base import deadline
 from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
@@ -19,10 +10,6 @@ from odtc.verification.pair_bound import require_pair
 from odtc.verification.threshold_columns import distinct_columns
 
 STEPS = 50_000_000  # of the kernel between two looks at the deadline: some tenths of a second
-
-
-class _TakesLong(Exception):
-    """numpy has spent so long that the kernel pays."""
 
 
 class PairCheck:
@@ -36,24 +23,6 @@ class PairCheck:
         if rows.least > 1:
             require_pair(rows, members, target, deadline.check)
             return
-        if (kernel := COMPILED.loops(0.0)) is None:
-            began = time.process_time()
-
-            def look() -> None:
-                """End the check at the deadline, or once the kernel would be faster. How many cuts numpy has to count
-                is not known before: the same numbers of rows, columns and classes take twenty times as long on one
-                table as on another."""
-                deadline.check()
-                if COMPILED.loops(time.process_time() - began) is not None:
-                    raise _TakesLong
-
-            try:
-                require_pair(rows, members, target, look)
-                return
-            except _TakesLong:
-                kernel = COMPILED.loops(0.0)
-            finally:
-                COMPILED.spend(time.process_time() - began)
         if id(rows) not in self._arrays:
             self._arrays[id(rows)] = pair_kernel.entries(rows), rows.columns.rank.max(axis=0, initial=-1) + 1
         arrays, n_ranks = self._arrays[id(rows)]
@@ -63,22 +32,12 @@ class PairCheck:
         found = pair_kernel.PAUSED
         while found == pair_kernel.PAUSED:
             deadline.check()
-            found = kernel(*arrays, inside, int(rows.price), int(target), STEPS, *place.arrays)
+            found = pair_kernel.least_pair(*arrays, inside, int(rows.price), int(target), STEPS, *place.arrays)
         if found < target:
             raise CertificateError(
                 f"a tree of two splits after each other costs {found} there, above the cost that no tree can avoid, "
                 f"the target is {target:.0f}"
             )
-
-
-@cache
-def compiled():
-    """Return the function `least_pair` of odtc.verification.pair_kernel, compiled. Raises ImportError without numba."""
-    return compile_loops(("move", "stumps", "list_members", "least_pair"), dict(vars(pair_kernel)))
-
-
-COMPILED_IN = 4.0  # CPU seconds, about
-COMPILED = Repaid(compiled, COMPILED_IN, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:

@@ -1,4 +1,4 @@
-"""The check of depth 2 as plain loops over arrays, which numba compiles (odtc.verification.compiled_pairs).
+"""The check of depth 2 as plain loops over arrays, which numba compiles (odtc.base.kernels).
 
 For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at
 most one split, on g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.kernels import kernel
 from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
@@ -114,6 +115,7 @@ class Place:
         return tuple(vars(self).values())
 
 
+@kernel
 def least_pair(
     rank, order, begin, label, gain, most, n_labels, inside, price, target, steps,
     at, line, block, blocks, first_entry, of_label, gains, own_most, total, held_sums, table, held, held_to, stamp,

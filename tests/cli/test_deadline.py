@@ -12,7 +12,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import odtc
-from odtc.algorithms.thresholds import depth_two_numpy
 from odtc.base import deadline, memory
 from odtc.data import ranked_answers, reading
 from odtc.data.dataset import Dataset, Feature
@@ -288,15 +287,6 @@ def test_the_identity_of_a_model_is_found_within_the_limit_and_without_the_table
     assert identity.identity_of(again) == identity.identity_of(plain)
     with deadline.within(-1), pytest.raises(TimeLimitReached):
         identity.identity_of(plain)
-
-
-def test_the_kernel_in_numpy_ends_with_the_limit():
-    node = np.array([[0 << 1 | 1, 1 << 1 | 1, 2 << 1 | 1]], np.uint32)
-    label, gain = np.zeros(3, np.int32), np.array([2, -1, 3], np.int64)
-    words = (node, label, gain, np.abs(gain), np.ones(3, np.int64), 1, 0, 1, 100, None, np.zeros(4, np.int64))
-    assert depth_two_numpy.depth_two(*words)[0] == 0
-    with deadline.within(-1), pytest.raises(TimeLimitReached):
-        depth_two_numpy.depth_two(*words)
 
 
 @pytest.mark.parametrize("model", ["flowoct", "bendersoct", "cg"])

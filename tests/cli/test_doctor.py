@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.moments import medians
-from odtc.base import compile_apart
+from odtc.base import kernels
 from odtc.errors import SolverError
 from odtc.evaluation import compiled_ahead, diagnostics
 from tests.command_line import CHECKOUT, odtc
@@ -86,21 +86,15 @@ def test_an_unknown_solver_is_a_sentence():
 
 
 def test_loops_are_compiled_ahead_into_the_folder_that_is_named(tmp_path, monkeypatch):
-    pytest.importorskip("numba")
-    monkeypatch.setattr(compiled_ahead, "LOOPS", [(medians.__name__, "")])
+    monkeypatch.setattr(compiled_ahead, "MODULES", [medians.__name__])
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     said = odtc("doctor", "--solver", "highs", "--compile", "--json")
     (loops,) = said.facts["compiled"]
     assert said.code == 0 and loops["module"] == medians.__name__
-    assert Path(loops["folder"]).is_relative_to(tmp_path / "kept") and list(Path(loops["folder"]).glob("*.nbi"))
+    assert Path(loops["folder"]).is_relative_to(tmp_path / "kept") and list(Path(loops["folder"]).glob("*.kernel"))
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [({"return_value": None}, "set NUMBA_CACHE_DIR"), ({"side_effect": ImportError("No module")}, "odtc[fast]")],
-    ids=["no folder", "no numba"],
-)
-def test_loops_that_cannot_be_compiled_are_a_sentence(fault, words):
-    with mock.patch.object(compile_apart, "finish", **fault):
+def test_kernels_that_cannot_be_kept_are_a_sentence():
+    with mock.patch.object(kernels, "folder_of", return_value=None):
         said = odtc("doctor", "--solver", "highs", "--compile")
-    assert said.code == 1 and words in said.err
+    assert said.code == 1 and "set NUMBA_CACHE_DIR" in said.err

@@ -4,13 +4,12 @@ import contextlib
 import io
 import re
 import sys
-import threading
 import time
 
 import pytest
 from rich.cells import cell_len
 
-from odtc.base import compiled_loops, phases
+from odtc.base import kernels, phases
 from odtc.cli import console
 from odtc.model.solution import Options, Progress
 from odtc.solvers import log_parser
@@ -261,28 +260,10 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch):
 
 def test_the_line_says_that_kernels_are_compiled(monkeypatch):
     assert "compiling" not in shown_by(monkeypatch, SAID)
-    monkeypatch.setattr(compiled_loops, "compiling_for", lambda: 3.0)
+    monkeypatch.setattr(kernels, "is_compiling", lambda: True)
     assert "compiling kernels" in lines_of(shown_by(monkeypatch, SAID))[-1]
     words = [words for words, *_ in console.line_parts("verify", 1.0, None, None, phases.Phase("encoding"), True)]
     assert words == ["verify 1.0 s", "encoding", "compiling kernels"]
-
-
-def test_a_compilation_is_noted_while_it_goes_on():
-    heard = []
-
-    def plain(x):
-        return x + 1
-
-    made = compiled_loops.for_numba(plain, True)
-    seen = threading.Thread(
-        target=lambda: heard.extend(compiled_loops.compiling_for() for _ in iter(ended.is_set, True))
-    )
-    ended = threading.Event()
-    seen.start()
-    assert made(1) == 2
-    ended.set()
-    seen.join()
-    assert max(heard) > 0 and compiled_loops.compiling_for() == 0
 
 
 def test_phases_are_told_to_who_listens_and_to_nobody_else():

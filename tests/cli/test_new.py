@@ -23,7 +23,7 @@ def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
 
 
 def test_a_member_is_begun_without_the_package_of_the_laws(tmp_path):
-    """After `pip install '.[fast]'`, as the README has it, `odtc new` was refused for want of hypothesis."""
+    """After `pip install .`, as the README has it, `odtc new` was refused for want of hypothesis."""
     (tmp_path / "hypothesis.py").write_text("raise ImportError")
     words = [sys.executable, "-m", "odtc", "new", "encoding", "my_tests"]
     paths = environment(PYTHONPATH=str(tmp_path))

@@ -141,8 +141,7 @@ def test_a_signal_in_an_import_at_the_start(module, table):
 
 def test_a_signal_as_numba_fills_its_tables_hands_in_the_tree(table, tmp_path):
     """It was a KeyError of numba, once a table of its was half filled."""
-    pytest.importorskip("numba")
-    more = {"ODTC_COMPILED": "always", "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    more = {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
     said = as_it_loads("numba.np.npyfuncs", signal.SIGINT, FIT, table, **more)
     assert said.code == 130, said.err
     assert command("verify", "m.tree.json", folder=table).code == 0

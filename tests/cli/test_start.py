@@ -67,16 +67,6 @@ def test_the_end_of_a_command_waits_for_threads():
     assert said.returncode == 0 and said.stdout.endswith("at last\n")
 
 
-@pytest.mark.parametrize("task", ["regression", "median"])
-def test_a_first_run_compiles_nothing_that_a_small_table_does_not_repay(task, tmp_path):
-    lines = (f"{x},{x * 7 % 31},{x * x % 17}" for x in range(60))
-    (tmp_path / "d.csv").write_text("\n".join(("a,b,y", *lines)))
-    words = ["fit", str(tmp_path / "d.csv"), "--task", task, "--json", "-o", str(tmp_path / "m")]
-    code = SAYS.replace("import sys", f"import sys; sys.argv = {['odtc', *words]!r}; import sys")
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
-    assert "numba" not in json.loads(said.stdout.splitlines()[-1]) and '"optimal"' in said.stdout
-
-
 def test_each_command_alone_is_that_of_all(tmp_path):
     whole = get_command(app.command_line())
     assert whole.list_commands(None) == [name for commands in app.COMMANDS.values() for name, _, _ in commands]

@@ -12,20 +12,15 @@ from odtc.algorithms.moments import four_levels
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.errors import CertificateError, TimeLimitReached
 from odtc.verification import leaf_sums
-from odtc.verification.leaf_sums import every_tree
 from tests.laws.test_tasks import of_nested_tests
+from tests.plain_kernels import bound_one_by_one, run_plain
 
 
 @pytest.fixture
 def plain_loops(monkeypatch):
-    """The loops as they are written, of tables however small."""
-    monkeypatch.setattr(four_levels, "compiled", lambda: LOOPS)
+    """Kernels as plain functions, of tables however small."""
+    run_plain(monkeypatch)
     monkeypatch.setattr(four_levels, "repays", lambda n_rows, size: size.sum() - len(size) >= 4)
-    monkeypatch.setattr(every_tree, "_compiled", lambda: CHECKED)
-
-
-LOOPS = four_levels.add_sets, four_levels.split_fourths, four_levels.join_levels
-CHECKED = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves
 
 
 def moments_of(rng: np.random.Generator, law: int, n: int) -> np.ndarray:
@@ -81,10 +76,10 @@ def test_a_checker_bounds_all_trees_at_once_as_one_after_the_other(monkeypatch, 
     rows, price = np.flatnonzero(rank[:, 0] <= 1 + seed % 2), Fraction(seed % 3, 4) * measure.unit
     every = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
     bounds = []
-    monkeypatch.setattr(every_tree.COMPILED, "_made", None)
-    for wished in ("always", "never"):
-        monkeypatch.setenv("ODTC_COMPILED", wished)
+    for at_once in (True, False):
         monkeypatch.setattr(every, "_sides", lambda *_: None)
+        if not at_once:
+            bound_one_by_one(monkeypatch)
         bounds.append(every.least(rows, depth, leaf_sums.ALL, Fraction(0), exact=False))
         bounds.append(float(every.by_loops(rows, depth, leaf_sums.Limit())))
     assert bounds[0] > 0 and bounds[0] == pytest.approx(bounds[2], rel=1e-9, abs=1e3 * measure.near)
@@ -93,7 +88,7 @@ def test_a_checker_bounds_all_trees_at_once_as_one_after_the_other(monkeypatch, 
 
 
 def test_a_certificate_of_all_trees_proves_the_best_one_and_no_better(monkeypatch, plain_loops):
-    monkeypatch.setenv("ODTC_COMPILED", "never")
+    bound_one_by_one(monkeypatch)
     facts, data = of_nested_tests(2, 4)
     assert facts["tried"] == leaf_sums.ALL
     proof = leaf_sums.check_leaf_sums(facts, data)

@@ -26,6 +26,7 @@ from odtc.workflow import pipeline
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import ModelSpec, RunSpec
 from tests.command_line import odtc as command
+from tests.plain_kernels import bound_one_by_one
 
 
 def every_tree_costs(columns: np.ndarray, depth: int, leaf, least: int = 1) -> float:
@@ -482,12 +483,13 @@ def of_nested_tests(seed: int, depth: int):
     return problem.module.certificate(problem), data
 
 
-@pytest.mark.parametrize("compiled", ["never", "always"])
-def test_a_certificate_over_nested_and_equal_tests_proves_the_tree(monkeypatch, compiled):
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_certificate_over_nested_and_equal_tests_proves_the_tree(monkeypatch, at_once):
     from odtc.errors import CertificateError
     from odtc.verification.leaf_sums import check_leaf_sums
 
-    monkeypatch.setenv("ODTC_COMPILED", compiled)
+    if not at_once:
+        bound_one_by_one(monkeypatch)
     facts, data = of_nested_tests(1, 3)
     nested = [column for column in facts["columns"] if column["kind"] == "nested"]
     assert nested and check_leaf_sums(facts, data).optimal
@@ -555,10 +557,11 @@ def test_what_roots_of_two_levels_cost_is_the_same_in_numpy_and_in_loops(law, li
 @pytest.mark.parametrize("seed", range(60))
 def test_two_levels_in_numpy_have_the_numbers_of_the_loops(seed, monkeypatch):
     """To the last digit, or the tree would depend on what is on disk; so blocks of any size."""
-    from odtc.algorithms.moments import depth_two_numpy, kernels, laws
+    from odtc.algorithms.moments import kernels, laws
+    from tests.references import depth_two_of_moments
 
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(depth_two_numpy, "CELLS", (1, 20, 1 << 16)[seed % 3])
+    monkeypatch.setattr(depth_two_of_moments, "CELLS", (1, 20, 1 << 16)[seed % 3])
     n, law = int(rng.integers(1, 40)), seed // 3 % 2
     code = rng.integers(0, rng.integers(1, 15), (int(rng.integers(1, 5)), n)).astype(np.int32)
     levels = rng.integers(0, 4, n) == np.arange(4)[:, None]  # columns of two ranks, either of them the rarer one
@@ -571,7 +574,7 @@ def test_two_levels_in_numpy_have_the_numbers_of_the_loops(seed, monkeypatch):
     ends = float(rng.choice([1, 1, 2, 4])), float(rng.choice([3, 4])), np.zeros((0, 0))
     given = code, code.max(axis=1).astype(np.int64) + 1, moments, rows, ends, float(rng.choice([0.0, 0.1])), law
     given = *given, laws.smallest(law, moments)
-    found = depth_two_numpy.depth_two(*given[:5], given[5:])
+    found = depth_two_of_moments.depth_two(*given[:5], given[5:])
     assert found[1:] == kernels.depth_two(*given)[1:]
     assert found[0] == pytest.approx(kernels.depth_two(*given)[0], rel=0 if law == laws.SQUARE else 1e-12, abs=0)
 
@@ -601,11 +604,13 @@ def test_the_sides_of_all_tried_cuts_are_bounded_at_once_as_one_by_one(monkeypat
         measure = getattr(leaf_sums, law).MEASURE(scales, data)
         rows = np.flatnonzero(rank[:, 0] <= rng.integers(1, 4))
         tried, price, bounds = tried_at_random(rng, rank[rows]), Fraction(int(rng.integers(3)), 2) * measure.unit, []
-        for compiled in ("never", "always"):
-            monkeypatch.setenv("ODTC_COMPILED", compiled)
-            found = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
-            bounds.append(found.least(rows, 3, tried, Fraction(0), exact=False))
-            assert (found._at_once is None) == (compiled == "never")
+        for at_once in (False, True):
+            with monkeypatch.context() as patch:
+                if not at_once:
+                    bound_one_by_one(patch)
+                found = leaf_sums.LeafSumsBound(rank, measure, price, law == "likelihood")
+                bounds.append(found.least(rows, 3, tried, Fraction(0), exact=False))
+            assert (found._at_once is not None) == at_once
         assert bounds[1] == pytest.approx(max(bounds[0], 0.0), rel=1e-9, abs=1e3 * measure.near)
         for wrong in ([-1, 0, 0, 0], [0, 99, 0, 0], [0, -1, 0, 0], [0, 0], [9, 0, 0, 0], *tried[:1]):
             with pytest.raises((ValueError, IndexError)):

@@ -80,7 +80,7 @@ ONLY_IN = {
     "typer": {"cli"},
     "rich": {"cli/console"},
     "jinja2": {"base/templates"},
-    "subprocess": {"solvers/child_process", "testing/generated_code", "base/compile_apart"},
+    "subprocess": {"solvers/child_process", "testing/generated_code"},
     "multiprocessing": set(),
     "hypothesis": {"testing"},
     **dict.fromkeys(("resource", "fcntl", "pwd", "grp", "termios", "msvcrt", "winreg", "_winapi"), {"base/system"}),
@@ -162,9 +162,6 @@ MAY_HAVE_MORE = {
     # numba compiles these, and takes arrays, not records
     "algorithms/constrained/sweeps/threshold_kernel.py": "subtrees",
     "verification/constrained/sweep_kernel.py": "two_levels",
-    # what numpy does in their place
-    "algorithms/constrained/sweeps/threshold_numpy.py": "subtrees",
-    "verification/constrained/sweep_numpy.py": "two_levels",
 }
 
 

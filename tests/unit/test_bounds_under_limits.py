@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from odtc.base.compiled_loops import VARIABLE
 from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import Squares
+from tests.plain_kernels import bound_one_by_one, run_plain
 from tests.unit.test_forged_leaf_sums import NUMBERS, numbers, true
 from tests.unit.test_whole_trees import squares_of
 
@@ -77,8 +77,9 @@ LIMITS = [Limit(), Limit(2), Limit(4), Limit(1, 3), Limit(1, 5), Limit(2, 4), Li
 
 
 @pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "never")
+def plain(monkeypatch):
+    run_plain(monkeypatch)
+    bound_one_by_one(monkeypatch)
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=str)

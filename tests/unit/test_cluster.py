@@ -32,8 +32,7 @@ from tests.unit.algorithms.teams import make_ready, results, sum_of
 @pytest.fixture(scope="module")
 def cluster():
     pytest.importorskip("distributed", reason="needs the extra cluster")
-    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
-        patch.setenv("ODTC_COMPILED", "never")  # its workers load no compiled kernels for a few rows
+    with contextlib.ExitStack() as stack:
         with pytest.MonkeyPatch.context() as start:
             start.setattr(clusters, "find_spec", lambda name: name != "cryptography" and find_spec(name))  # no keys
             found = stack.enter_context(connected("local", 2))

@@ -3,7 +3,6 @@
 The judge here is a recursion over paths in Python's integers; it shares nothing with the checker but the problem.
 """
 
-import os
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
@@ -15,6 +14,7 @@ import pytest
 from odtc.verification.constrained import listed_cases, multiplier_bound
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import Problem, Weighted, surviving
+from tests.plain_kernels import run_plain
 
 SCALE = 8
 
@@ -202,7 +202,8 @@ def check_surviving(problem: Problem, rng, n_claims: int = 2):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_tests_of_long_chains_leave_the_same_cases(seed):
-    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+    with pytest.MonkeyPatch.context() as patch:
+        run_plain(patch)
         check_surviving(drawn(seed, 2, (7, 9)), np.random.default_rng(seed), 4)
         check_surviving(drawn(seed, 3, (5, 8)), np.random.default_rng(seed), 4)
 
@@ -227,7 +228,8 @@ def test_what_more_rows_in_a_leaf_break_or_cheapen_is_no_bound_of_an_interval(se
         branch_uses=[0],
         leaf_uses=np.zeros((1, 2), int),
     )
-    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+    with pytest.MonkeyPatch.context() as patch:
+        run_plain(patch)
         check_surviving(problem, rng, 6)
 
 
@@ -249,7 +251,8 @@ def test_a_column_of_some_sets_alone_is_tested_by_their_trees(seed):
     if seed % 4 > 1:
         held = rng.integers(-2, 4, (2, kinds))
         problem = replace(problem, measures=held, least=rng.integers(-1, 4, (2, K)).astype(float))
-    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+    with pytest.MonkeyPatch.context() as patch:
+        run_plain(patch)
         check_surviving(problem, rng, 4)
 
 
@@ -350,7 +353,8 @@ def test_a_row_answers_1_to_so_many_tests_of_a_chain_as_its_code_says():
 @pytest.mark.parametrize("seed", range(28))
 def test_a_case_is_excluded_just_if_no_tree_of_it_is_cheap_enough(seed):
     """By multipliers if its least weighted cost is too high, by lists if no tree of it satisfies all and costs less."""
-    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+    with pytest.MonkeyPatch.context() as patch:
+        run_plain(patch)
         problem, rng = drawn(seed), np.random.default_rng(seed)
         judge, m = check_surviving(problem, rng)
         sets = [frozenset(columns) for columns in problem.column_sets.tolist()]
@@ -482,7 +486,8 @@ def test_a_third_test_on_a_path_may_not_stand_where_it_is_barred(seed):
     X, rng = bits[:, [0, 1, 2, 2]].copy(), np.random.default_rng(seed)
     X[5, 3] ^= True
     below, most = rng.random((4, 4)) < 0.75, None if seed % 3 else 3
-    with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+    with pytest.MonkeyPatch.context() as patch:
+        run_plain(patch)
         check_surviving(of_parity(X, bits.sum(axis=1) % 2, 3, rng, below=below, most_columns=most), rng, 1)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.near_optimal import fewest_columns
-from odtc.algorithms.thresholds import compiled
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.data.encoding import encode
 from odtc.data.reading import read_arrays
@@ -113,18 +112,6 @@ def test_a_run_over_the_column_of_fewest_is_read_back(tmp_path):
         assert checked.code == 0 and all(check["passed"] for check in checked.facts["checks"])
 
 
-def test_it_is_the_same_tree_with_and_without_compiled_kernels(monkeypatch):
-    if not compiled.available():
-        pytest.skip("numba is not installed")
-    for seed in range(40, 52):
-        trees = []
-        for wish in ("never", "always"):
-            monkeypatch.setenv(compiled.VARIABLE, wish)
-            problem = draw(seed, (3,))
-            trees.append(found_of(problem).heap.to_tree(problem.encoded))
-        assert trees[0] == trees[1]
-
-
 def two_columns_or_one():
     """Rows for which two tests of x are as good as one of x and one of z, and z comes first."""
     x = np.repeat(np.arange(12.0), 5)
@@ -139,7 +126,6 @@ def test_one_column_is_taken_where_two_are_as_good():
 
 
 def test_a_tree_that_has_the_fewest_leaves_is_not_sought_again_for_its_columns(monkeypatch):
-    monkeypatch.setenv(compiled.VARIABLE, "never")
     random = np.random.default_rng(4)
     X = random.normal(size=(60, 3))
     y = np.where(X[:, 0] > 0, X[:, 1] > 0.3, X[:, 2] > -0.2) ^ (random.random(60) < 0.1)

@@ -6,7 +6,6 @@ rule without a forgery fails the suite.
 
 import copy
 import json
-import os
 from collections.abc import Callable
 from functools import cache
 from unittest import mock
@@ -19,7 +18,7 @@ from odtc.data.reading import read
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
-from odtc.verification import compiled_pairs, pair_kernel
+from odtc.verification import pair_kernel
 from odtc.verification.certificate import check, left_of, read_certificate
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound, one_column
 from odtc.verification.constrained.constrained_certificate import check_constrained
@@ -171,16 +170,7 @@ def other_schema(folder):
 
 def compiled(given: Callable) -> Callable:
     """The check of pairs by the function that numba compiles, as it is written."""
-    loops = mock.Mock(loops=lambda ahead: pair_kernel.least_pair)
-    return patched(compiled_pairs, "COMPILED", loops, given)
-
-
-def in_numpy(given: Callable) -> Callable:
-    def run(folder):
-        with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
-            return given(folder)
-
-    return run
+    return patched(pair_kernel, "least_pair", pair_kernel.least_pair.function, given)
 
 
 def without_rows(_):
@@ -403,8 +393,8 @@ FORGERIES = {
         depth=3, price=0.9, states=["5,0,0,1,0", "9"], bound=5
     ),
     "interval_bound._hold: by its own numbers a split": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
-    "interval_bound._hold: a tree of three levels costs": lambda: in_numpy(
-        ranked(depth=3, states=["2"], bound=2, claim=2, tree=true("thresholds")["tree"])
+    "interval_bound._hold: a tree of three levels costs": lambda: ranked(
+        depth=3, states=["2"], bound=2, claim=2, tree=true("thresholds")["tree"]
     ),
     "interval_bound._hold: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
     "interval_bound._hold: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
@@ -421,7 +411,7 @@ FORGERIES = {
         EASY, 3, least=2, states=["0,0,0,1,0,0,1,1,0", "0"]
     ),
     "interval_bound._entries: expected a bound and four whole": lambda: written_as("thresholds", "states", 0, "+2"),
-    "pair_bound.require_pair: a tree of two splits after": lambda: in_numpy(ranked(**WORSE)),
+    "pair_bound.require_pair: a tree of two splits after": lambda: ranked(least=2, **WORSE),
     "compiled_pairs.require: a tree of two splits after": lambda: compiled(ranked(**WORSE)),
     "threshold_columns.rank_columns: it has no columns of splits": lambda: ranked(columns=[]),
     "threshold_columns.rank_columns: its thresholds are not finite numbers": with_repeated_threshold,

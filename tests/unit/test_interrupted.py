@@ -2,12 +2,11 @@
 
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import compiled, ranks
+from odtc.algorithms.thresholds import ranks
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 from odtc.data.reading import read, read_arrays
@@ -96,18 +95,6 @@ def test_an_interrupted_certify_writes_what_it_has(moment, table, monkeypatch):
     checked = command("verify", "--certificate", "c.json", folder=table)
     assert checked.code == 0 and "proved: no tree of depth 3" in checked.out
     assert "not checked" not in command(*words, folder=table).out
-
-
-def test_no_kernel_is_compiled_for_a_count_without_the_time(monkeypatch):
-    kernels = compiled.Kernels()
-    kernels.now, kernels.always = SimpleNamespace(compiled=True), False
-    monkeypatch.setattr(compiled, "on_disk", lambda name="": False)
-    monkeypatch.setattr(compiled, "_ready", [])
-    with deadline.within(0.5):
-        assert not kernels.counting().compiled
-    assert kernels.counting() is kernels.now
-    with deadline.within(0.5):
-        assert kernels.counting() is kernels.now  # it was compiled
 
 
 def test_no_search_of_a_large_table_begins_when_the_limit_has_passed(monkeypatch):

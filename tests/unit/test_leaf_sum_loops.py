@@ -9,13 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from odtc.base.compiled_loops import VARIABLE
-from odtc.verification.leaf_sums import ALL, check_leaf_sums, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums import ALL, check_leaf_sums, tried_cuts, two_levels
 from odtc.verification.leaf_sums import bound as bound_module
 from odtc.verification.leaf_sums.bound import SMALL, LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import Squares
+from tests.plain_kernels import bound_one_by_one, run_plain
 from tests.unit.test_forged_leaf_sums import CELLS, numbers, times, true
 
 
@@ -90,21 +90,10 @@ def test_columns_of_two_ranks_are_counted_with_those_of_more(law, least, widths,
         assert found[2] == pytest.approx(list(wanted.values()), rel=1e-12, abs=1e-9)
 
 
-def take_loops(patch, plain):
-    """Lets the checker take the loops as plain Python, or numpy alone."""
-    patch.setenv(VARIABLE, "always" if plain else "never")
-    patch.setattr(two_levels.COMPILED, "load", lambda: two_levels.root_costs)
-    patch.setattr(tried_cuts.COMPILED, "load", lambda: tried_cuts.side_costs)
-    patch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
-    patch.setattr(tried_stumps.COMPILED, "load", tried_stumps.compiled)
-    for loops in (two_levels.COMPILED, tried_cuts.COMPILED, tried_stumps.COMPILED):
-        patch.setattr(loops, "_made", None)
-    patch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
-
-
 @pytest.fixture(autouse=True)
-def hashes_overflow():
-    """As compiled loops do it, without a warning."""
+def plain(monkeypatch):
+    """Kernels as plain functions; hashes overflow in them, without a warning."""
+    run_plain(monkeypatch)
     with np.errstate(over="ignore"):
         yield
 
@@ -131,9 +120,10 @@ def listed(rank, seed, below=(0, None)):
 def test_tried_cuts_give_the_same_bound_at_once_and_one_by_one(task, depth, seed, monkeypatch):
     """Both may be off by what they say that rounding adds."""
     found, exact, states = [], [], []
-    for plain in (False, True):
+    for at_once in (False, True):
         with monkeypatch.context() as patch:
-            take_loops(patch, plain)
+            if not at_once:
+                bound_one_by_one(patch)
             bound, rows = bounds(task, seed=seed)
             part = rows if seed % 2 else rows[3:]
             tried, need = listed(bound.rank[part], seed), bound.measure.low(bound.moments.sum(axis=1))
@@ -171,11 +161,8 @@ def test_entries_that_are_no_cuts_are_left_to_others():
     assert tried_cuts.as_array([[1, 2**31 - 1, 0, 0]], 2) is not None
 
 
-def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others(monkeypatch):
-    monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
-    monkeypatch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
+def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others():
     bound, rows = bounds("regression")
-    bound.compiled = two_levels.root_costs
     marks = [(column, cut, abs(group)) for column, own in enumerate(bound.alike) for cut, group in own.items()]
     shared = np.ascontiguousarray(np.array(marks, np.int64).reshape(-1, 3).T)
     own = tried_cuts.TriedCuts(bound.rank, bound.measure, (bound.floors, 1.0), 0.0, bound.near, shared)
@@ -215,15 +202,11 @@ def of_different_ranks(seed: int):
     return LeafSumsBound(rank, Squares(true(), numbers()), Fraction(seed, 2), False), np.sort(rng.permutation(12)[:9])
 
 
-@pytest.mark.parametrize(("plain", "cells"), [(False, 1), (False, 25), (False, 1 << 16), (True, 1)])
 @pytest.mark.parametrize("at_once", [0, SMALL])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, plain, cells, monkeypatch):
-    """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too, and
-    however many pairs of cuts are looked at together."""
+def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, monkeypatch):
+    """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too."""
     monkeypatch.setattr(bound_module, "SMALL", at_once)
-    monkeypatch.setattr(bound_module, "CELLS", cells)
-    take_loops(monkeypatch, plain)
     bound, rows = of_different_ranks(seed)
     assert (bound.rank.shape[1] * bound.widest <= max(at_once, bound.rank.shape[1] * len(rows))) == (at_once > 0)
     leaf = partial(_exactly, bound)
@@ -251,14 +234,16 @@ def test_cuts_that_part_some_rows_alike_are_one_cut_among_the_rows_that_there_ar
     rank = np.column_stack([pairs, np.arange(12) * 5 % 12])  # the second column mirrors the first, the third differs
     for kept in ([0, 1, 2, 6], [1, 2, 3, 7], [2, 3, 4, 5], [3, 4, 5, 9], [4, 5, 10, 11], [0, 3, 6, 9], list(range(12))):
         found = []
-        for plain in (False, True):
-            take_loops(monkeypatch, plain)
-            bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 3), False)
-            rows = np.array(kept)
-            cuts = [(g, int(cut)) for g in range(3) for cut in np.unique(rank[rows, g])[:-1]]
-            for number in range(len(cuts) + 1):
-                asked = [[*cut, 0, 0] for cut in cuts[:number]]
-                found.append((plain, bound.least(rows, 3, asked, Fraction(0), exact=False)))
+        for at_once in (True, False):
+            with monkeypatch.context() as patch:
+                if not at_once:
+                    bound_one_by_one(patch)
+                bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(1, 3), False)
+                rows = np.array(kept)
+                cuts = [(g, int(cut)) for g in range(3) for cut in np.unique(rank[rows, g])[:-1]]
+                for number in range(len(cuts) + 1):
+                    asked = [[*cut, 0, 0] for cut in cuts[:number]]
+                    found.append((at_once, bound.least(rows, 3, asked, Fraction(0), exact=False)))
         half = len(found) // 2
         assert [value for _, value in found[half:]] == pytest.approx([value for _, value in found[:half]], abs=1e-9)
 

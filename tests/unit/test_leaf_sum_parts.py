@@ -9,8 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from odtc.base import compiled_loops
-from odtc.base.compiled_loops import VARIABLE
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.tasks import survival
 from odtc.errors import CertificateError
@@ -23,7 +21,6 @@ from odtc.verification.leaf_sums import (
     squares,
     stated_leaf_sums,
     tried_cuts,
-    tried_stumps,
     two_levels,
 )
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
@@ -32,6 +29,7 @@ from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.squares import Squares
 from odtc.verification.leaf_sums.whole_trees import MOST_TESTS, WholeTrees
 from odtc.workflow import pipeline
+from tests.plain_kernels import bound_one_by_one, run_plain
 from tests.unit.test_forged_leaf_sums import CELLS, NUMBERS, leaves, numbers, retold, times, true
 from tests.unit.test_leaf_sum_loops import cost, roots
 
@@ -40,13 +38,8 @@ OFF, UNIT = 0.25, 0.5  # what sides are off by, and the unit of floors
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch):
-    """The loops as they are written; hashes overflow in them, without a warning."""
-    monkeypatch.setattr(compiled_loops, "LOADING", math.inf)  # whatever ran before in this process
-    monkeypatch.setattr(compiled_loops, "READY", math.inf)
-    monkeypatch.setattr(tried_stumps, "compiled", lambda: tried_stumps.stump_costs)
-    monkeypatch.setattr(tried_cuts, "_compiled", lambda: (tried_cuts.side_costs, tried_cuts.least_of_cuts))
-    loops = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves
-    monkeypatch.setattr(every_tree, "_compiled", lambda: loops)
+    """Kernels as plain functions; hashes overflow in them, without a warning."""
+    run_plain(monkeypatch)
     with np.errstate(over="ignore"):
         yield
 
@@ -157,7 +150,7 @@ def test_a_cut_between_two_ranks_is_that_of_the_lower_one(seed, levels):
 @pytest.mark.parametrize("seed", range(40))
 def test_tried_cuts_of_a_part_of_the_rows_bound_those_that_part_it_alike(seed, monkeypatch):
     """One by one in numpy, too: cuts that part all rows alike may part these at another rank, or not at all."""
-    monkeypatch.setenv(VARIABLE, "never")
+    bound_one_by_one(monkeypatch)
     rng = np.random.default_rng(seed)
     rank = mirrored(rng, 12)[0]
     kind = np.unique(rank, axis=0, return_inverse=True)[1].reshape(-1)
@@ -468,25 +461,11 @@ def test_a_bound_that_is_told_is_no_more(number):
     assert number * (1 - Fraction(1, 2**40) * (1 if number > 0 else -1)) < Fraction(_less(number)) < number
 
 
-def take_all_at_once(monkeypatch) -> None:
-    """Lets all be counted by the loops as they are written, however little it is."""
-    monkeypatch.setenv(VARIABLE, "always")
-    for loops, plain in (
-        (every_tree.COMPILED, every_tree.split_parts),
-        (tried_cuts.COMPILED, tried_cuts.side_costs),
-        (tried_stumps.COMPILED, tried_stumps.stump_costs),
-        (two_levels.COMPILED, two_levels.root_costs),
-    ):
-        monkeypatch.setattr(loops, "load", lambda plain=plain: plain)
-        monkeypatch.setattr(loops, "_made", None)
-
-
 @pytest.mark.parametrize("task", ["regression", "survival"])
 @pytest.mark.parametrize("depth", [3, 4])
 @pytest.mark.parametrize("price", [Fraction(1, 3), Fraction(100)])
 def test_all_cuts_at_once_cost_no_more_than_the_best_tree(price, depth, task, monkeypatch):
     """And hardly less: by sums of whole numbers, of all trees, and of the sides of each cut beyond their floors."""
-    take_all_at_once(monkeypatch)
     data, law = (numbers(), Squares) if task == "regression" else (times(), Likelihood)
     rank, every = np.array(CELLS, np.int64), np.arange(12)
     bound = LeafSumsBound(rank, law(true(task), data), price, law is Likelihood)
@@ -522,8 +501,7 @@ def test_all_cuts_prove_what_is_so(task, depth, at_once, monkeypatch):
     problem = pipeline.pose(data, "dpflow", depth, params={"lambda": 0.2})
     facts = json.loads(json.dumps(problem.module.certificate(problem))) | {"tried": ALL}
     if at_once:
-        take_all_at_once(monkeypatch)
-    assert check_leaf_sums(facts, data).optimal
+        assert check_leaf_sums(facts, data).optimal
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -547,8 +525,8 @@ def test_an_event_whose_hazard_is_too_small_is_refused(at_once, monkeypatch):
     measure = Likelihood(facts, data)
     sums = [measure.moments[:, part].sum(axis=1) for _, part in leaves(facts["tree"]["root"], data, np.arange(8))]
     facts["claim"] = [str(sum(map(end, sums))) for end in (measure.low, measure.high)]
-    if at_once:
-        take_all_at_once(monkeypatch)
+    if not at_once:
+        bound_one_by_one(monkeypatch)
     with pytest.raises(CertificateError, match="too small to differ from 0"):
         check_leaf_sums(facts, data)
 
@@ -600,8 +578,7 @@ def test_floors_are_what_rows_cost_that_no_column_tells_apart(single):
 def test_a_leaf_alone_costs_what_it_does_beyond_its_floor(depth, at_once, monkeypatch):
     """Where nodes cost more than all else; a side of one leaf tries nothing, whatever it lists."""
     if at_once:
-        take_all_at_once(monkeypatch)
-    rank, every = np.array(CELLS, np.int64)[:, :2] // 2, np.arange(12)
+        rank, every = np.array(CELLS, np.int64)[:, :2] // 2, np.arange(12)
     bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(10**4), False)
     floor, leaf = bound.floor(every), bound.measure.low(bound.moments.sum(axis=1))
     assert floor > 0

@@ -5,8 +5,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from odtc.base import compiled_loops
-from odtc.verification.constrained import sweep_kernel, sweep_numpy
+from odtc.verification.constrained import sweep_kernel
+from tests.references import sweep
 
 
 def drawn_sums(seed: int) -> list:
@@ -39,10 +39,10 @@ def drawn_sums(seed: int) -> list:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_numpy_tells_the_sums_of_the_loops(seed, monkeypatch):
-    monkeypatch.setattr(sweep_numpy, "CELLS", [8, 64, 2**16][seed % 3])
+    monkeypatch.setattr(sweep, "CELLS", [8, 64, 2**16][seed % 3])
     looped, told = drawn_sums(seed), drawn_sums(seed)
     sweep_kernel.two_levels(*looped)
-    sweep_numpy.two_levels(*told)
+    sweep.two_levels(*told)
     assert looped[-3].tolist() == told[-3].tolist() and looped[-2].tolist() == told[-2].tolist()
 
 
@@ -107,7 +107,7 @@ def test_both_tell_what_the_best_trees_of_two_levels_cost(seed, labels, conditio
     words += [np.concatenate(value, axis=1).astype(float), rng.integers(-2, 3, labels).astype(float), least]
     words += [float(seed % 3), column, rng.random(chains) < 0.8, rng.random((chains, chains)) < 0.8]
     words += [(sets[:, :, None] == np.arange(3)).any(axis=1), sets]
-    for two_levels in (sweep_kernel.two_levels, sweep_numpy.two_levels):
+    for two_levels in (sweep_kernel.two_levels, sweep.two_levels):
         out, each = np.empty(len(sets)), np.full((2, chains * size), 7.0)
         given = [*words, out, each, np.arange(chains) * size]
         wanted, behind = by_definition(given)
@@ -115,15 +115,3 @@ def test_both_tell_what_the_best_trees_of_two_levels_cost(seed, labels, conditio
         assert out.tolist() == wanted.tolist()
         assert {test: tuple(each[:, test]) for test in behind} == behind
         assert (np.delete(each, list(behind), axis=1) == 7).all()
-
-
-def test_a_check_compiles_nothing_that_it_does_not_repay(monkeypatch):
-    monkeypatch.setenv(compiled_loops.VARIABLE, "")
-    loops = compiled_loops.Repaid(lambda: pytest.fail("compiled for a moment of work"), 1e9)
-    monkeypatch.setattr(compiled_loops, "LOADING", 1e9)
-    monkeypatch.setattr(compiled_loops, "READY", 1e9)
-    monkeypatch.setattr(sweep_kernel, "COMPILED", loops)
-    words, looped = drawn_sums(3), drawn_sums(3)
-    sweep_kernel.least_of_two_levels(*words)
-    sweep_kernel.two_levels(*looped)
-    assert words[-3].tolist() == looped[-3].tolist()

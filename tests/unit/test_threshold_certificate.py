@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import binary_nodes, common_rows, compiled, ranks
+from odtc.algorithms.thresholds import binary_nodes, common_rows, ranks
 from odtc.algorithms.thresholds.common_rows import CommonRows
-from odtc.base import compiled_loops, deadline
+from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow import interval_states, threshold_search
@@ -37,7 +37,7 @@ def test_the_certificate_of_a_search_proves_the_optimum(seed):
 @pytest.mark.parametrize("seed", [1, 4, 13])
 def test_a_certificate_is_written_when_the_time_has_passed(seed, monkeypatch):
     """In numpy a bound that the search had dropped was sought anew, and looked at the clock that had ended it."""
-    monkeypatch.setenv(compiled.VARIABLE, "never")
+    monkeypatch.setattr(binary_nodes.BinaryNodes, "solves", lambda self, height: False)
     problem = draw(seed, depths=(3,), wide=True)
     search = ThresholdSearch(problem)
     found = search.run()
@@ -51,7 +51,7 @@ def test_a_certificate_is_written_when_the_time_has_passed(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(10))
 def test_a_bound_by_common_rows_has_a_certificate(seed, monkeypatch):
     """It states the very bound, and with one thing changed it is refused or still true."""
-    monkeypatch.setenv(compiled.VARIABLE, "never")
+    monkeypatch.setattr(binary_nodes.BinaryNodes, "solves", lambda self, height: False)
     monkeypatch.setattr(common_rows, "MARGIN", 1.0 + seed % 4)
     problem, rnd = draw(seed, depths=(3 + (seed % 5 == 3),)), random.Random(seed)
     search, depth = ThresholdSearch(problem), problem.topology.depth
@@ -69,12 +69,10 @@ def test_a_bound_by_common_rows_has_a_certificate(seed, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 @pytest.mark.parametrize("depth", [3, 4, 5])
 @pytest.mark.parametrize("values", [2, 4])
 def test_the_certificate_of_what_kernels_found(depth, values, monkeypatch):
     """Kernels of height 3 and 4 keep no evaluated tests: those that a certificate needs are evaluated again."""
-    monkeypatch.setenv(compiled.VARIABLE, "always")
     monkeypatch.setattr(ranks, "LEAST", 0)
     monkeypatch.setattr(binary_nodes, "LONG", 1e8 * (depth % 2))
     rng, n = np.random.default_rng(depth), 90
@@ -93,10 +91,8 @@ def test_the_certificate_of_what_kernels_found(depth, values, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 def test_few_tests_have_the_certificate_of_the_search_if_its_states_are_few(monkeypatch):
     """That of the dynamic program was taken whatever the search had found: 115 CPU s of check instead of 3."""
-    monkeypatch.setenv(compiled.VARIABLE, "always")
     rng, n = np.random.default_rng(4), 120
     X, y = rng.integers(0, 2, (n, 9)).astype(float), rng.integers(0, 2, n).astype(np.int32)
     features = tuple(Feature(f"x{j}", "numeric") for j in range(9))
@@ -161,11 +157,9 @@ def test_no_bound_above_the_optimum_is_accepted(seed):
         check(facts, problem.encoded.dataset)
 
 
-@pytest.mark.parametrize("wish", ["never", pytest.param("always", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", [800, 802, 803, 806, 808, 809, 810, 811])
-def test_three_levels_are_counted_from_the_data(seed, wish, monkeypatch):
+def test_three_levels_are_counted_from_the_data(seed):
     """A state without points holds the optimum by trying every tree, and no more."""
-    monkeypatch.setenv(compiled.VARIABLE, wish)
     problem = draw(seed, (3,), wide=seed % 2 == 0)
     facts = certificate(interrupted(problem, None))
     assert not problem.constraints  # with a least number of rows in a leaf states name others
@@ -221,48 +215,7 @@ def test_no_bound_comes_from_beyond_the_end_of_a_column():
     assert accepted(changed, rows) is None
 
 
-def test_with_and_without_numba_the_same_is_accepted(monkeypatch):
-    pytest.importorskip("numba")
-    for seed in range(600, 606):
-        problem, rnd = draw(seed), random.Random(seed)
-        facts, rows = corrupt(certificate(interrupted(problem, None)), problem.encoded.dataset, rnd)
-        said = []
-        for wish in ("always", "never"):
-            monkeypatch.setenv("ODTC_COMPILED", wish)
-            assert (compiled_pairs.COMPILED.loops(0.0) is None) == (wish == "never")
-            said.append(accepted(facts, rows))
-        assert said[0] == said[1]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "on_disk", "takes"), [(0.0, True, False), (0.3, True, True), (0.3, False, False), (3.0, False, True)]
-)
-def test_one_tree_of_depth_two_that_takes_long_in_numpy_is_left_to_the_kernel(monkeypatch, seconds, on_disk, takes):
-    """The check of one such tree took minutes in numpy, as the kernel was looked for after it; then the kernel was
-    compiled for 12 s to save 1 s, as an estimate before the check said that it would take long."""
-    problem = draw(607, (2,))
-    facts = certificate(interrupted(problem, None))
-    taken, clock = [], itertools.count(step=seconds)  # so long between two looks
-
-    def kernel(*given):
-        taken.append(True)
-        return pair_kernel.least_pair(*given)
-
-    monkeypatch.setenv("ODTC_COMPILED", "")
-    monkeypatch.setattr(compiled_loops, "may_compile", lambda: True)
-    monkeypatch.setattr(compiled_loops, "AGAIN", 0.0)
-    monkeypatch.setattr(compiled_loops, "is_on_disk", lambda function: on_disk)
-    monkeypatch.setattr(compiled_pairs, "COMPILED", compiled_loops.Repaid(lambda: kernel, 4.0))
-    monkeypatch.setattr(compiled_pairs.time, "process_time", lambda: next(clock))
-    looks = []
-    numpy = compiled_pairs.require_pair
-    monkeypatch.setattr(compiled_pairs, "require_pair", lambda *given: looks.append(given[0].least) or numpy(*given))
-    assert check(facts, problem.encoded.dataset).optimal
-    assert looks == [1] and bool(taken) == takes
-
-
-def loops_of(kernel):
-    return SimpleNamespace(loops=lambda ahead: kernel)
+KERNEL = pair_kernel.least_pair.function
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -288,10 +241,10 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
         pauses = []
 
         def kernel(*given, pauses=pauses):
-            pauses.append(pair_kernel.least_pair(*given))
+            pauses.append(KERNEL(*given))
             return pauses[-1]
 
-        monkeypatch.setattr(compiled_pairs, "COMPILED", loops_of(kernel))
+        monkeypatch.setattr(pair_kernel, "least_pair", kernel)
         for steps in (0, 10, 10**9):
             monkeypatch.setattr(compiled_pairs, "STEPS", steps)
             compiled_pairs.PairCheck().require(rows, members, least)
@@ -300,8 +253,7 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
         assert pair_kernel.PAUSED in pauses
 
 
-@pytest.mark.parametrize("by_kernel", [True, False])
-def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(by_kernel, monkeypatch):
+def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(monkeypatch):
     """Of 300 rows and 2,000 columns a fit with a limit of 30 s ended after 44, as nothing ended that check."""
     problem = draw(607, (2,))
     facts, looks = certificate(interrupted(problem, None)), itertools.count(1)
@@ -310,8 +262,6 @@ def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(by_kernel, monkeyp
         if next(looks) == 3:
             raise TimeLimitReached("it has passed")
 
-    monkeypatch.setattr(compiled_pairs, "COMPILED", loops_of(pair_kernel.least_pair if by_kernel else None))
-    monkeypatch.setattr(compiled_pairs.COMPILED, "spend", lambda seconds: None, raising=False)
     monkeypatch.setattr(compiled_pairs, "STEPS", 0)
     monkeypatch.setattr(compiled_pairs, "deadline", SimpleNamespace(check=passes))
     with pytest.raises(TimeLimitReached):

@@ -17,30 +17,18 @@ bound does not fall: with as many bins as ranks it is the least cost itself.
 
 import time
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.bins import two_levels, two_levels_numpy
+from odtc.algorithms.bins.two_levels import two_levels
 from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
-from odtc.base import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops
 
 LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
 MOST_BINS = 256  # of a column on the last levels
 CELL = 4.0  # additions of an entry to a sum take about as long as one of these cells of a table
-NUMPY, COMPILED_RATE = 2e-8, 1.5e-9  # CPU seconds for one such addition, about, before any is measured
+RATE = 1.5e-9  # CPU seconds for one such addition, about, before any is measured
 QUICK = 0.1  # of the remaining time: bounds that are expected to take less are skipped
 SLACK = 0.8  # of the remaining time: bounds that are expected to take more are not begun
-
-
-@cache
-def compiled():
-    """Return the compiled function `two_levels`. Raises ImportError without numba."""
-    return compile_loops(("leaf", "leaves_of_two", "leaves_of_many", "two_levels"), dict(vars(two_levels)))
-
-
-COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
@@ -90,8 +78,7 @@ class BinBound:
         need = min(need, self._leaf(np.arange(self.ranked.n)))
         while self.lower < need and not self._is_exact(self.parts):
             left = seconds()
-            loops = COMPILED.loops(min(NUMPY * self._work(self._next), left))
-            rate = self._rate or (NUMPY if loops is None else COMPILED_RATE)
+            rate = self._rate or RATE
             while rate * self._work(self._next) < QUICK * left and not self._is_exact(self._next):
                 self._refine()  # quick bounds are weak
             parts, work = self._next, self._work(self._next)
@@ -142,7 +129,7 @@ class BinBound:
         if len(parts) == 1:
             rows = members, self._label, self._gain, self._most, self._labels, self._whole, price
             cuts = bins.code, bins.n_bins, bins.cuts, bins.n_cuts
-            return min(enough, int(COMPILED.run(two_levels_numpy.two_levels, *cuts, *rows)))
+            return min(enough, int(two_levels(*cuts, *rows)))
         best = min(enough, self._leaf(members))
         for column, cut in self._promising(bins, members):
             if best <= price:

@@ -7,6 +7,8 @@ cuts.
 
 import numpy as np
 
+from odtc.base.kernels import kernel
+
 
 def leaf(line, whole, a, b):
     """Return the cost of a leaf of the entries in bins a .. b - 1, by sums over the first bins, (sums, bins + 1)."""
@@ -61,6 +63,7 @@ def leaves_of_many(table, A, B, cuts, i, lo, hi, m, price, left, right, upper, l
         upper[j], lower[j] = min(upper[j], price + one + three), min(lower[j], price + two + four)
 
 
+@kernel
 def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels, whole, price):
     """Return the least cost of a tree of at most two levels of cuts.
 

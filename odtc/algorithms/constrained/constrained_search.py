@@ -493,8 +493,7 @@ class ConstrainedSearch:
     @property
     def _trees(self) -> SubsetTrees | None:
         """The trees of each case if they replace tables of all splits; None if these tables are made."""
-        trees = self.subset_trees
-        return trees if self.swept is None and trees is not None and trees.ready() else None
+        return self.subset_trees if self.swept is None else None
 
     def _told_by_patterns(self, weights: Weights) -> dict[int, np.ndarray] | None:
         """Return {root: float64 (cases,)}, infinite for a case that is settled; None if tables are made instead."""

@@ -5,7 +5,7 @@ import numpy as np
 from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.few_tests.subset_trees import COMPILED, RATE, steps
+from odtc.algorithms.constrained.few_tests.subset_trees import RATE, steps
 from odtc.algorithms.constrained.few_tests.subset_trees import takes as takes_subsets
 from odtc.algorithms.constrained.lagrangian_pass import sums
 from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch, orders_of
@@ -68,7 +68,7 @@ def _ends(arrays: ConstrainedProblem) -> bool:
     """Return whether one pass over all cases ends in minutes."""
     if sums(len(arrays.column), arrays.depth) <= MOST_SUMS:
         return True
-    return takes_subsets(arrays) and steps(arrays) <= RATE * MOST_SECONDS and COMPILED.loops(MOST_SECONDS) is not None
+    return takes_subsets(arrays) and steps(arrays) <= RATE * MOST_SECONDS
 
 
 def over_all_splits(engine: Engine) -> bool:

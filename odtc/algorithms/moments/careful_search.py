@@ -8,7 +8,7 @@ error; those that may be the best are computed again. Trees of two levels are fo
 
 import numpy as np
 
-from odtc.algorithms.moments import medians_numpy
+from odtc.algorithms.moments import median_cuts
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians
 from odtc.algorithms.moments.search import NO_LIMITS, Known, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
@@ -75,7 +75,7 @@ class CarefulSearch(SearchByIntervals):
             return cuts, np.zeros(0), np.zeros(0)
         code = self.code[column : column + 1, rows]
         terms = weight, apart, np.ones(len(rows)), np.arange(len(rows)), 0.0, 0.0
-        ((_, _, ranks, gains),) = medians_numpy.gains_of_cuts(code, self.size[column : column + 1], *terms)
+        ((_, _, ranks, gains),) = median_cuts.gains_of_cuts(code, self.size[column : column + 1], *terms)
         off = (8 * ROUND * (len(rows) + 4) + 8 * ROUNDING) * float(weight @ np.abs(apart))
         return cuts, -gains[np.searchsorted(ranks, cuts)], np.full(len(cuts), off)
 

@@ -15,13 +15,12 @@ A split is true on the side with fewer rows, so that few sets are true for a row
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain
-from odtc.base.compiled_loops import compile_loops, may_compile
+from odtc.base.kernels import kernel
 
 SMALL = 600  # rows times cuts; fewer are searched without compiling
 MOST_SETS = 5_000_000  # sets of four splits, whose sums are stored at once
@@ -29,6 +28,7 @@ MOST_SUMS = 5e8  # sets of four splits that are true for a row, over all rows
 AT_ONCE = 3e7  # sums between two checks of the time
 
 
+@kernel
 def add_sets(ones, begin, span, moments, sets):
     """Add the rows from `span`[0] to before `span`[1] to the sums of all sets of splits that are true.
 
@@ -81,6 +81,7 @@ def fill_parts(sets, every, tests, part):
         part[k, 0] = every[k] - alone[k, a] - part[k, 3] - part[k, 2] - part[k, 1]
 
 
+@kernel
 def split_fourths(sets, every, first, terms, best, work):
     """Update `best` for the splits b, c, d < `first` = a. `best` is float64 (8, triples): by 4·x + 2·y + z, the
     outcomes of the splits of a triple (1 if true), the largest gain so far of splitting that part by a fourth
@@ -147,6 +148,7 @@ def split_fourths(sets, every, first, terms, best, work):
                             best[to, bcd + d] = max(best[to, bcd + d], g[2 * x + y, d] + g[4 + 2 * x + y, d])
 
 
+@kernel
 def join_levels(sets, every, terms, best):
     """Return the gains of trees in the parts of the rows that splits make: of two levels, float64 (splits, 2, splits,
     2), by two splits a > b and whether they are true; of three levels, float64 (splits, 2), by one.
@@ -199,18 +201,10 @@ def join_levels(sets, every, terms, best):
     return two, three
 
 
-@cache
-def compiled():
-    """Return (`add_sets`, `split_fourths`, `join_levels`) compiled by numba, which caches them."""
-    names = ("gain", "fill_parts", "add_sets", "split_fourths", "join_levels")
-    among = vars(laws) | globals()
-    return tuple(compile_loops((*names[:2], name), dict(among)) for name in names[2:])
-
-
 def repays(n_rows: int, size: np.ndarray) -> bool:
     """Return whether columns of this many ranks have few enough cuts, and too many for plain loops to try soon."""
     p = int((size - 1).sum())
-    return 4 <= p and math.comb(p, 4) <= MOST_SETS and n_rows * p >= SMALL and may_compile()
+    return 4 <= p and math.comb(p, 4) <= MOST_SETS and n_rows * p >= SMALL
 
 
 class FourLevels:
@@ -251,7 +245,7 @@ class FourLevels:
         while at < n:
             self.check()
             to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + AT_ONCE)))
-            compiled()[0](ones, begin, np.array([at, min(to, n)]), self.moments, self.sets)
+            add_sets(ones, begin, np.array([at, min(to, n)]), self.moments, self.sets)
             at = to
 
     def _join(self) -> None:
@@ -261,8 +255,8 @@ class FourLevels:
         work = np.empty((2, 2, 8, p))
         for a in range(p):
             self.check()
-            compiled()[1](self.sets, self.every, a, (law, tiny), self.one, work)
-        self.two, self.three = compiled()[2](self.sets, self.every, self.terms, self.one)
+            split_fourths(self.sets, self.every, a, (law, tiny), self.one, work)
+        self.two, self.three = join_levels(self.sets, self.every, self.terms, self.one)
         self.gain = float(self.three.sum(axis=1).max()) - price
 
     def tree(self, near: float, last: object) -> tuple | None:

@@ -9,18 +9,14 @@ branch nodes.
 
 For a column of two ranks, such as a level of names, only the rows of the rarer one are added: the others are the rest.
 
-Two levels are plain loops for numba, used once compiling them pays (`COMPILED`); until then
-odtc.algorithms.moments.depth_two_numpy finds them in numpy, with the same numbers.
+Two levels are a kernel (odtc.base.kernels).
 """
-
-from functools import cache
 
 import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
-from odtc.base import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops
+from odtc.base.kernels import kernel
 
 AT_ONCE = 1_000_000  # ranks of columns whose sums are made at once
 
@@ -106,6 +102,7 @@ def gains_of_cuts(code, size, moments, rows, least, price, law, tiny):
             yield first, parted, left + gains(law, s - ls[parted], w - lw[parted], tiny) - price
 
 
+@kernel
 def depth_two(code, size, moments, rows, ends, price, law, tiny):
     """Return (gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf. The arguments are
     the same as for `depth_one`, except for ends : rows of the data that each leaf must have, leaves of the tree (3
@@ -274,16 +271,6 @@ def sums_below(dense, begin, moments, rows):
             for k in range(3):
                 below[j, k] += below[j - 1, k]
     return below
-
-
-@cache
-def compiled():
-    """Return `depth_two` compiled by numba, which caches it. Raises ImportError if numba is not installed."""
-    names = ("gain", "dense_ranks", "by_rank", "of_pairs", "sums_below", "rarer_rank", "entries_by_row", "depth_two")
-    return compile_loops(names, vars(laws) | globals())
-
-
-COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:

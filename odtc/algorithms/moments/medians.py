@@ -4,22 +4,17 @@ This is the minimum over one number of a sum of costs of the rows, as in odtc.al
 A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is
 not a function of three sums. The best split on one column is found by moving the rows from the right side to the left
 one in the order of the column: for each side a Fenwick tree (1994) contains W and Σ w y by the rank of y, and gives
-the median and its cost in log n steps; if that is not compiled, numpy finds the medians of all cuts together
-(odtc.algorithms.moments.medians_numpy). Trees of two levels are found by intervals of cuts.
+the median and its cost in log n steps. Where the costs of all cuts are needed, numpy finds the medians together
+(odtc.algorithms.moments.median_cuts). Trees of two levels are found by intervals of cuts.
 """
-
-from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.moments import medians_numpy
+from odtc.algorithms.moments import median_cuts
 from odtc.algorithms.moments.search import NO_LIMITS, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
-from odtc.base import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops
-
-EACH, ONCE = 4e-6, 8e-4  # CPU seconds of a row and a column in numpy, and of a set of rows, about
+from odtc.base.kernels import kernel
 
 
 def add_at(tree, place, weight, value):
@@ -49,6 +44,7 @@ def spread(tree, values, weight, total):
     return max(0.0, middle * below - told + (total - told) - middle * (weight - below))
 
 
+@kernel
 def best_cut(code, size, w, y, count, rows, least, price):
     """Return (gain, column, cut) of the best split, column -1 for a leaf; a gain is minus a cost.
 
@@ -115,16 +111,6 @@ def best_cut(code, size, w, y, count, rows, least, price):
     return best, column, cut
 
 
-@cache
-def compiled():
-    """Return `best_cut` compiled by numba, which caches it. Raises ImportError if numba is not installed."""
-    return compile_loops(("add_at", "spread", "best_cut"), dict(globals()))
-
-
-# Compiled in three seconds, they take a tenth of the time.
-COMPILED = Repaid(compiled, 4.0, compile_apart.once_it_pays(__name__, compiled))
-
-
 def compile_now() -> None:
     """Call the loops on little data."""
     random = np.random.default_rng(0)
@@ -157,12 +143,7 @@ class MedianSearch(SearchByIntervals):
 
     def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
         code, size = self._over(columns)
-        ahead = ONCE + EACH * len(size) * len(rows)
-        if (loops := COMPILED.loops(ahead)) is None:
-            COMPILED.spend(ahead)
-        found = (loops or medians_numpy.best_cut)(
-            code, size, self.weight, self.y, self.count, rows, self.least, self.price
-        )
+        found = best_cut(code, size, self.weight, self.y, self.count, rows, self.least, self.price)
         return self._named(found, columns)
 
     def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
@@ -170,7 +151,7 @@ class MedianSearch(SearchByIntervals):
         columns = self.limits.columns(place, len(self.size))
         terms = self.code[columns], self.size[columns], self.weight, self.y, self.count, rows, self.least, self.price
         found = []
-        for first, line, ranks, gains in medians_numpy.gains_of_cuts(*terms):
+        for first, line, ranks, gains in median_cuts.gains_of_cuts(*terms):
             for at in np.flatnonzero(-gains <= reach).tolist():
                 found.append((int(columns[first + line[at]]), int(ranks[at]), -float(gains[at])))
         return found

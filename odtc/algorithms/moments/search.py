@@ -33,7 +33,7 @@ from itertools import product
 
 import numpy as np
 
-from odtc.algorithms.moments import depth_two_numpy, few_tests, first_trees, four_levels, kernels, laws, two_levels
+from odtc.algorithms.moments import few_tests, first_trees, four_levels, kernels, laws, two_levels
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Family, Place, TreeLimits, dealt, fitted, shares
 from odtc.algorithms.moments.two_levels import Known, OneStump, Stump, Worth
@@ -398,12 +398,7 @@ class MomentSearch:
         if not len(size):
             return self._depth_one(rows, place.columns)
         ends = self.least, float(place.leaves or 4), totals
-        terms = code, size, self.moments, rows, ends
-        ahead = depth_two_numpy.seconds_of(size, len(rows))
-        if (loops := kernels.COMPILED.loops(ahead)) is not None:
-            return self._named(loops(*terms, *self._terms), place.columns)
-        kernels.COMPILED.spend(ahead)
-        found = depth_two_numpy.depth_two(*terms, self._terms, self.check)
+        found = kernels.depth_two(code, size, self.moments, rows, ends, *self._terms)
         return self._named(found, place.columns)
 
     @property

@@ -19,19 +19,17 @@ If leaves must have a minimum number of rows, l_g and r_g are computed for leave
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.first_trees import quantile_cuts
-from odtc.algorithms.moments.laws import gain, gains
+from odtc.algorithms.moments.laws import gain
 from odtc.algorithms.moments.tree_limits import Place
-from odtc.base.compiled_loops import Repaid, compile_loops
+from odtc.base.kernels import kernel
 
 KEPT = 31  # cuts of a column that the first tree is found over
-EACH, COLUMN = 2e-7, 1e-4  # CPU seconds of a row and a column in numpy, and of a column, about
 LEFT, RIGHT = 1, 2  # sides of a cut
 
 
@@ -68,6 +66,7 @@ class Known:
     tree: tuple | None
 
 
+@kernel
 def side_gains(side, order, rank, moments, wanted, terms, found):
     """Return float64 (2, 3), the sums of either side of a cut, and write the gain of the best split on each column
     there into `found`.
@@ -108,35 +107,6 @@ def side_gains(side, order, rank, moments, wanted, terms, found):
             own[k, 1] += moments[row, 1]
             own[k, 2] += moments[row, 2]
     return sums
-
-
-def side_gains_numpy(side, order, rank, moments, wanted, terms, found):
-    """Do the same in numpy, for a search that is over before the loops are compiled."""
-    law, tiny, least = terms
-    sums = np.stack([moments[order[0, side[order[0]] == k]].sum(axis=0) for k in (0, 1)])
-    for g in np.flatnonzero(wanted).tolist():
-        for k in (0, 1):
-            if not wanted[g] & (1 + k):
-                continue
-            here = side[order[g]] == k
-            ranks = rank[g, here]
-            ends = np.flatnonzero(ranks[1:] != ranks[:-1])
-            if not len(ends):
-                continue
-            w, s, count = moments[order[g, here]].T.cumsum(axis=1)[:, ends]
-            both = gains(law, s, w, tiny) + gains(law, sums[k, 1] - s, sums[k, 0] - w, tiny)
-            found[0, g, k] = both.max()
-            found[1, g, k] = both[(count >= least) & (sums[k, 2] - count >= least)].max(initial=-np.inf)
-    return sums
-
-
-@cache
-def compiled():
-    """Return `side_gains` compiled by numba, which caches it. Raises ImportError if numba is not installed."""
-    return compile_loops(("gain", "side_gains"), vars(laws) | globals())
-
-
-COMPILED = Repaid(compiled, 2.0)
 
 
 class Sorted:
@@ -183,12 +153,8 @@ class TwoLevels:
         search, (law, tiny) = self.search, (self.search.law, self.search.tiny)
         side = (search.code[column] > cut).astype(np.uint8)
         found = np.full((2, len(self.columns), 2), -np.inf)
-        ahead = EACH * self.order.size + COLUMN * len(self.order)
-        loops = COMPILED.loops(ahead)
-        if loops is None:
-            COMPILED.spend(ahead)
         terms = law, tiny, search.least
-        sums = (loops or side_gains_numpy)(side, self.order, self.rank, self.sorted.moments, wanted, terms, found)
+        sums = side_gains(side, self.order, self.rank, self.sorted.moments, wanted, terms, found)
         alone = np.array([laws.gain(law, s, w, tiny) for w, s, _ in sums.tolist()])
         q = np.bincount(side[self.rows], search.q[self.rows], 2)
         costs = np.maximum(0.0, q - np.maximum(alone, found - self.price)).transpose(0, 2, 1)

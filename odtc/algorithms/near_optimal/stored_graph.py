@@ -12,7 +12,6 @@ from itertools import combinations
 
 import numpy as np
 
-from odtc.algorithms.near_optimal import pair_counts_numpy
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.base import deadline
@@ -56,7 +55,7 @@ class StoredGraph:
                 left, right, twins = below
                 one, two = tables[left], tables[right]
                 if one.total and two.total:
-                    table.add_products(one, two, times, pair_counts_numpy.add_products)
+                    table.add_products(one, two, times)
                     if twins:
                         x = self.states[left][1] + self.states[right][1] + units.skew
                         table.add(1, x, -times)

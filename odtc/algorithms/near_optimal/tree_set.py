@@ -21,13 +21,12 @@ Decision Trees".
 import random
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from math import gcd
 
 import numpy as np
 
-from odtc.algorithms.near_optimal.pair_counts_numpy import Blocks
+from odtc.algorithms.near_optimal.pair_counts import Blocks, pair_counts
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
@@ -38,7 +37,6 @@ from odtc.errors import TimeLimitReached
 LARGE = 1e8  # pairs of thresholds in a kernel's call, about, beyond which it is made column by column
 PART = 0.5  # of the free memory, for tables
 REMEMBERED = 500  # nodes for which the continuations of sampled trees are stored
-CELL = 1e-6  # seconds in numpy for a row in two columns
 
 
 class OutOfMemory(MemoryError):
@@ -222,7 +220,7 @@ class TreeSet:
         b, x, _ = one.cells()[0]
         two = self._get(right, height - 1, table.budget - units.price - units.cost(b, x), arc.bounds[1]).table
         if two.total:
-            table.add_products(one, two, arc.high - arc.low, self.search.chosen.counting().add_products)
+            table.add_products(one, two, arc.high - arc.low)
             if arc.twins:
                 table.add(1, left.leaf + right.leaf + units.skew, arc.low - arc.high)
 
@@ -270,17 +268,10 @@ class TreeSet:
         )
         per_cut = np.zeros((F, len(part.rows)), np.int64)
         work = len(part.rows) * len(self.columns) ** 2
-        self.search.chosen.expect(work * CELL)
-        kernels = self.search.chosen.counting()
-        order, kernel = rows.ordered(part), kernels.pair_counts
-        if not kernels.compiled:
-            known = {
-                (column, rank) for column, rank, *_ in self.search.splits_below(self.node(part), 2, table.budget + 1)
-            }
-            kernel = partial(kernel, splits=known)
+        order = rows.ordered(part)
         for firsts in [self.columns] if len(part.rows) * work < LARGE else self.columns[:, None]:
             deadline.check()
-            kernel(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
+            pair_counts(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
         table.settle()
         return per_cut
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.algorithms.near_optimal.pair_counts import add_products
+
 SMALL = 2**62  # counts below it are stored in int64
 
 
@@ -58,21 +60,20 @@ class TreeTable:
             self.counts[b, x - self.low] += times
             self.total += times
 
-    def add_products(self, left: "TreeTable", right: "TreeTable", times: int, kernel) -> None:
+    def add_products(self, left: "TreeTable", right: "TreeTable", times: int) -> None:
         """Count the trees that have a tree of each of two tables as sides, `times` each.
 
         Parameters
         ----------
         left, right : TreeTable
         times : int
-        kernel : odtc.algorithms.near_optimal.pair_counts.add_products, or its twin in numpy
         """
         shift = left.low + right.low + self.units.skew - self.low
         most = left.total * right.total * times
         if most < SMALL:
             small = self.total + most < SMALL and self.counts.dtype != object
             out = self.counts if small else np.zeros(self.counts.shape, np.int64)
-            kernel(left.counts.astype(np.int64), right.counts.astype(np.int64), out, shift, self.caps, times)
+            add_products(left.counts.astype(np.int64), right.counts.astype(np.int64), out, shift, self.caps, times)
             if not small:
                 self._hold(SMALL)
                 self.counts += out

@@ -8,16 +8,17 @@ outcome 1 for f and for g, give every tree of depth 2 at once: with s_k[f] = P_k
 
 With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| = max(|a + b|,
 |a - b|). P of one side of a split is P of the node minus that of the other side, so only the smaller side is counted:
-row by row by the compiled kernels (binary_pairs), by matrix products in numpy. Outcomes that most entries have are
-taken as 0 in P, because the formulas are the same if 0 and 1 of a split are exchanged. A column of more than two ranks
-is one split for each of its cuts.
+row by row by a kernel (binary_pairs), or by matrix products for leaves of a least number of rows. Outcomes that most
+entries have are taken as 0 in P, because the formulas are the same if 0 and 1 of a split are exchanged. A column of
+more than two ranks is one split for each of its cuts.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.binary_pairs import best_pair, pair_sums
+from odtc.algorithms.thresholds.binary_triples import height_four, height_three
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base.threads.matrix_products import for_product
 
@@ -56,8 +57,8 @@ class BinaryNodes:
     """The nodes of ranked rows with few cuts in all (`RankedRows.by_splits`); an entry answers 0 to a split if it is on
     the left side of the cut."""
 
-    def __init__(self, ranked: RankedRows, chosen: Kernels):
-        self.ranked, self.chosen = ranked, chosen
+    def __init__(self, ranked: RankedRows):
+        self.ranked = ranked
         self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < EXACT else np.float64
         cuts = ranked.rank.max(axis=0, initial=0).astype(np.int64)
         self.before = np.concatenate([[0], cuts.cumsum()])  # splits of the columns before each
@@ -232,10 +233,9 @@ class BinaryNodes:
         best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
         if not node.n or not self.splits:
             return best
-        compiled = self.chosen.now.compiled and self.ranked.least <= 1
-        pairs, weight = self._pairs(node, compiled)
-        if compiled:
-            cost, at = self.chosen.now.best_pair(pairs, weight, node.sums, node.weight, self.ranked.price)
+        pairs, weight = self._pairs(node)
+        if self.ranked.least <= 1:
+            cost, at = best_pair(pairs, weight, node.sums, node.weight, self.ranked.price)
         else:
             costs = self._costs(node, pairs, weight)
             at = int(costs.argmin())
@@ -247,13 +247,13 @@ class BinaryNodes:
         large."""
         small = self.ranked.least <= 1 and self.ranked.gain.dtype == np.int32
         size = 4 * self.ranked.stride * self.splits**3
-        return small and 3 <= height <= 4 and size <= TABLE and self.splits > 0 and self.chosen.tall(height)
+        return small and 3 <= height <= 4 and size <= TABLE and self.splits > 0
 
     def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int, int]:
         """(cost, column, rank, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column
         -1 if it is a leaf, -2 if it is of height 3, and -3 and a bound of at least `need` if none costs less; for how
         many sets of entries trees of height 3 were sought."""
-        ranked, kernels = self.ranked, self.chosen.now
+        ranked = self.ranked
         if self._room is None:
             answer = np.ascontiguousarray(self.table.T > 0)
             self._room = np.zeros(ranked.stride * self.splits**3, np.int32), *self._slots(FEW_SETS), answer
@@ -263,11 +263,11 @@ class BinaryNodes:
         if height == 3:
             size = len(entries)
             self.saves = np.empty(self.splits, np.int64)
-            cost, split, _ = kernels.height_three(
+            cost, split, _ = height_three(
                 entries, size, self.first, self.column, *rows, *terms, self.splits, room, self.saves
             )
             return int(cost), *self._first(split), 1
-        cost, split, sets = kernels.height_four(
+        cost, split, sets = height_four(
             entries, self.first, self.column, answer, *rows, *terms, need, room, keys, costs
         )
         self._sets += sets
@@ -290,15 +290,14 @@ class BinaryNodes:
         return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
     def _costs(self, node, pairs, weight):
-        """The cost of the best tree of depth 2 with each first split, int64 (splits,)."""
+        """The cost of the best tree of depth 2 with each first split whose leaves have enough rows, int64 (splits,)."""
         price, least = self.ranked.price, self.ranked.least
         pairs = np.triu(pairs) + np.triu(pairs, 1).transpose(0, 2, 1)
         one = pairs.diagonal(axis1=1, axis2=2)  # (labels, splits): all that answer 1
-        if least > 1:
-            table = self.table[node.entries]
-            with for_product(table.size * self.splits):
-                counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
-            rows = counts.diagonal()
+        table = self.table[node.entries]
+        with for_product(table.size * self.splits):
+            counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
+        rows = counts.diagonal()
         cost = np.full(self.splits, price)
         for right in (False, True):
             sums = one if right else node.sums[:, None] - one
@@ -306,9 +305,6 @@ class BinaryNodes:
             saved = self._saved(first, sums[:, :, None] - first)
             own = weight if right else node.weight - weight
             leaf = self._cost(own, np.abs(sums[0]) if self.ranked.stride == 1 else sums.max(axis=0))
-            if least <= 1:
-                cost += np.minimum(leaf, price + self._cost(own, saved.max(axis=1)))
-                continue
             there = counts if right else rows[None, :] - counts
             whole = rows if right else node.rows - rows
             saved = np.where((there >= least) & (whole[:, None] - there >= least), saved, -1).max(axis=1)
@@ -316,7 +312,7 @@ class BinaryNodes:
             cost += np.where(saved >= 0, np.minimum(side, price + self._cost(own, saved)), side)
         return cost
 
-    def _pairs(self, node, compiled):
+    def _pairs(self, node):
         """(the sums P for f <= g, int64 (labels, splits, splits); the weights of the entries that answer 1); those of
         the larger side of a split by a difference."""
         if node.pairs is None:
@@ -324,9 +320,9 @@ class BinaryNodes:
             node.sibling, ranked = None, self.ranked
             if other is not None and other.pairs is not None and whole.pairs is not None:
                 node.pairs = whole.pairs[0] - other.pairs[0], whole.pairs[1] - other.pairs[1]
-            elif compiled:
+            elif self.ranked.least <= 1:
                 given = node.entries, self.first, self.column, ranked.label, ranked.gain, ranked.most
-                node.pairs = self.chosen.now.pair_sums(*given, ranked.stride, self.splits)
+                node.pairs = pair_sums(*given, ranked.stride, self.splits)
             else:
                 table, pairs = self.table[node.entries], []
                 for gain in self.gain[node.entries].T.astype(self.type):

@@ -1,13 +1,16 @@
 """The best tree of depth 2 over binary splits: sums over pairs of splits, row by row.
 
-Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); the formulas are those of
+Plain functions of arrays, which numba compiles (odtc.base.kernels); the formulas are those of
 odtc.algorithms.thresholds.binary_nodes, whose numpy code gives the same results. An entry adds to the pairs of splits
 for which it has outcome 1; tables of levels have few of these.
 """
 
 import numpy as np
 
+from odtc.base.kernels import kernel
 
+
+@kernel
 def pair_sums(entries, first, column, label, gain, most, stride, columns):
     """Return the saving of each label on the entries with outcome 1 for two splits, and for one split the largest cost
     of these entries.
@@ -35,6 +38,7 @@ def pair_sums(entries, first, column, label, gain, most, stride, columns):
     return pairs, weight
 
 
+@kernel
 def best_pair(pairs, weight, total, whole, price):
     """Return (cost, split) of the best tree of depth 2 with a first split.
 

@@ -1,6 +1,6 @@
 r"""The best trees of height 3 and 4 over binary splits: sums over triples of splits, and a search above them.
 
-Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled). T_k[f, g, h], the saving of
+Plain functions of arrays, which numba compiles (odtc.base.kernels). T_k[f, g, h], the saving of
 label k on the entries with outcome 1 for f, g and h, and the sums over pairs and single splits (as in
 odtc.algorithms.thresholds.binary_nodes) determine every tree of height 3: the sums p over the entries of a cell with
 outcome 1 for h, for the four cells of f and g, are
@@ -17,6 +17,8 @@ because a tree for B is one for A, on which the entries that B lacks cost no mor
 """
 
 import numpy as np
+
+from odtc.base.kernels import kernel
 
 NEVER = 1 << 59
 
@@ -150,6 +152,7 @@ def best_pairs(table, pairs, total, toll):
     return best
 
 
+@kernel
 def two_levels(first, column, label, gain, stride, toll, F):
     """Return `best_pairs` of all entries and columns; the parameters are those of `triples`."""
     n, every = len(label), np.arange(F).astype(np.int32)
@@ -186,6 +189,7 @@ def columns_of(entries, n, first, column, F):
     return active[:m], place
 
 
+@kernel
 def height_three(entries, n, first, column, label, gain, most, stride, price, F, room, saves):
     """Return (cost, column, weight) of the best tree of height 3; column -1 if it is a leaf. `saves` (F,) receives the
     saving of the best one with each first split, counted as above; 0 if the split separates nothing."""
@@ -234,6 +238,7 @@ def known_three(entries, n, first, column, label, gain, most, stride, price, F, 
     return cost
 
 
+@kernel
 def height_four(entries, first, column, answer, label, gain, most, stride, price, need, room, keys, costs):
     """The best tree of height 4 on some entries, if it costs less than `need`.
 

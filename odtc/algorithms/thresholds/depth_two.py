@@ -1,6 +1,6 @@
 """The best tree of depth 2 over all thresholds, exactly, by bounds on pairs of columns (ConTree: Brita et al. 2025).
 
-Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); none is recursive.
+Plain functions of arrays, which numba compiles (odtc.base.kernels); none is recursive.
 
 A node has `order`, uint32 (columns, entries): the entries by rising rank in each column, as entry << 1 | last, where
 last marks the last entry of a block of equal ranks. Cut c of a column is after its first c blocks. The weight w(c) of
@@ -18,6 +18,7 @@ remaining cuts only columns that can be part of a better tree are scanned.
 import numpy as np
 
 from odtc.algorithms.thresholds.block_groups import MANY, group_blocks, group_size, scan_groups, settle_groups
+from odtc.base.kernels import kernel, kernel_with
 
 POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
 NEVER = 1 << 60  # more than any cost
@@ -27,9 +28,13 @@ SEVERAL = 16  # so many tests at least are like that, so that their sums are mov
 FIRST = 10  # columns of the least bounds that are scanned first at a cut, for the left and the right side in turn
 # Parts of `depth_two` that numba writes out there, so that their many arrays are handed over for nothing.
 WRITTEN_OUT = ("kinds_of", "lines_of", "block_sums", "leaf_cost", "least_loss")
+# Whether nodes may have more than two labels, columns of so many blocks that these are grouped, or rare answers.
+# Without them (`takes_short`) numba compiles the kernel in half the time.
+GENERAL = True
 PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
+@kernel
 def take_side(order, side, wanted, size):
     """The order of one side of a test.
 
@@ -61,6 +66,7 @@ def take_side(order, side, wanted, size):
     return out
 
 
+@kernel
 def profile(order, most, count):
     """The blocks of each column.
 
@@ -93,6 +99,7 @@ def profile(order, most, count):
     return blocks, starts, weight, rows
 
 
+@kernel
 def totals(line, label, gain, most, count, stride):
     """(cost of the best label, that label, weight, rows of the data) of the entries of one line of an order."""
     weight, rows = np.int64(0), np.int64(0)
@@ -115,6 +122,7 @@ def totals(line, label, gain, most, count, stride):
     return weight - value[best], best, weight, rows
 
 
+@kernel
 def gini_test(order, label, gain, stride):
     """(column, cut, purity) of the test that leaves the least Gini impurity, by gains; (-1, 0, -1) if no test parts the
     entries."""
@@ -297,7 +305,7 @@ def move_cut(sums, whole, stride, place, entry, lab, gain, starts, old, new):
         for j in range(size):  # numba compiles words for arrays that do not fit, longer than this function
             sums[j] = whole[j]
         a = n
-    if stride == 1:
+    if not GENERAL or stride == 1:
         for i in range(a, b):
             e = entry[i]
             sums[place[e]] += gain[e]
@@ -580,12 +588,12 @@ def block_sums(first, place, lab, own, kind, amount, stride, labels, grouped, ra
     whole = np.zeros(first[columns], own.dtype)
     for j in range(columns):
         at = first[j]
-        if grouped[j]:
+        if GENERAL and grouped[j]:
             for i in range(n):
                 whole[at + place[j, i] * labels + kind[i]] += amount[i]
         elif rare[j]:
             continue
-        elif stride == 1:
+        elif not GENERAL or stride == 1:
             for i in range(n):
                 whole[at + place[j, i]] += own[i]
         else:
@@ -623,6 +631,7 @@ def least_loss(own, cap):
     return loss, single
 
 
+@kernel_with(*WRITTEN_OUT)
 def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """The best tree of depth 2 on a node, if it costs less than `need`.
 
@@ -654,12 +663,14 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for j in range(m):
         grouped[j] = least <= 1 and blocks[j] > (MANY[1] if stride > 1 else MANY[0]) and blocks[j] > 2 * (n // wide)
         n_grouped += grouped[j]
-    rare, rare_save, rare_whole, rare_weight, rare_first, rare_held = rare_answers(
-        order, local, column[:m], blocks, place, lab, own, cap, stride, least
-    )
-    n_rare = len(rare_whole)
-    rare_left, nothing = np.zeros_like(rare_whole), np.zeros(stride, np.int64)
-    rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
+    rare = np.zeros(m + 1, np.bool_)
+    if GENERAL:
+        rare, rare_save, rare_whole, rare_weight, rare_first, rare_held = rare_answers(
+            order, local, column[:m], blocks, place, lab, own, cap, stride, least
+        )
+        n_rare = len(rare_whole)
+        rare_left, nothing = np.zeros_like(rare_whole), np.zeros(stride, np.int64)
+        rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
     sizes = np.empty(m + 1, np.int64)  # of the sums of each column
     groups = n // wide + 2 if n_grouped else 0
     ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
@@ -667,9 +678,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
         by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
-    line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
+    if GENERAL:
+        line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
     for j in range(m):
-        if grouped[j]:
+        if GENERAL and grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
         else:
             sizes[j] = 0 if rare[j] else blocks[j] * stride
@@ -705,7 +717,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         best, best_column = leaf, -1
     told[1], told[2], told[3] = best, best_column, best_cut
     for j in range(m):
-        if grouped[j]:
+        if GENERAL and grouped[j]:
             among = slice(first[j], first[j + 1])
             stump[j] = settle_groups(
                 whole[among],
@@ -724,9 +736,9 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 gone,
                 peak[0],
             )
-        elif rare[j]:
+        elif GENERAL and rare[j]:
             stump[j] = cost_rare(rare_whole[j], nothing, rare_save, nothing, weight, price)
-        elif stride == 1:
+        elif not GENERAL or stride == 1:
             stump[j], _ = scan_two(whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price)
         elif by_entry[j]:
             stump[j], _, _, _ = scan_entries(
@@ -773,7 +785,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if not left_out[g] and (j < 0 or stump[g] < stump[j]):
                 j = g
         left_out[j] = True
-        if rare[j]:  # what a side is worth less than the whole is no more than the other one can cost
+        if GENERAL and rare[j]:  # what a side is worth less than the whole is no more than the other one can cost
             w = rare_weight[j]
             if max(0, least_stump - w) + max(0, least_stump - (weight - w)) >= best - price:
                 continue
@@ -783,7 +795,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             now[g] = 0
         for i in range(len(sums)):
             sums[i] = 0
-        if n_rare:
+        if GENERAL and n_rare:
             rare_left[:] = 0
             rare_save_left[:] = 0
             rare_now = np.int64(0)
@@ -807,10 +819,12 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         # the least gain or more.
         pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
         if looked:
-            if n_grouped and len(block) == 0:
+            if GENERAL and n_grouped and len(block) == 0:
                 block = blocks_of(order, column[:m], local)
-            pure = separable(entry, lab, own, block if n_grouped else place, starts, b, m, np.bool_(False))
-            pure_right = separable(entry, lab, own, block if n_grouped else place, starts, b, m, np.bool_(True))
+            pure = separable(entry, lab, own, block if GENERAL and n_grouped else place, starts, b, m, np.bool_(False))
+            pure_right = separable(
+                entry, lab, own, block if GENERAL and n_grouped else place, starts, b, m, np.bool_(True)
+            )
             if pure < pure_right and loss >= best - price:
                 continue
             pure, pure_right = min(pure, b - 1), max(pure_right, 1)
@@ -859,7 +873,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if most_left + most_right < target:
                 at_left, _ = least_at(low[new])
                 at_right, _ = least_at(high[new])
-                if lines:
+                if GENERAL and lines:
                     for i in range(starts[now[m]], starts[c]):
                         e = entry[i]
                         side[e] = 1
@@ -872,7 +886,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 kept, kept_right = NEVER, NEVER
                 some_open = False
                 point += 1
-                if n_grouped:
+                if GENERAL and n_grouped:
                     open_l[:] = False
                     open_r[:] = False
                 for t in range(FIRST + m):
@@ -888,7 +902,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         continue
                     scans += 1
                     scanned[g] = point
-                    if by_entry[g]:
+                    if GENERAL and by_entry[g]:
                         l, r, k, q = scan_entries(
                             line[g],
                             line_lab[g],
@@ -907,7 +921,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             both,
                             peak,
                         )
-                    elif rare[g]:
+                    elif GENERAL and rare[g]:
                         if rare_now != c:
                             move_rare(
                                 rare_left,
@@ -926,7 +940,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                             rare_now = c
                         l = k = cost_rare(rare_left[g], nothing, rare_save_left, nothing, w, price)
                         r = q = cost_rare(rare_whole[g], rare_left[g], rare_save, rare_save_left, weight - w, price)
-                    elif grouped[g]:
+                    elif GENERAL and grouped[g]:
                         among = slice(first[g], first[g + 1])
                         move_cut(sums[among], whole[among], labels, place[g], entry, kind, amount, starts, now[g], c)
                         now[g] = c
@@ -940,7 +954,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                         among = slice(first[g], first[g + 1])
                         move_cut(sums[among], whole[among], stride, place[g], entry, lab, own, starts, now[g], c)
                         now[g] = c
-                        if stride == 1:
+                        if not GENERAL or stride == 1:
                             l, r = scan_two(sums[among], upto[among], w, weight, price)
                         else:
                             l, r = scan_labels(
@@ -959,7 +973,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     most_left = min(most_left, low[new, g])
                     most_right = min(most_right, high[new, g])
                 # Columns that are known by groups are settled, as far as they may have the least costs.
-                while some_open:
+                while GENERAL and some_open:
                     some = max(0, most_left + most_right - target) // NEAR
                     g, wanted = least_open(low[new], open_l, kept - some), np.int64(1)
                     if g < 0:
@@ -1009,3 +1023,11 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             stack[above, 0], stack[above, 1], stack[above, 2], stack[above, 3] = c + 1, z, new, hi
             top += 2
     return best, best_column, best_cut, scans
+
+
+short_depth_two = depth_two.with_constants(GENERAL=False)
+
+
+def takes_short(columns, entries, stride):
+    """Return whether `short_depth_two` is for nodes of this many columns and entries, or fewer."""
+    return stride == 1 and entries <= MANY[0] and columns < SEVERAL

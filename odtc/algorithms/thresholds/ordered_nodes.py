@@ -5,7 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.depth_two import (
+    depth_two,
+    gini_test,
+    profile,
+    short_depth_two,
+    take_side,
+    takes_short,
+    totals,
+)
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline, threads
 
@@ -37,8 +45,9 @@ class Node:
 class OrderedNodes:
     """The nodes of ranked rows, by the kernels of `depth_two`."""
 
-    def __init__(self, ranked: RankedRows, chosen: Kernels):
-        self.ranked, self.chosen = ranked, chosen
+    def __init__(self, ranked: RankedRows):
+        self.ranked = ranked
+        self._depth_two = short_depth_two if takes_short(*ranked.order.shape, ranked.stride) else depth_two
         self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
 
     def root(self) -> Node:
@@ -48,7 +57,7 @@ class OrderedNodes:
     def node_of(self, inside: np.ndarray) -> Node:
         """The node of these entries, bool (entries,)."""
         size = int(inside.sum())
-        return self._node(self.chosen.now.take_side(self.ranked.order, inside.astype(np.uint8), 1, size), inside)
+        return self._node(take_side(self.ranked.order, inside.astype(np.uint8), 1, size), inside)
 
     def _node(self, order, inside=True):
         line = np.flatnonzero(np.broadcast_to(inside, self.ranked.n)).astype(np.uint32) << 1
@@ -62,16 +71,16 @@ class OrderedNodes:
 
     def _totals(self, line):
         ranked = self.ranked
-        return self.chosen.now.totals(line, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
+        return totals(line, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
 
     def beside(self) -> "OrderedNodes":
         """The same with room of its own, for another thread."""
-        return OrderedNodes(self.ranked, self.chosen)
+        return OrderedNodes(self.ranked)
 
     def cuts(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(blocks, starts, weight, rows) of the cuts of each column."""
         if node.cuts is None:
-            node.cuts = self.chosen.now.profile(node.order, self.ranked.most, self.ranked.count)
+            node.cuts = profile(node.order, self.ranked.most, self.ranked.count)
         return node.cuts
 
     def part(self, node: Node, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
@@ -83,7 +92,7 @@ class OrderedNodes:
 
     def child(self, node: Node, key: bytes, line: np.ndarray) -> Node:
         """The side of a cut that `part` marked last."""
-        return Node(self.chosen.now.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
+        return Node(take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
 
     def sides(self, node: Node, column: int, rank: int) -> list[Node]:
         """Both sides of a split, which need not be a cut of the node: without the cuts of all columns, which take 20
@@ -154,7 +163,7 @@ class OrderedNodes:
 
     def _gini(self, order):
         ranked = self.ranked
-        column, cut, pure = self.chosen.now.gini_test(order, ranked.label, ranked.gain, ranked.stride)
+        column, cut, pure = gini_test(order, ranked.label, ranked.gain, ranked.stride)
         return int(column), int(cut), float(pure)
 
     def solves(self, height: int) -> bool:
@@ -164,8 +173,7 @@ class OrderedNodes:
     def pair(self, node: Node, limit: int, found: Callable[[int, int, int], None]) -> tuple[int, int, int]:
         """The best tree of depth 2 on a node, if it costs less than `limit`.
 
-        On a large node it is sought by a thread, while this one looks at the end of the time, listens to Ctrl-C, and
-        takes compiled kernels once they pay: then the search begins again, as it finds the same tree with these.
+        On a large node it is sought by a thread, while this one looks at the end of the time and listens to Ctrl-C.
 
         Parameters
         ----------
@@ -185,25 +193,19 @@ class OrderedNodes:
         told = np.zeros(4, np.int64)
         if node.order.size < LARGE:
             return self._named(node, self._pair(node.order, limit, told))
-        while True:
-            kernels, none = self.chosen.now, node.order[:1, :0].copy()
-            self._pair(none, limit, told.copy())  # numba compiles or loads here, where Ctrl-C ends it
-            with ThreadPoolExecutor(1) as pool:
-                seeking = pool.submit(self._pair, node.order, limit, told)
-                try:
-                    while kernels is self.chosen.now:
-                        try:
-                            return self._named(node, seeking.result(timeout=threads.LOOK))
-                        except TimeoutError:
-                            deadline.check()
-                            self.chosen.renew()
-                except BaseException:
-                    told[0] = 1
-                    found(*self._named(node, seeking.result()))
-                    raise
+        self._pair(node.order[:1, :0].copy(), limit, told.copy())  # numba compiles here, where Ctrl-C ends it
+        with ThreadPoolExecutor(1) as pool:
+            seeking = pool.submit(self._pair, node.order, limit, told)
+            try:
+                while True:
+                    try:
+                        return self._named(node, seeking.result(timeout=threads.LOOK))
+                    except TimeoutError:
+                        deadline.check()
+            except BaseException:
                 told[0] = 1
                 found(*self._named(node, seeking.result()))
-            told[:] = 0
+                raise
 
     def _named(self, node, best):
         """A tree of depth 2 with its first cut as a split of all entries."""
@@ -212,7 +214,7 @@ class OrderedNodes:
 
     def _pair(self, order, limit, told):
         ranked = self.ranked
-        cost, column, cut, _ = self.chosen.now.depth_two(
+        cost, column, cut, _ = self._depth_two(
             order,
             ranked.label,
             ranked.gain,

@@ -21,10 +21,9 @@ import numpy as np
 from odtc.algorithms.thresholds import apart, side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes, Fours
 from odtc.algorithms.thresholds.common_rows import Group
-from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
-from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
 from odtc.base import memory
 
 NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
@@ -37,7 +36,6 @@ CLIMB = 0.3  # of the effort so far, for better trees by dives before the search
 PROBES = 64  # splits that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
 FEW_CUTS = 8  # of a column, up to which its first bound looks at each
-LARGE = 2**17  # entries times columns, from which the best single split is sought before trees of height 2 in numpy
 WIDE = 5  # below two splits up to this height, below one in higher trees, as their number doubles with each
 
 
@@ -132,10 +130,10 @@ class RankSearch:
         found: Callable[[int, int], None] | None = None,
         room: int | None = None,
     ):
-        self.ranked, self.chosen = ranked, Kernels(ranked.by_splits, ranked.gain.dtype == np.int64)
+        self.ranked = ranked
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
-        self.nodes = (BinaryNodes if ranked.by_splits else OrderedNodes)(ranked, self.chosen)
+        self.nodes = (BinaryNodes if ranked.by_splits else OrderedNodes)(ranked)
         free = memory.available()
         self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
         self.held = self.dropped = self.tallest_dropped = 0
@@ -172,11 +170,6 @@ class RankSearch:
             self.relaxed.after(search.relaxed, scale)
         return self
 
-    @property
-    def kernels(self):
-        """The kernels in numpy or compiled."""
-        return self.chosen.now
-
     def solve(self, height: int, need: int = NONE) -> Known:
         """Find the best tree of at most this height for all entries, or a bound of at least `need`; `known` has the
         results so far if `check` ends the search."""
@@ -203,8 +196,6 @@ class RankSearch:
 
     def dive(self, height: int) -> Known:
         """A good tree of this height for all entries, found greedily."""
-        if height > 1 and not self.kernels.compiled and self.ranked.rank.size >= LARGE:
-            self.value(self.root, 1)  # as the best tree of height 2 takes a while
         if height > DIVED:
             self.value(self.root, 2)
             self.grow(height)
@@ -359,7 +350,6 @@ class RankSearch:
         cost, column, rank = self.nodes.pair(node, min(need, known.upper), found)
         self.evaluated += 1
         self.effort += min(1.0, need / max(1, node.leaf))  # what is far from a leaf's cost is refuted by few scans
-        self.chosen.renew()
         found(cost, column, rank)
         known.lower = max(known.lower, cost)
 
@@ -373,7 +363,6 @@ class RankSearch:
             return
         cost, column, rank, sets = self.nodes.tall(node, height, min(need, known.upper))
         self.evaluated += sets
-        self.chosen.renew()
         if column == -2:
             three = self.value(node, 3)
             known.improve(cost, 3, three)
@@ -763,3 +752,15 @@ class RankSearch:
         need = target + slack
         grown = [self.relaxed._side(node, column, cut, one, height - 1, need).lower for one in (False, True)]
         return End(weight, *bounds, *grown)
+
+
+def compile_now() -> None:
+    """Call the kernels of this search on little data."""
+    random = np.random.default_rng(0)
+    for ranks in (2, 40):
+        rank, label = random.integers(0, ranks, (200, 8)), np.eye(2)[random.integers(0, 2, 200)]
+        for weight in (np.ones(200), random.integers(2**29, 2**30, 200)):  # sums in 32 and in 64 bits
+            search = RankSearch(rank_rows(rank, label * weight[:, None]))
+            search.dive(4)
+            for height in (2, 3, 4):
+                search.solve(height)

@@ -34,7 +34,7 @@ def pays(search, node, height: int) -> bool:
     """Return whether the intervals of a node are halved in rounds: trees of depth 2 over many ranks, by compiled
     kernels."""
     ranked = search.ranked
-    if height != 3 or ranked.by_splits or search.relaxed is not None or not search.kernels.compiled:
+    if height != 3 or ranked.by_splits or search.relaxed is not None:
         return False
     return node.n * len(ranked.columns) >= CELLS
 

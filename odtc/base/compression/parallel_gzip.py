@@ -1,13 +1,11 @@
 """Gzip by members: the bytes are cut into pieces of one size, which threads pack side by side, each as a whole member.
 
-Every reader of gzip takes several members for one content. The bytes of the file depend on the content and on the
-library that packs: isal if it is installed (the extra `fast`; some ten times as quick), else zlib.
+Every reader of gzip takes several members for one content. isal packs them, some ten times as quickly as zlib.
 """
 
 import zlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.util import find_spec
 from typing import Any
 
 from odtc.base.byte_stream import ByteStream, Closed
@@ -59,16 +57,8 @@ class ParallelGzip(Closed):
 
 def packed(piece: bytes) -> bytes:
     """A piece as one member of gzip, without a name and a time: the same bytes each time."""
-    library, level = _library()
-    packing = library.compressobj(level, zlib.DEFLATED, 31)
+    from isal import isal_zlib  # only files with this ending need it
+
+    packing = isal_zlib.compressobj(1, zlib.DEFLATED, 31)
     whole: bytes = packing.compress(piece) + packing.flush()
     return whole
-
-
-def _library() -> tuple[Any, int]:
-    """(module, level), of isal if it is there."""
-    if find_spec("isal") is not None:
-        from isal import isal_zlib
-
-        return isal_zlib, 1
-    return zlib, 2

@@ -6,7 +6,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import Json, completing
-from odtc.errors import ChoiceError, OutputError, SolverError
+from odtc.errors import OutputError, SolverError
 
 
 def doctor(
@@ -16,12 +16,12 @@ def doctor(
             "--solver", metavar="NAME[,NAME…]", help="Only these solvers.", autocompletion=completing("solvers")
         ),
     ] = None,
-    compile_loops: Annotated[
+    compile_kernels: Annotated[
         bool,
         typer.Option(
             "--compile",
-            help="Compile the search now (about two minutes), for example in an image, so that no later run waits for "
-            "it.",
+            help="Compile all kernels now (about two minutes), for example in an image, so that no later run waits for "
+            "them.",
         ),
     ] = False,
     as_json: Json = False,
@@ -42,7 +42,7 @@ def doctor(
             )
             print(f"{package.name:<14}{there}")
         print()
-    loops = _compile(as_json) if compile_loops else []
+    kernels = _compile(as_json) if compile_kernels else []
     width = max(map(len, names))
     for answer in facts.answers(names):
         answers.append(answer)
@@ -61,7 +61,7 @@ def doctor(
             | {
                 "packages": [item.to_json() for item in packages],
                 "solvers": [item.to_json() for item in answers],
-                **({"compiled": loops} if compile_loops else {}),
+                **({"compiled": kernels} if compile_kernels else {}),
                 "works": not bad,
             }
         )
@@ -80,24 +80,19 @@ def doctor(
 
 
 def _compile(as_json: bool) -> list[dict]:
-    """Compile all loops; print each as a line, and return each as in --json."""
+    """Compile all kernels; print each module as a line, and return each as in --json."""
     from odtc.evaluation import compiled_ahead
 
-    try:
-        told = []
-        for loops in compiled_ahead.compile_all():
-            told.append({"module": loops.module, "name": loops.name, "folder": loops.place and str(loops.place)})
-            if loops.place is None:
-                raise OutputError(
-                    f"the loops of {loops.module} were not compiled: a folder that can be written was expected, the "
-                    "module's own or the user's cache; set NUMBA_CACHE_DIR to one"
-                )
-            if not as_json:
-                print(f"compiled {loops.module} {loops.name}".rstrip(), f"{loops.seconds:.1f} s", sep="  ", flush=True)
-    except ImportError as failed:
-        raise ChoiceError(
-            f"--compile needs numba, which is not here or not for this numpy ({failed}); pip install 'odtc[fast]'"
-        ) from None
+    told = []
+    for done in compiled_ahead.compile_all():
+        told.append({"module": done.module, "folder": done.folder and str(done.folder)})
+        if done.folder is None:
+            raise OutputError(
+                f"the kernels of {done.module} were not compiled: a folder that can be written was expected, the "
+                "module's own or the user's cache; set NUMBA_CACHE_DIR to one"
+            )
+        if not as_json:
+            print(f"compiled {done.module}", f"{done.seconds:.1f} s", sep="  ", flush=True)
     if not as_json:
         print()
     return told

@@ -51,16 +51,12 @@ PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
-SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
+SOON = 5.0  # CPU seconds of work that is expected, up to which the dynamic program does it
 LONG = 0.5  # CPU seconds of work that is expected, from which the search has a certificate of its own
 OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
 PARTS = 16
 COARSE = 0.5  # of the time, for this tree
-LOADED = 2.0  # seconds that must be left, for kernels to be loaded after it
-RATE = 5e5  # rows times columns in which numpy seeks a tree of depth 2 in a second, at most
-LOOKS_AT_TWO = 3  # trees of depth 2 over all rows that a run of depth 2 seeks: the best, and some of fewest leaves
-ROOTS_OF_COLUMN = 16  # roots of a column below which a deeper search seeks two such trees, in few searches fewer
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 
 
@@ -125,14 +121,6 @@ class _Counted:
             raise TimeLimitReached("enough trees were looked at")
 
 
-def _compile_check() -> None:
-    """Compile the kernel that checks certificates over thresholds, unless it is on disk."""
-    from odtc.verification import compiled_pairs  # most runs never need to
-
-    compiled_pairs.COMPILED.spend(2 * compiled_pairs.COMPILED_IN)  # so that compiling pays
-    compiled_pairs.compile_now()
-
-
 def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: HeapTree, need: int):
     """Return (columns as bits of a whole number, the tree, nested): the tree with the fewest columns among those that
     cost as little as one that a search has proved; `need` is the cost of this tree as given to the search."""
@@ -176,10 +164,6 @@ class ThresholdSearch:
         )
         self.scales, self.ranked = self.splits.scales, self.splits.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
-        if self.ranked.least <= 1:
-            self.search.chosen.meanwhile = _compile_check
-        # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
-        self.search.chosen.expect(min(SOON, self._expected() or self._expected_in_numpy()))
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
         self.priced: tuple[HeapTree | None, float] | None = None
@@ -349,15 +333,6 @@ class ThresholdSearch:
             else 0.0
         )
 
-    def _expected_in_numpy(self) -> float:
-        """Return the CPU seconds that numpy needs over ordered columns, about: kernels that are on disk are loaded at
-        once if these are more, because loading them later would only add the time until then."""
-        if self.ranked.by_splits or self.problem.topology.depth < 2 or _by_program(self.problem):
-            return 0.0
-        deep = self.problem.topology.depth > 2
-        looks = ROOTS_OF_COLUMN * self.ranked.rank.shape[1] if deep else LOOKS_AT_TWO
-        return looks * self.ranked.rank.size / RATE
-
     def _begin_coarsely(self, depth):
         """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
         table; then one over all cuts below its first splits."""
@@ -368,8 +343,6 @@ class ThresholdSearch:
             found = self.splits.heap_tree(tree.nested(), self.problem.topology)
             if self.start is None or objective(self.problem, found) < self._start_cost():
                 self.start = found
-        if deadline.time_share(np.inf) > LOADED:
-            self.search.chosen.expect(min(SOON, self.ranked.rank.size / RATE))
         self._try(COARSE, lambda: self.search.plant(depth, tree.nested()))
 
     def _phases(self, depth):
@@ -504,7 +477,6 @@ def _by_kernels(search: ThresholdSearch) -> Searched | None:
     """Return the result of the search that replaces the dynamic program; None if no kernel is worth loading. The
     certificate is the one of the search if it is proved by few states, or not proved at all; otherwise the one of
     the dynamic program."""
-    search.search.chosen.expect(max(0.0, search._expected() - SOON))
     if not search.search.nodes.solves(3):
         return None
     found = search.run()

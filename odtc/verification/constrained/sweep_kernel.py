@@ -3,17 +3,12 @@
 Splits of one chain are nested: the code of a row is the number of splits, from the first, on whose side 1 it is. At
 the root of a subtree the splits of a chain are taken in order. The rows that a split sends to side 0 are added, for
 each other chain, to the sums of their codes, and one pass over these sums gives the two leaves of every stump on
-either side. Sums are whole numbers in float64. Nothing of the search is used. Until the loops are compiled, numpy does
-the same (sweep_numpy).
+either side. Sums are whole numbers in float64. Nothing of the search is used.
 """
-
-from functools import cache
 
 import numpy as np
 
-from odtc.base import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops
-from odtc.verification.constrained import sweep_numpy
+from odtc.base.kernels import kernel
 
 
 def leaf_of(whole, part, beside, least):
@@ -30,6 +25,7 @@ def leaf_of(whole, part, beside, least):
     return best
 
 
+@kernel
 def two_levels(codes, rows, value, beside, least, price, column, first, second, member, sets, out, each, begin):
     """Write the least cost of a subtree of at most two levels over each set of columns, above label 0 everywhere.
 
@@ -183,25 +179,10 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                         each[0, begin[a] + f], each[1, begin[a] + f] = one, two
 
 
-@cache
-def compiled():
-    """Return `two_levels` compiled. Raises ImportError without numba."""
-    return compile_loops(("leaf_of", "two_levels"), dict(globals()))
-
-
-# Compiled in five seconds, they take a tenth of the time.
-COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(__name__, compiled))
-
-
 def compile_now() -> None:
     """Call the loops on little data."""
     random = np.random.default_rng(0)
     codes, rows, one = random.integers(0, 9, (20, 1)).astype(np.int32), np.arange(20), np.arange(1)
     may, both = np.ones(1, bool), (np.zeros(2), np.zeros((1, 2)))
     places = (one, may, may[None], may[None], one[None], np.empty(1), np.empty((2, 0)), one)
-    least_of_two_levels(codes, rows, np.ones((20, 2)), *both, 0.0, *places)
-
-
-def least_of_two_levels(*given) -> None:
-    """Call `two_levels` with these arguments, compiled once that pays, in numpy until then."""
-    COMPILED.run(sweep_numpy.two_levels, *given)
+    two_levels(codes, rows, np.ones((20, 2)), *both, 0.0, *places)

@@ -110,7 +110,7 @@ class SweptSides:
         used = np.flatnonzero(member.any(axis=0)[chains.column])
         second = np.stack([self._may((*path, int(chains.splits[a][0])))[used] for a in used])
         out = np.empty(len(sets))
-        sweep_kernel.least_of_two_levels(
+        sweep_kernel.two_levels(
             np.ascontiguousarray(chains.codes[:, used]),
             rows,
             value,

@@ -12,15 +12,14 @@ from itertools import accumulate
 import numpy as np
 
 from odtc.base import deadline
-from odtc.verification.leaf_sums import every_tree, tried_cuts, tried_stumps, two_levels
+from odtc.verification.leaf_sums import every_tree
 from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
+from odtc.verification.leaf_sums.two_levels import root_costs
 from odtc.verification.threshold_columns import cut_groups
 
 ALL = "all"  # of a state of which all cuts are tried
 SMALL = 10_000  # sums of ranks that are computed in one table, for any number of rows
-CELLS = 1 << 16  # pairs of cuts that are evaluated together: their arrays fit into the cache
-COLUMNS, PAIR = 2e-4, 5e-8  # CPU seconds of a pair of columns in numpy, and of a pair of cuts, about
 WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
 
 
@@ -178,9 +177,7 @@ class LeafSumsBound:
     def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return (bool (cuts, rows), the left side of each cut; float64 (cuts, 2), the gain of the best tree of two or
         three levels on its left and its right side); None if there are no compiled loops for all cuts at once."""
-        ahead = len(tried) ** (levels - 1) * 2 * self._seconds(len(rows))
-        if not tried or every_tree.COMPILED.loops(ahead) is None:
-            every_tree.COMPILED.spend(ahead)
+        if not tried:
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
         alike = left != left[:, :1]  # splits with exchanged sides count as equal
@@ -209,24 +206,12 @@ class LeafSumsBound:
         """Return the sides of one or two levels of all tried cuts at once, None if they are found one by one."""
         if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list:
             return None
-        if depth == 2:
-            ahead, kernel = len(tried) * tried_stumps.EACH * len(rows) * len(self.cuts), tried_stumps.COMPILED
-        else:
-            ahead, kernel = len(tried) * 2 * self._seconds(len(rows) / 2), tried_cuts.COMPILED
-        if kernel.loops(ahead) is None:
-            kernel.spend(ahead)
-            return None
         if self._at_once is None:
             marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
             shared, floors = np.array(marks, np.int64).reshape(-1, 3).T, (self.floors, 1 / float(self.parts))
             price = float(self.price)
             self._at_once = TriedCuts(self.rank, self.measure, floors, price, self.near, np.ascontiguousarray(shared))
         return self._at_once.bound(rows, tried, depth - 1, not exact)
-
-    def _seconds(self, n_rows: float) -> float:
-        """Return the approximate CPU seconds of numpy for trees of two levels on this many rows."""
-        cuts = np.minimum(self.cuts, n_rows)
-        return COLUMNS * (float((cuts > 1).sum()) ** 2 + len(cuts)) + PAIR * float(cuts.sum()) ** 2
 
     def _cut(self, rows: np.ndarray, column: int, cut: int, below: list, depth: int, limits, known) -> "_Cut":
         """Return lower bounds on the costs of the sides of a tried cut; rounded numbers for them may be known."""
@@ -347,25 +332,18 @@ class LeafSumsBound:
         """Return (column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either
         side."""
         measure = self.measure
-        ahead = self._seconds(len(rows)) if depth == 2 else 0.0
-        if depth == 2 and (compiled := two_levels.COMPILED.loops(ahead)) is not None:
+        if depth == 2:
             law, unit = measure.LAW, measure.root_unit
             told = float(measure.rounded[measure.TOLD, rows].sum())
-            return compiled(self.rank, self.moments, rows, told, (law, unit), float(self.price), *limit)
-        two_levels.COMPILED.spend(ahead)
-        if depth == 1 and self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
+            terms = (law, unit), float(self.price), limit.rows, limit.leaves
+            return root_costs(self.rank, self.moments, rows, told, *terms)
+        if self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
             return self._stump_costs(rows, limit)
         moments = np.vstack([measure.rounded[:, rows], np.ones(len(rows))])
         roots = [_Root(measure, moments, ranks, limit.rows) for ranks in self.rank[rows].T]
-        if depth == 2:
-            wide = [root for root in roots if root.n_cuts > 1]
-            for number, root in enumerate(wide):
-                for other in wide[number:]:
-                    self._take_pair(root, other)
-            self._take_narrow(roots, [root for root in roots if root.n_cuts == 1])
         columns = np.repeat(np.arange(len(roots)), [int(root.fits.sum()) for root in roots])
         cuts = np.concatenate([root.ranks[:-1][root.fits] for root in roots])
-        return columns, cuts, float(self.price) + np.concatenate([root.least(limit)[root.fits] for root in roots])
+        return columns, cuts, float(self.price) + np.concatenate([root.costs[root.fits] for root in roots])
 
     def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_roots` for one level, for all columns at once."""
@@ -381,70 +359,9 @@ class LeafSumsBound:
         costs = sum(self.measure.costs(*sums[:3, columns, cuts]) for sums in (below, above))
         return columns, cuts, float(self.price) + costs
 
-    def _take_pair(self, root: "_Root", other: "_Root") -> None:
-        """Use the costs of trees that split on two columns, or on one: the sums of the rows up to each cut of both
-        give those of the trees with either column at the root."""
-        price, costs, moments = float(self.price), root.costs, root.moments
-        wide = len(other.ranks)
-        before, whole = np.zeros((len(moments), wide)), other.below[: len(moments), None]
-        step = max(1, CELLS // wide)
-        for first in range(0, root.n_cuts, step):
-            deadline.check()
-            many = min(step, root.n_cuts - first)
-            some = root.order[slice(*np.searchsorted(root.at, (first, first + many), sorter=root.order))]
-            cell, shape = (root.at[some] - first) * wide + other.at[some], (many, wide)
-            table = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, some]])
-            table = table.reshape(-1, *shape)
-            table[:, 0] += before
-            before = table.cumsum(axis=1, out=table)[:, -1].copy()
-            table.cumsum(axis=2, out=table)
-            parts = []  # for the rows up to the root's cut, and for the others: those up to the other cut, and above
-            for sums in (table, whole - table):
-                up = sums[:, :, :-1]
-                parts.append((costs(*up), costs(*(sums[:, :, -1:] - up))))
-            for side, (up, above) in zip(root.best, parts):
-                part = side[first : first + many]
-                np.minimum(part, price + (up + above).min(axis=1), out=part)
-            for side, left, right in zip(other.best, *parts) if other is not root else ():
-                np.minimum(side, price + (left + right).min(axis=0), out=side)
-
-    def _take_narrow(self, roots: "list[_Root]", narrow: "list[_Root]") -> None:
-        """Do the same for each column and all those with one cut, adding only the rows of the rarer side."""
-        if not narrow:
-            return
-        price, costs, moments = float(self.price), narrow[0].costs, narrow[0].moments
-        size, n = len(moments), len(narrow[0].at)
-        first = np.array([2 * int(one.at.sum()) > n for one in narrow])  # whether the rarer side is the left one
-        held = [np.flatnonzero(one.at == (0 if left else 1)) for one, left in zip(narrow, first)]
-        which, begin = np.concatenate(held), np.cumsum([0, *map(len, held)])
-        whose = np.repeat(np.arange(len(narrow)), np.diff(begin))
-        left = np.stack([one.below[:size, 0] for one in narrow], axis=1)
-        for root in roots:
-            m = root.n_cuts
-            step = max(1, CELLS // (m + 1)) if m else len(narrow)
-            for start in range(0, len(narrow) if m else 0, step):
-                deadline.check()
-                some = narrow[start : start + step]
-                entries = slice(begin[start], begin[start + len(some)])
-                rows, shape = which[entries], (m + 1, len(some))
-                cell = root.at[rows] * len(some) + whose[entries] - start
-                part = np.stack([np.bincount(cell, told, math.prod(shape)) for told in moments[:, rows]])
-                part = part.reshape(-1, *shape)[:, :m].cumsum(axis=1)
-                low, own = root.below[:size, :m, None], left[:, None, start : start + len(some)]
-                part = np.where(first[start : start + len(some)], part, low - part)
-                beside, second = low - part, own - part
-                none = root.below[:size, -1:, None] - low - second
-                both, alone, other, rest = (costs(*sums) for sums in (part, beside, second, none))
-                for side, cost in zip(root.best, (both + alone, other + rest)):
-                    np.minimum(side, price + cost.min(axis=1), out=side)
-                if m > 1:
-                    for place, cost in enumerate((both + other, alone + rest)):
-                        for one, least in zip(some, (price + cost.min(axis=0)).tolist()):
-                            one.best[place][0] = min(one.best[place][0], least)
-
 
 class _Root:
-    """The cuts of one column of some rows, as splits of a root, with the costs of the best trees found on their sides.
+    """The cuts of one column of some rows, as splits of a root whose sides are leaves.
 
     Parameters
     ----------
@@ -456,26 +373,11 @@ class _Root:
 
     def __init__(self, measure, moments: np.ndarray, ranks: np.ndarray, least: int):
         deadline.check()
-
-        def costs(w, s, q, n):
-            return np.where(n >= least, measure.costs(w, s, q), np.inf)
-
-        self.ranks, self.at = np.unique(ranks, return_inverse=True)
-        self.n_cuts, self.order = len(self.ranks) - 1, np.argsort(self.at, kind="stable")
-        self.below = np.stack([np.bincount(self.at, told, len(self.ranks)).cumsum() for told in moments])
-        sides = self.below[:, :-1], self.below[:, -1:] - self.below[:, :-1]
+        self.ranks, at = np.unique(ranks, return_inverse=True)
+        below = np.stack([np.bincount(at, told, len(self.ranks)).cumsum() for told in moments])
+        sides = below[:, :-1], below[:, -1:] - below[:, :-1]
         self.fits = np.minimum(sides[0][3], sides[1][3]) >= least  # the cuts whose sides have enough rows
-        self.alone = [costs(*sums) for sums in sides]
-        self.best = [one.copy() for one in self.alone]
-        self.moments, self.costs = moments, costs
-        if least <= 1:  # a split with a side without rows costs more than the leaf that it replaces
-            self.moments, self.costs = moments[:3], measure.costs
-
-    def least(self, limit: Limit) -> np.ndarray:
-        """Return the cost of the best tree found for each cut, without the branch node of the root."""
-        if limit.leaves:
-            return np.minimum(self.best[0] + self.alone[1], self.alone[0] + self.best[1])
-        return self.best[0] + self.best[1]
+        self.costs = sum(measure.costs(*sums[:3]) for sums in sides)
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,15 @@ search is used.
 """
 
 import math
-import sys
-from functools import cache
 
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.compiled_loops import Repaid, compile_loops, may_compile, wish
+from odtc.base.kernels import kernel
 from odtc.verification.leaf_sums.two_levels import CHEAPEST, part_gain  # noqa: F401
 
 MOST = 5_000_000  # sets of four splits
-LONG = 4e10  # sums that numpy takes longer for than the loops of two levels take to compile
+LONG = 3e9  # sums that numpy takes some tenths of a second for
 AT_ONCE = 2e7  # sums between two looks at the clock
 
 
@@ -32,6 +30,7 @@ def start(number, last):
     return found
 
 
+@kernel
 def count_sets(true, begin, span, moments, sums):
     """Add rows to the sums of the sets of splits that are true for them.
 
@@ -77,6 +76,7 @@ def fill(sums, every, tests, part):
                     part[k, j] -= part[k, j | 1 << r]
 
 
+@kernel
 def split_parts(sums, every, a, laws, best):
     """Enter all sets a > b > c > d into `best`, float64 (2, 8, sets of three): the gain of each part of three splits
     as one leaf, and the largest gain of the two leaves that a fourth split makes of it.
@@ -135,6 +135,7 @@ def without(part, r):
     return (part & ((1 << r) - 1)) | (part >> (r + 1) << r)
 
 
+@kernel
 def join_parts(sums, every, laws, price, best):
     """Return float64 (tests, 2): the gain of the best tree of three levels where a split is false, and where it is
     true."""
@@ -150,6 +151,7 @@ def join_parts(sums, every, laws, price, best):
     return join_pairs(sums, every, laws, price, pairs)
 
 
+@kernel
 def join_leaves(sums, every, laws, price):
     """Return the same for the best tree of two levels."""
     law, unit = laws
@@ -203,27 +205,9 @@ def join_pairs(sums, every, laws, price, pairs):
     return found
 
 
-@cache
-def _compiled():
-    shared = "part_gain", "start", "without", "fill", "take", "join_pairs"
-    names = "count_sets", "split_parts", "join_parts", "join_leaves"
-    return tuple(compile_loops((*shared, name), dict(globals())) for name in names)
-
-
-COMPILED = Repaid(lambda: _compiled()[1], 6.0)  # for regression and the like
-
-
 def repays(work: float) -> bool:
-    """Return whether the loops of two levels pay for this many sums in numpy: because they take longer than a
-    compilation, or because numba is loaded and the loops were compiled before."""
-    if not may_compile() or wish() == "always" or work > LONG:
-        return may_compile()
-    if "numba" not in sys.modules:
-        return False
-    try:
-        return all(_compiled()[at]._cache._cache_file._load_index() for at in (0, 3))
-    except (OSError, AttributeError):  # numba shows this in no other way
-        return False
+    """Return whether the kernels pay for this many sums in numpy."""
+    return work > LONG
 
 
 def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float, levels: int) -> np.ndarray | None:
@@ -251,14 +235,13 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
     each = own.sum(axis=0)
     begin, at = np.concatenate([[0], np.cumsum(each)]), 0
     work = np.cumsum(each.astype(float) ** (levels + 1) / math.factorial(levels + 1) + 1)
-    counted, split, join, join_leaves = _compiled()
     sets = [math.comb(many, k) if k <= levels + 1 else 0 for k in (1, 2, 3, 4)]
     sums, rows = tuple(np.zeros((2, number), np.int64) for number in sets), np.nonzero(own.T)[1]
     moments, every = np.ascontiguousarray(moments), moments.sum(axis=1)
     while at < len(each):
         deadline.check()
         to = max(at + 1, int(np.searchsorted(work, (work[at - 1] if at else 0.0) + AT_ONCE)))
-        counted(rows, begin, np.array([at, min(to, len(each))]), moments, sums)
+        count_sets(rows, begin, np.array([at, min(to, len(each))]), moments, sums)
         at = to
     if levels == 2:
         found = join_leaves(sums, every, laws, price)
@@ -266,8 +249,8 @@ def side_gains(true: np.ndarray, moments: np.ndarray, laws: tuple, price: float,
         best = np.full((2, 8, math.comb(many, 3)), -np.inf)
         for a in range(many):
             deadline.check()
-            split(sums, every, a, laws, best)
-        found = join(sums, every, laws, price, best)
+            split_parts(sums, every, a, laws, best)
+        found = join_parts(sums, every, laws, price, best)
     return np.where(turned[:, None], found[:, ::-1], found)
 
 

@@ -4,14 +4,13 @@ The bound of each side is the one that odtc.verification.leaf_sums finds in roun
 the bound of the state follows from these in the same way. Sums are whole numbers. Nothing of the search is used.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.compiled_loops import Repaid, compile_loops
-from odtc.verification.leaf_sums import tried_stumps, two_levels
+from odtc.base.kernels import kernel
+from odtc.verification.leaf_sums import tried_stumps
 from odtc.verification.leaf_sums.tried_stumps import PART
 from odtc.verification.leaf_sums.two_levels import part_gain, root_costs
 
@@ -31,6 +30,7 @@ def best_gain(rank, moments, rows, laws, price):
     return found
 
 
+@kernel
 def side_costs(table, rows, tried, span, terms, memo, found):
     """Fill `found`, float64 (cuts, 2), for the cuts from `span`[0] to before `span`[1]: lower bounds on the costs of
     the sides beyond their floors, or 0 for a side without a bound. Returns False if a cut leaves a side without
@@ -102,6 +102,7 @@ def place_of(key, keys, values):
     return at
 
 
+@kernel
 def least_of_cuts(rank, rows, tried, found, shared):
     """Return the least cost of a cut among those that `tried` and `found` bound, without its branch node; infinite if
     there is no cut, nan if a cut is tried twice. Cuts that separate all rows in the same way have the best bound
@@ -163,16 +164,6 @@ def least_of_cuts(rank, rows, tried, found, shared):
     return least
 
 
-@cache
-def _compiled():
-    among = vars(two_levels) | globals() | {"root_costs": two_levels.compiled_roots()}
-    sides = compile_loops(("part_gain", "best_gain", "place_of", "side_costs"), among)
-    return sides, compile_loops(("least_of_cuts",), dict(globals()))
-
-
-COMPILED = Repaid(lambda: _compiled()[0], 8.0)
-
-
 class TriedCuts:
     """Bounds of the states of some data of which the tried cuts have sides of two levels or of one.
 
@@ -205,10 +196,10 @@ class TriedCuts:
         found, wide = np.zeros((len(listed), 2)), float(self.table[0].shape[1])
         each = len(rows) * wide
         if levels == 1:
-            fill, more = tried_stumps.compiled(), (tried_stumps.sorted_rows(*self.table[:2], rows),)
+            fill, more = tried_stumps.stump_costs, (tried_stumps.sorted_rows(*self.table[:2], rows),)
         else:
             each = each * wide + min(self.cuts, each) ** 2
-            fill, more = _compiled()[0], ()
+            fill, more = side_costs, ()
         step = max(1, int(AT_ONCE / each))
         for begin in range(0, len(listed), step):
             deadline.check()
@@ -216,7 +207,7 @@ class TriedCuts:
             last = (self.terms, found) if more else (self.terms, self.memo, found)
             if not fill(self.table, rows, *more, listed, span, *last):
                 return None
-        least = float(_compiled()[1](self.table[0], rows, listed, found, self.shared)) if least_too else 0.0
+        least = float(least_of_cuts(self.table[0], rows, listed, found, self.shared)) if least_too else 0.0
         return None if np.isnan(least) else Sides(found.tolist(), least, int(listed[:, 2:].sum()))
 
 

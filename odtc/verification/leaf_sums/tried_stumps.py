@@ -5,18 +5,15 @@ whenever the rank changes on a side these are the sums of a cut of it. Sums are 
 odtc.verification.leaf_sums.tried_cuts. Nothing of the search is used.
 """
 
-from functools import cache
-
 import numpy as np
 
-from odtc.base.compiled_loops import Repaid, compile_loops
-from odtc.verification.leaf_sums import two_levels
+from odtc.base.kernels import kernel
 from odtc.verification.leaf_sums.two_levels import part_gain
 
 PART = 36  # bits of the lower part of the cost of a row before any gain
-EACH = 1e-7  # CPU seconds of a row, a column and a tried cut in numpy, about
 
 
+@kernel
 def stump_costs(table, rows, by_rank, tried, span, terms, found):
     """Fill `found`, float64 (cuts, 2), for the cuts from `span`[0] to before `span`[1]: lower bounds on the costs of
     the sides beyond their floors, or 0 for a side without a bound. Returns False if a cut leaves a side without
@@ -74,19 +71,9 @@ def stump_costs(table, rows, by_rank, tried, span, terms, found):
     return True
 
 
-@cache
-def compiled():
-    """Return `stump_costs` compiled by numba, which caches the compiled code. Raises ImportError if numba is not
-    installed."""
-    return compile_loops(("part_gain", "stump_costs"), vars(two_levels) | globals())
-
-
 def sorted_rows(rank: np.ndarray, moments: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `by_rank` of `stump_costs`."""
     own = rank[rows].T
     order = np.argsort(own, axis=1, kind="stable")
     ranks = np.take_along_axis(own, order, axis=1)
     return order.astype(np.int32), ranks.astype(np.int32), np.ascontiguousarray(moments[:2, rows].T)
-
-
-COMPILED = Repaid(compiled, 2.5)

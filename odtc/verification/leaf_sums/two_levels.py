@@ -1,4 +1,4 @@
-"""Costs of every root of a tree of two levels on some rows, as plain loops that numba compiles (`COMPILED`).
+"""Costs of every root of a tree of two levels on some rows, as a kernel.
 
 For each pair of columns the rows are added by rising rank of the first, and at each of its cuts the sums of the four
 parts are computed that it makes with a cut of either column. Sums are whole numbers, so only the cost of a part is
@@ -7,11 +7,10 @@ added, for all such columns at once; the sums of the others follow by subtractio
 """
 
 import math
-from functools import cache
 
 import numpy as np
 
-from odtc.base.compiled_loops import Repaid, compile_loops
+from odtc.base.kernels import kernel
 
 SQUARE, LIKELIHOOD, CHEAPEST = 0, 1, 2
 
@@ -29,6 +28,7 @@ def part_gain(law, unit, a, b):
     return float(max(0, a, b))
 
 
+@kernel
 def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     """Return (column, cut, cost) of each cut whose sides have enough rows, as arrays, with the best tree of at most
     one split on either side.
@@ -206,12 +206,3 @@ def dense_ranks(rank, rows):
         for i in range(n):
             dense[g, i] = number[rank[rows[i], g]]
     return dense, begin, given
-
-
-@cache
-def compiled_roots():
-    """Return `root_costs` compiled."""
-    return compile_loops(("part_gain", "four_gains", "rarer_sides", "dense_ranks", "root_costs"), dict(globals()))
-
-
-COMPILED = Repaid(compiled_roots, 4.0)

@@ -10,11 +10,11 @@ from odtc.algorithms.constrained import all_thresholds
 from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
-from odtc.algorithms.constrained.sweeps import threshold_kernel, threshold_numpy
+from odtc.algorithms.constrained.sweeps import threshold_kernel
 from odtc.algorithms.constrained.sweeps.threshold_sides import ThresholdSides
 from odtc.algorithms.constrained.trace_tree import by_weight, trace
-from odtc.base import compiled_loops
 from odtc.errors import TimeLimitReached
+from tests.references import subtrees
 
 
 def random_table(seed: int):
@@ -132,20 +132,6 @@ def test_no_bound_is_told_below_one_that_is_known_from_elsewhere(made, monkeypat
     assert told and all(least - 1 <= bound <= least for bound in told)
 
 
-def test_a_first_search_compiles_nothing_that_it_does_not_repay(monkeypatch):
-    """A table of 333 rows waited for numba longer than its whole search takes in numpy."""
-    asked = []
-    loops = compiled_loops.Repaid(lambda: asked.append(True), 1e9)
-    monkeypatch.setenv(compiled_loops.VARIABLE, "")
-    monkeypatch.setattr(compiled_loops, "LOADING", 1e9)
-    monkeypatch.setattr(compiled_loops, "READY", 1e9)
-    monkeypatch.setattr(threshold_kernel, "COMPILED", loops)
-    monkeypatch.setattr(all_thresholds, "MANY", 1)
-    problem, scale = random_table(1)
-    assert takes(problem, scale) and ThresholdSearch(problem, scale, 3).run().proved
-    assert not asked and loops._spent > 0
-
-
 def drawn_side(seed: int) -> tuple:
     """What `subtrees` takes but where it writes: rows of some scales, with counts, prices and subsets of columns."""
     rng = np.random.default_rng(seed)
@@ -180,17 +166,16 @@ def written(function, words: tuple) -> tuple[list, list]:
 @pytest.mark.parametrize("seed", range(40))
 def test_numpy_finds_the_subtrees_of_the_loops(seed, monkeypatch):
     """With leaf rows, prices, costs of a leaf and empty sides: the same costs, and the same first tests of equals."""
-    monkeypatch.setattr(threshold_numpy, "CELLS", [8, 64, 2**17][seed % 3])
+    monkeypatch.setattr(subtrees, "CELLS", [8, 64, 2**17][seed % 3])
     words = drawn_side(seed)
-    assert written(threshold_numpy.subtrees, words) == written(threshold_kernel.subtrees, words)
+    assert written(subtrees.subtrees, words) == written(threshold_kernel.subtrees.function, words)
 
 
 @pytest.mark.slow
 def test_the_compiled_sweep_answers_as_the_written_one():
-    pytest.importorskip("numba", reason="numba is not installed")
     for seed in range(20):
         words = drawn_side(seed)
-        assert written(threshold_kernel.compiled(), words) == written(threshold_kernel.subtrees, words)
+        assert written(threshold_kernel.subtrees, words) == written(threshold_kernel.subtrees.function, words)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.algorithms.bins import bin_bound, two_levels, two_levels_numpy
+from odtc.algorithms.bins import bin_bound, two_levels
 from odtc.algorithms.bins.bin_bound import BinBound, Bins, bin_ends, cuts_of
 from odtc.algorithms.thresholds.ranks import rank_rows
+from tests.references import two_levels_of_bins
 
 
 def least(rank, loss, depth, price):
@@ -95,7 +96,7 @@ def test_loops_and_numpy_agree(table, parts):
     own = BinBound(ranked, 3, lambda: None)
     members = np.flatnonzero(np.arange(ranked.n) % 3 > 0)
     args = bins.code, bins.n_bins, bins.cuts, bins.n_cuts, members, own._label, own._gain, most, own._labels
-    told = [int(module.two_levels(*args, own._whole, ranked.price)) for module in (two_levels, two_levels_numpy)]
+    told = [int(module.two_levels(*args, own._whole, ranked.price)) for module in (two_levels, two_levels_of_bins)]
     assert told[0] == told[1]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from odtc.algorithms.dp import side_costs, state_expansion
 from odtc.algorithms.dp.state_graph import Rows
-from odtc.algorithms.thresholds import binary_triples, compiled
+from tests.plain_kernels import run_plain
 
 
 @given(
@@ -23,19 +23,21 @@ def test_the_values_of_states_are_those_of_products(seed, price, labels, decimal
     loss = rng.integers(0, 9, (n, labels)) / 10**decimals
     rows = Rows.of(rng.random((n, tests)) < rng.random(tests), loss, np.ones(n))
     found = []
-    for loops in (binary_triples.two_levels, None):
+    for few in (0, side_costs.FEW):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(compiled, "of_states", lambda loops=loops: loops)
+            run_plain(patch)
+            patch.setattr(side_costs, "FEW", few)
             counted = side_costs.side_costs(rows, price)
             whole = (1 + (labels == 2)) * price * (10**decimals if decimals else 1) % 1 == 0
-            assert counted is None or (loops is not None and whole)
+            assert counted is None or (few == 0 and whole)
             found.append(state_expansion.build_valued_graph(rows, 3, price))
     for one, other in zip(*(graph.levels for graph in found), strict=True):
         assert one.stop == pytest.approx(other.stop, abs=1e-9)
 
 
 def test_losses_of_many_digits_and_tests_without_end_are_left_to_products(monkeypatch):
-    monkeypatch.setattr(compiled, "of_states", lambda: binary_triples.two_levels)
+    run_plain(monkeypatch)
+    monkeypatch.setattr(side_costs, "FEW", 0)
     X, count = np.eye(3, dtype=bool), np.ones(3)
     whole = Rows.of(X, np.array([[0, 2], [1, 0], [0, 3]], float), count)
     assert side_costs.side_costs(whole, 0.0).tolist() == [[0.0] * 3] * 2

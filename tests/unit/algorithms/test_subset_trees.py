@@ -21,8 +21,7 @@ SEEDS = range(12)
 def as_plain_python(monkeypatch):
     """The loops as they stand, so that nothing is compiled, whether they are the quicker ones or not."""
     monkeypatch.setattr(constrained_search, "takes", lambda problem: problem.depth in subset_trees.DEPTHS)
-    monkeypatch.setattr(subset_trees, "compiled", lambda: four_levels.below_roots)
-    monkeypatch.setattr(subset_trees.COMPILED, "loops", lambda ahead: four_levels.below_roots)
+    monkeypatch.setattr(four_levels, "below_roots", four_levels.below_roots.function)
 
 
 def drawn(seed, most_columns=3, most_rows=30) -> ConstrainedProblem:
@@ -156,17 +155,14 @@ def test_tests_that_are_not_nested_stand_in_groups_that_are():
 
 
 def test_compiled_loops_say_the_same(monkeypatch):
-    pytest.importorskip("numba")
-    monkeypatch.setenv("ODTC_COMPILED", "always")
     monkeypatch.setattr(constrained_search, "takes", lambda problem: problem.depth in subset_trees.DEPTHS)
     for seed in SEEDS:
         search, rng = ConstrainedSearch(drawn(seed)), np.random.default_rng(seed)
         multipliers = rng.integers(0, 3 * search.scale, search.problem.n_constraints)
         weights = Weights.of(search.counts, search.scale, multipliers)
         base, cases = search.tables.base(weights), {root: one.subsets for root, one in search._cases.items()}
-        assert search.subset_trees.ready()
         compiled = search.subset_trees.values(weights, cases, base, np.inf, lambda: None)
         with monkeypatch.context() as plain:
-            plain.setattr(subset_trees, "compiled", lambda: four_levels.below_roots)
+            plain.setattr(four_levels, "below_roots", four_levels.below_roots.function)
             for root, values in search.subset_trees.values(weights, cases, base, np.inf, lambda: None).items():
                 np.testing.assert_array_equal(compiled[root], values)

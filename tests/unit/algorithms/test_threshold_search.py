@@ -6,12 +6,8 @@ import functools
 import importlib.util
 import itertools
 import re
-import subprocess
-import sys
 import time
-import types
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,9 +17,7 @@ from odtc.algorithms.thresholds import (
     binary_nodes,
     binary_triples,
     common_rows,
-    compiled,
     depth_two,
-    depth_two_numpy,
     early_bound,
     ordered_nodes,
     ranks,
@@ -36,18 +30,15 @@ from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, Known, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
-from odtc.base import compile_apart, compiled_loops, deadline, phases, system, threads
-from odtc.base.compiled_loops import Repaid, is_on_disk
+from odtc.base import deadline, threads
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.exact_objective import search_costs
-from odtc.verification import compiled_pairs
 from odtc.workflow import pipeline
+from tests.references import depth_two as depth_two_numpy
 from tests.threshold_problems import draw, interrupted, optimum
-
-MODES = ["never", "always"] if compiled.available() else ["never"]
 
 
 def seeds(quick, all):
@@ -55,14 +46,10 @@ def seeds(quick, all):
     return [*range(quick), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(quick, all))]
 
 
-# The compiled kernels take half a minute to compile, so the quick subset leaves them out.
-COMPILED = pytest.param("always", marks=pytest.mark.slow)
-
-
-@pytest.fixture(params=[COMPILED if mode == "always" else mode for mode in MODES])
+@pytest.fixture(params=["with kernels of height 3 and 4", "without"])
 def mode(request, monkeypatch):
-    monkeypatch.setenv(compiled.VARIABLE, request.param)
-    monkeypatch.setattr(compiled, "_loaded", [])
+    if request.param == "without":  # over binary splits, too, trees of height 3 are searched split by split
+        monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
     return request.param
 
 
@@ -203,9 +190,7 @@ def test_the_best_tree_over_two_answers_is_told_after_the_deadline(after, mode):
     assert paid == pytest.approx(ranked.cost(known.upper)) and known.lower <= known.upper
 
 
-def test_both_kernels_give_the_same_values():
-    if "always" not in MODES:
-        pytest.skip("numba is not installed")
+def test_the_kernels_give_the_same_values_as_numpy():
     for seed in range(60):
         rank, loss, count, price, least = instance(seed)
         ranked = rank_rows(rank, loss, count, price, least)
@@ -213,14 +198,13 @@ def test_both_kernels_give_the_same_values():
             continue
         data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
         for need in (1 << 50, int(ranked.most.sum()) // 3):
-            both = [best_pair(kernels, ranked, need) for kernels in (compiled.plain(), compiled.compiled())]
-            assert both[0] == both[1]
+            assert best_pair(depth_two, ranked, need) == best_pair(depth_two_numpy, ranked, need)
         for name, arguments in (("profile", data[2:4]), ("gini_test", (*data[:2], data[4]))):
-            one, two = (getattr(k, name)(ranked.order, *arguments) for k in (compiled.plain(), compiled.compiled()))
+            one, two = (getattr(of, name)(ranked.order, *arguments) for of in (depth_two, depth_two_numpy))
             assert all(np.array_equal(a, b) for a, b in zip(one, two))
         side = (np.arange(ranked.n) % 2).astype(np.uint8)
         size = int(side.sum())
-        one, two = (k.take_side(ranked.order, side, 1, size) for k in (compiled.plain(), compiled.compiled()))
+        one, two = (of.take_side(ranked.order, side, 1, size) for of in (depth_two, depth_two_numpy))
         assert np.array_equal(one, two)
 
 
@@ -238,10 +222,10 @@ def test_the_kernel_of_depth_two_where_little_is_lost(seed):
     count = np.ones(n, int)
     best = cheapest(rank, loss, count, price, least, 2)
     ranked = rank_rows(rank, loss, count, price, least)
-    nodes, given = OrderedNodes(ranked, compiled.Kernels()), (ranked.label, ranked.gain, ranked.most, ranked.count)
+    nodes, given = OrderedNodes(ranked), (ranked.label, ranked.gain, ranked.most, ranked.count)
     node, wanted = nodes.root(), round((best - ranked.floor) / ranked.unit)
     for need in (1, 2, 3, 5, NONE, wanted, wanted + 1):
-        cost, column, cut, _ = depth_two.depth_two(
+        cost, column, cut, _ = depth_two.depth_two.function(
             node.order, *given, ranked.stride, ranked.price, ranked.least, need, nodes.local, np.zeros(4, np.int64)
         )
         assert (cost, column == -2) == (min(need, wanted), need <= wanted)
@@ -268,7 +252,7 @@ def test_the_kernel_of_depth_two_by_groups_of_blocks(seed, monkeypatch):
     best = depth_two_numpy.depth_two(*given, NONE, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
     for need in (NONE, best, best + 1, best + 7):
         told = np.zeros(4, np.int64)
-        cost, column, _, _ = depth_two.depth_two(*given, need, np.zeros(ranked.n, np.int32), told)
+        cost, column, _, _ = depth_two.depth_two.function(*given, need, np.zeros(ranked.n, np.int32), told)
         assert (cost, column == -2) == (min(need, best), need <= best) == (told[1], told[2] == -2)
 
 
@@ -290,13 +274,15 @@ def test_the_kernel_of_depth_two_where_answers_are_rare(seed, monkeypatch):
     given = (ranked.order, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, least)
     best = depth_two_numpy.depth_two(*given, NONE, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
     for need in (NONE, best, best + 1, best + 5):
-        cost, column, *_ = depth_two.depth_two(*given, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))
+        cost, column, *_ = depth_two.depth_two.function(
+            *given, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64)
+        )
         assert (cost, column == -2) == (min(need, best), need <= best)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_same_tree_is_proved_if_little_is_remembered(seed, monkeypatch):
-    monkeypatch.setenv(compiled.VARIABLE, "never")  # compiled kernels remember little by themselves
+    monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
     random = np.random.default_rng(seed)
     rank = random.integers(0, 2, (150, 9)) if seed % 2 else random.integers(0, 9, (50, 5))
     loss, count = np.eye(2)[random.integers(0, 2, len(rank))], np.ones(len(rank), int)
@@ -318,8 +304,7 @@ def test_nodes_by_tests_are_as_those_by_order(seed, mode):
     ranked = rank_rows(rank, loss, count, price, least)
     if not ranked.n or not len(ranked.columns):
         return
-    kernels = compiled.Kernels()
-    two, ordered = BinaryNodes(ranked, kernels), OrderedNodes(ranked, kernels)
+    two, ordered = BinaryNodes(ranked), OrderedNodes(ranked)
     roots, never = (two.root(), ordered.root()), 1 << 50
     two.pair(roots[0], never)  # so that the sums of a side may be differences
     nodes = [roots]
@@ -402,7 +387,7 @@ def test_names_of_rows_beside_numbers(labels, least, mode):
 
 def test_groups_of_thousands_of_halves_look_at_the_clock(monkeypatch):
     """Names of rows are thousands of tests: what they hold in common is found by differences, and ends in time."""
-    monkeypatch.setenv(compiled.VARIABLE, "never")  # no kernel of height 3 takes their place
+    monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
     looked, names = [], np.eye(400, dtype=int)
     ranked = rank_rows(names, np.eye(2)[np.arange(400) % 2])
     monkeypatch.setattr(common_rows, "OFTEN", 1)
@@ -429,22 +414,22 @@ def test_the_kernels_of_height_three_and_four_as_plain_code(seed):
     ranked = rank_rows(rank, loss, count, price)
     if not ranked.n or not len(ranked.columns) or ranked.gain.dtype != np.int32:
         return
-    nodes, F = BinaryNodes(ranked, compiled.Kernels()), len(ranked.columns)
+    nodes, F = BinaryNodes(ranked), len(ranked.columns)
     rows, terms = (ranked.label, ranked.gain, ranked.most), (ranked.stride, ranked.price)
     entries, room = np.arange(ranked.n, dtype=np.int32), np.zeros(ranked.stride * F**3, np.int32)
     best = [cheapest(rank, loss, count, price, 1, height) for height in (3, 4)]
-    three = binary_triples.height_three(
+    three = binary_triples.height_three.function(
         entries, len(entries), nodes.first, nodes.column, *rows, *terms, F, room, np.zeros(F, np.int64)
     )
     assert ranked.cost(three[0]) == pytest.approx(best[0], abs=1e-9)
     keys, costs = np.zeros((5, 1), np.uint64), np.full(5, -1)
     given = (entries, nodes.first, nodes.column, nodes.table.T > 0, *rows, *terms)
-    cost, test, _ = binary_triples.height_four(*given, 1 << 50, room, keys, costs)
+    cost, test, _ = binary_triples.height_four.function(*given, 1 << 50, room, keys, costs)
     assert ranked.cost(cost) == pytest.approx(best[1], abs=1e-9) and test > -3
     for need in (cost, cost // 2):
-        bound, test, _ = binary_triples.height_four(*given, need, room, keys, costs)
+        bound, test, _ = binary_triples.height_four.function(*given, need, room, keys, costs)
         assert test == -3 and need <= bound <= cost
-    assert binary_triples.height_four(*given, cost + 1, room, keys, costs)[0] == cost
+    assert binary_triples.height_four.function(*given, cost + 1, room, keys, costs)[0] == cost
 
 
 def test_columns_of_few_ranks_are_searched_by_tests():
@@ -524,7 +509,7 @@ def test_less_depth_is_told_without_a_cost_above_that_of_the_tree():
 @pytest.mark.parametrize("least", [1, 2])
 def test_levels_of_few_rows_have_a_bound_before_their_sides_are_searched(monkeypatch, least):
     """A test that takes few rows saves no more than these: the bound stayed 0 until each column had been looked at."""
-    monkeypatch.setenv(compiled.VARIABLE, "never")
+    monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
     random, looks = np.random.default_rng(3), []
     level, label = np.repeat(np.arange(12), 5), random.integers(0, 2, 60)
     rank = np.hstack([(one[:, None] == np.arange(12)).astype(int) for one in (level, random.permutation(level))])
@@ -639,75 +624,6 @@ def test_what_the_known_tree_costs_is_asked_for_once(monkeypatch):
 def best_pair(kernels, ranked, need):
     data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride, ranked.price, ranked.least)
     return kernels.depth_two(ranked.order, *data, need, np.zeros(ranked.n, np.int32), np.zeros(4, np.int64))[0]
-
-
-def test_no_function_is_compiled_for_numbers_that_only_begin_a_sum():
-    """Such types were met while those of the caller were not settled: a third of all compiling was for them."""
-    pytest.importorskip("numba", reason="numba is not installed")
-    ranked = rank_rows(np.arange(12)[:, None], 1 - np.eye(3)[np.arange(12) % 3])
-    assert best_pair(compiled.compiled(), ranked, 1 << 50) == 6
-    functions = compiled._dispatchers()
-    for name in ("scan_two", "scan_labels", "scan_entries", "separable", "settle_groups", "move_cut"):
-        kept = [str(key) for key in functions[name]._cache._cache_file._load_index()]
-        met = [str(types) for types in functions[name].signatures]
-        assert (kept or met) and not [types for types in (*kept, *met) if "Literal" in types], name
-
-
-def test_a_search_over_tests_of_two_answers_looks_for_its_own_kernels_on_disk(monkeypatch):
-    """Those over ranks were looked for, so that what was compiled for kr-vs-kp was never taken again."""
-    asked = []
-    monkeypatch.setenv(compiled.VARIABLE, "")
-    monkeypatch.setattr(compiled, "available", lambda: True)
-    monkeypatch.setattr(compiled, "_loaded", [])
-    monkeypatch.setattr(compiled, "on_disk", lambda name="depth_two", wide=False: bool(asked.append((name, wide))))
-    for binary, wide in ((True, False), (False, False), (False, True)):
-        kernels = compiled.Kernels(binary, wide)
-        kernels.began -= 1.0  # more than LOADING, less than COMPILING
-        kernels.renew()
-    assert asked == [("best_pair", False), ("depth_two", False), ("depth_two", True)]
-
-
-def test_kernels_of_other_types_are_not_on_disk():
-    """Those for sums of int32 counted as those for int64, so that a limit of 25 s took 106 s: numba compiled them."""
-    pytest.importorskip("numba", reason="numba is not installed")
-
-    def gains_of(*given):
-        file = types.SimpleNamespace(_load_index=lambda: [(one, "any processor") for one in given])
-        return types.SimpleNamespace(py_func=depth_two.gini_test, _cache=types.SimpleNamespace(_cache_file=file))
-
-    kept = [types.SimpleNamespace(dtype=name) for name in ("uint32", "int32", "int32", "int64")]
-    wide = [types.SimpleNamespace(dtype=name) for name in ("uint32", "int32", "int64", "int64")]
-    assert is_on_disk(gains_of(tuple(kept)), gain="int32") and not is_on_disk(gains_of(tuple(kept)), gain="int64")
-    assert is_on_disk(gains_of(tuple(kept), tuple(wide)), gain="int64") and not is_on_disk(gains_of())
-    assert is_on_disk(gains_of(tuple(kept)), no_argument="int64")
-
-
-def test_what_is_loaded_for_sums_of_one_type_is_not_for_those_of_the_other(monkeypatch):
-    """A search of int64 after one of int32 began with kernels that numba had to compile first."""
-    monkeypatch.setenv(compiled.VARIABLE, "")
-    monkeypatch.setattr(compiled, "available", lambda: True)
-    monkeypatch.setattr(compiled, "_loaded", [("depth_two", False)])
-    loaded = types.SimpleNamespace(**vars(compiled.plain()) | {"compiled": True})
-    monkeypatch.setattr(compiled, "compiled", lambda: loaded)
-    assert compiled.Kernels(wide=False).now.compiled and not compiled.Kernels(wide=True).now.compiled
-    ranked = rank_rows(np.arange(12)[:, None], np.eye(2)[np.arange(12) % 2])
-    assert not RankSearch(ranked).chosen.wide and RankSearch(ranked.counting(2**31)).chosen.wide
-
-
-@pytest.mark.parametrize("left, wanted", [(5, [False, False]), (15, [True, False]), (25, [True, True])])
-def test_a_kernel_is_compiled_if_the_time_that_is_left_repays_it(left, wanted, monkeypatch):
-    """A first run with a limit of 20 s compiled none, as all together take longer than that."""
-    monkeypatch.setenv(compiled.VARIABLE, "")
-    monkeypatch.setattr(compiled, "available", lambda: True)
-    monkeypatch.setattr(compiled, "on_disk", lambda name="": False)
-    monkeypatch.setattr(compiled, "_tall", set())
-    monkeypatch.setattr(system, "crowd", lambda: 1.0)
-    kernels = compiled.Kernels(binary=True)
-    kernels.now = types.SimpleNamespace(compiled=True)
-    with deadline.within(left):
-        assert [kernels.tall(height) for height in (3, 4)] == [False, False]  # so far numpy was quick
-        kernels.began -= 10
-        assert [kernels.tall(height) for height in (3, 4)] == wanted
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -836,7 +752,7 @@ def test_the_least_cut_of_a_column_is_that_of_all_its_cuts(seed):
     ranked = rank_rows(rank, loss, count, price, least)
     cost = np.random.default_rng(seed).integers(-9, 9, ranked.n)
     for nodes in (OrderedNodes, BinaryNodes):
-        made = nodes(ranked, compiled.Kernels(nodes is BinaryNodes))
+        made = nodes(ranked)
         root = made.root()
         told = dict.fromkeys(range(ranked.rank.shape[1]))
         for paid, column, cut in made.least_cuts(root, cost[root.held]):
@@ -1064,132 +980,14 @@ def kernel_that_waits(real):
 
 @pytest.mark.parametrize("end", ["limit", "Ctrl-C"])
 def test_a_large_node_hands_in_its_tree_at_the_end_of_the_time(end, monkeypatch):
-    monkeypatch.setenv(compiled.VARIABLE, "never")
+    monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
     search, best = large_node(1, monkeypatch)
-    plain = vars(search.chosen.now)
-    search.chosen.now = types.SimpleNamespace(**plain | {"depth_two": kernel_that_waits(plain["depth_two"])})
+    for name in ("depth_two", "short_depth_two"):
+        monkeypatch.setattr(ordered_nodes, name, kernel_that_waits(depth_two.depth_two))
     if end == "Ctrl-C":
-        monkeypatch.setattr(search.chosen, "renew", lambda: _thread.interrupt_main())
+        monkeypatch.setattr(deadline, "check", _thread.interrupt_main)
     limit, ended = (60, KeyboardInterrupt) if end == "Ctrl-C" else (0.1, TimeLimitReached)
     with deadline.within(limit), pytest.raises(ended):
         search.solve(2)
     known = search.known(2)
     assert known.upper == best and known.lower < best and search.tree(2) is not None
-
-
-def test_a_large_node_takes_compiled_kernels_as_soon_as_they_pay(monkeypatch):
-    """One tree of depth 2 of 60,000 rows took a minute in numpy, as kernels were looked for after it alone."""
-    monkeypatch.setenv(compiled.VARIABLE, "never")
-    search, best = large_node(1, monkeypatch)
-    plain = search.chosen.now
-    search.chosen.now = types.SimpleNamespace(**vars(plain) | {"depth_two": kernel_that_waits(plain.depth_two)})
-    monkeypatch.setattr(search.chosen, "renew", lambda: setattr(search.chosen, "now", plain))
-    assert search.solve(2).upper == best and search.known(2).exact
-
-
-def test_kernels_are_compiled_by_one_process_apart_that_ends_with_this_one(tmp_path, monkeypatch):
-    if "always" not in MODES:
-        pytest.skip("numba is not installed")
-    fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compile_apart, "_process", None)
-    monkeypatch.setattr(compile_apart, "_begun", [])
-    monkeypatch.setattr(compile_apart.system, "cores", lambda: 1)
-    compile_apart.begin(compiled.__name__, "depth_two")
-    assert compile_apart._process is None  # no processor is to spare
-    monkeypatch.setattr(compile_apart.system, "cores", lambda: 2)
-    monkeypatch.setattr(compile_apart.atexit, "register", lambda function: None)
-    compile_apart.begin(compiled.__name__, "depth_two")
-    first = compile_apart._process
-    while not (lock := list(tmp_path.rglob(compile_apart.LOCK))):
-        time.sleep(0.01)
-    with open(lock[0]) as held:
-        while system.hold(held.fileno()):  # the process holds it as soon as it has opened it
-            fcntl.flock(held, fcntl.LOCK_UN)
-            time.sleep(0.01)
-    assert compile_apart.goes_on()
-    second = subprocess.run(
-        [sys.executable, "-m", compile_apart.__name__, compiled.__name__, "depth_two", "0"], stdin=subprocess.DEVNULL
-    )
-    assert second.returncode == compile_apart.HELD and compile_apart.goes_on()  # it left the work to the first
-    compile_apart.end()
-    assert first.poll() is not None and not compile_apart.goes_on()
-
-
-@pytest.mark.skipif(not compiled.available() or system.WINDOWS, reason="numba is not installed")
-@pytest.mark.parametrize("alone", [0, 1.5])
-def test_what_compiles_goes_on_a_while_after_the_process_that_has_started_it(alone, tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    command = [sys.executable, "-m", compile_apart.__name__, compiled.__name__, "depth_two", str(alone)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-        while not list(tmp_path.rglob(compile_apart.LOCK)):
-            time.sleep(0.02)
-        time.sleep(0.2)
-        process.stdin.close()
-        if alone:
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(0.7)
-        assert process.wait(60) == 1 and not list(tmp_path.rglob("*depth_two.depth_two*.nbi"))
-
-
-@pytest.mark.parametrize(("rows", "depth", "at_once"), [(600, 3, True), (30, 3, False), (600, 2, False)])
-def test_kernels_on_disk_are_loaded_at_once_if_numpy_would_take_longer(rows, depth, at_once, monkeypatch):
-    """900 rows x 7 columns spent 0.6 CPU seconds in numpy, and then loaded the kernels."""
-    rng = np.random.default_rng(rows)
-    X, y = rng.normal(size=(rows, 8)), rng.integers(0, 2, rows).astype(np.int32)
-    features = tuple(Feature(f"x{j}", "numeric") for j in range(8))
-    data = Dataset("drawn", X, y, features, ("n", "p"), np.ones(rows))
-    monkeypatch.setenv(compiled.VARIABLE, "")
-    monkeypatch.setattr(compiled, "available", lambda: True)
-    monkeypatch.setattr(compiled, "_loaded", [])
-    monkeypatch.setattr(compiled, "on_disk", lambda *of: True)
-    loaded = types.SimpleNamespace(**vars(compiled.plain()) | {"compiled": True})
-    monkeypatch.setattr(compiled, "compiled", lambda: loaded)
-    problem = pipeline.pose(data, "dpflow", depth)
-    assert threshold_search.ThresholdSearch(problem).search.kernels.compiled == at_once
-
-
-@pytest.mark.parametrize("limit", [None, 600.0])
-def test_a_search_without_a_limit_waits_for_the_process_that_compiles_its_kernels(limit, monkeypatch):
-    """It went on in numpy, and took 30 CPU seconds more on the first run after an installation."""
-    began, looks, heard = [], [], []
-    monkeypatch.setenv(compiled.VARIABLE, "")
-    monkeypatch.setattr(compiled, "available", lambda: True)
-    monkeypatch.setattr(compiled, "_loaded", [])
-    monkeypatch.setattr(compiled, "_looked", {})
-    monkeypatch.setattr(compiled, "place", lambda name: Path("here"))
-    loaded = types.SimpleNamespace(**vars(compiled.plain()) | {"compiled": True})
-    monkeypatch.setattr(compiled, "compiled", lambda: loaded)
-    monkeypatch.setattr(compiled, "on_disk", lambda *of: len(looks) > 5)
-    monkeypatch.setattr(compile_apart, "begin", lambda *of: began.append(of))
-    monkeypatch.setattr(compile_apart, "goes_on", lambda: bool(began) and not (len(looks) > 5 or looks.append(1)))
-    kernels = compiled.Kernels()
-    kernels.meanwhile = lambda: heard.append("other work")
-    with phases.heard(lambda phase: heard.append(str(phase))), deadline.within(limit):
-        kernels.expect(compiled.WAITING / 2 + compile_apart.PAYS / 2)
-        assert began and not heard and not kernels.now.compiled  # work in numpy may end sooner
-        kernels.expect(compiled.WAITING)
-    assert kernels.now.compiled == (limit is None)
-    assert [words.partition(",")[0] for words in heard] == (
-        ["compiling kernels", "other work"] if limit is None else []
-    )
-
-
-def test_the_time_limit_and_ctrl_c_end_the_wait_for_kernels(monkeypatch):
-    kernels = compiled.Kernels()
-    monkeypatch.setattr(compile_apart, "goes_on", lambda: True)
-    with deadline.within(0.1), pytest.raises(TimeLimitReached):
-        kernels._wait()
-    monkeypatch.setattr(compiled.time, "sleep", lambda seconds: _thread.interrupt_main())
-    with pytest.raises(KeyboardInterrupt):
-        kernels._wait()
-
-
-def test_the_kernel_of_the_check_is_compiled_while_a_search_waits_for_its_own(monkeypatch):
-    called = []
-    monkeypatch.setenv(compiled.VARIABLE, "")
-    monkeypatch.setattr(compiled_pairs, "COMPILED", Repaid(lambda: lambda *of: called.append(of) or 1 << 50, 4.0))
-    monkeypatch.setattr(compiled_loops, "may_compile", lambda: True)
-    monkeypatch.setattr(compiled_loops, "is_on_disk", lambda function: False)
-    threshold_search._compile_check()
-    assert called

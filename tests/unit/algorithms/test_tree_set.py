@@ -5,7 +5,6 @@ import os
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -63,46 +62,30 @@ def tree_set(rank, loss, price, least, depth, slack=None, columns=None):
     return ranked, TreeSet(TreeRows(ranked), search, depth, most, columns)
 
 
-@pytest.fixture(params=["never", "always"])
-def kernels(request, monkeypatch):
-    """In numpy, and compiled."""
-    if request.param == "always":
-        pytest.importorskip("numba")
-    monkeypatch.setenv("ODTC_COMPILED", request.param)
-    return request.param
-
-
-@pytest.mark.parametrize("compiled", ["never", "always"])
 @given(table=tables(), slack=st.sampled_from([0, 1, 2, 4, None]))
 @settings(max_examples=int(os.environ.get("EX", "25")), deadline=None)
-def test_as_many_trees_as_an_enumeration_finds(compiled, table, slack):
-    if compiled == "always":
-        pytest.importorskip("numba")
-    os.environ["ODTC_COMPILED"] = compiled
-    try:
-        rank, loss, price, least, depth = table
-        truth = list(every_tree(rank, loss, np.arange(len(rank)), depth, price, least))
-        best = min(cost for cost, _, _ in truth)
-        if slack is not None:
-            truth = [entry for entry in truth if entry[0] <= best + slack]
-        ranked, found = tree_set(*table, slack)
-        assume(len(ranked.columns) == rank.shape[1])  # an encoding has no two equal columns
-        assert found.count() == len(truth) and found.complete
-        counted = Counter()
-        for b, x, trees in found.table.cells():
-            counted[round(ranked.cost(found.rows.units.cost(b, x)), 9), b] += trees
-        assert counted == Counter((cost, b) for cost, b, _ in truth)
-        listed = list(itertools.islice(found.trees(), 3000))
-        assert len(set(listed)) == min(3000, len(truth))
-        assert [round(ranked.cost(cost), 9) for cost, _ in listed] == sorted(cost for cost, _, _ in truth)[:3000]
-        if len(truth) <= 3000:
-            assert {tree for _, tree in listed} == {tree for _, _, tree in truth}
-        assert {tree for _, tree in found.sample(5)} <= {tree for _, _, tree in truth}
-        for column in range(rank.shape[1]):
-            without = found.restricted(set(range(rank.shape[1])) - {column})
-            assert without.count() == sum(column not in columns_of(tree) for _, _, tree in truth)
-    finally:
-        del os.environ["ODTC_COMPILED"]
+def test_as_many_trees_as_an_enumeration_finds(table, slack):
+    rank, loss, price, least, depth = table
+    truth = list(every_tree(rank, loss, np.arange(len(rank)), depth, price, least))
+    best = min(cost for cost, _, _ in truth)
+    if slack is not None:
+        truth = [entry for entry in truth if entry[0] <= best + slack]
+    ranked, found = tree_set(*table, slack)
+    assume(len(ranked.columns) == rank.shape[1])  # an encoding has no two equal columns
+    assert found.count() == len(truth) and found.complete
+    counted = Counter()
+    for b, x, trees in found.table.cells():
+        counted[round(ranked.cost(found.rows.units.cost(b, x)), 9), b] += trees
+    assert counted == Counter((cost, b) for cost, b, _ in truth)
+    listed = list(itertools.islice(found.trees(), 3000))
+    assert len(set(listed)) == min(3000, len(truth))
+    assert [round(ranked.cost(cost), 9) for cost, _ in listed] == sorted(cost for cost, _, _ in truth)[:3000]
+    if len(truth) <= 3000:
+        assert {tree for _, tree in listed} == {tree for _, _, tree in truth}
+    assert {tree for _, tree in found.sample(5)} <= {tree for _, _, tree in truth}
+    for column in range(rank.shape[1]):
+        without = found.restricted(set(range(rank.shape[1])) - {column})
+        assert without.count() == sum(column not in columns_of(tree) for _, _, tree in truth)
 
 
 def columns_of(tree):

@@ -6,6 +6,7 @@ import pytest
 from odtc.algorithms.moments import laws, search, two_levels
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.algorithms.moments.tree_limits import TreeLimits
+from tests.references import side_gains
 
 
 def drawn(seed: int) -> tuple:
@@ -25,7 +26,6 @@ def drawn(seed: int) -> tuple:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_they_are_those_of_all_pairs_of_cuts(seed, monkeypatch):
-    monkeypatch.setenv("ODTC_COMPILED", "never")
     rank, moments, law, price, least, limits = drawn(seed)
     depth, found = 2 + (seed % 5 == 0), []
     for widest, kept in ((search.WIDEST, two_levels.KEPT), (-1, 2), (100, 2)):
@@ -52,7 +52,7 @@ def test_the_loops_find_what_numpy_does(seed):
     terms = law, laws.smallest(law, moments[:3]), float(least)
     found = np.full((2, 2, len(code), 2), -np.inf)
     ranked, own = np.take_along_axis(code, order, axis=1), np.ascontiguousarray(moments[[0, 1, 3]].T)
-    for loops, into in zip((two_levels.side_gains, two_levels.side_gains_numpy), found):
+    for loops, into in zip((two_levels.side_gains, side_gains.side_gains), found):
         sums = loops(side, order, ranked, own, wanted, terms, into)
         for k in (0, 1):
             assert sums[k] == pytest.approx(own[side == k].sum(axis=0), abs=1e-12)
@@ -67,7 +67,6 @@ def test_an_interrupted_search_has_a_tree_and_a_bound(seed, monkeypatch):
 
     monkeypatch.setattr(search, "WIDEST", -1)
     monkeypatch.setattr(two_levels, "KEPT", 2)
-    monkeypatch.setenv("ODTC_COMPILED", "never")
     rng = np.random.default_rng(seed)
     y = rng.normal(size=60)
     given = rng.permuted(np.tile(np.arange(60), (3, 1)), axis=1).T, np.stack([y**0, y, y * y, y**0]), laws.SQUARE

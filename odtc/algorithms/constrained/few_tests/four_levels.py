@@ -13,6 +13,8 @@ much. Sums are whole numbers in float64.
 
 import numpy as np
 
+from odtc.base.kernels import kernel
+
 
 def leaf_of(sums, beside, least):
     """Return the minimum cost of a leaf with these sums, compared with its rows with label 0; infinite if no label is
@@ -196,6 +198,7 @@ def three_levels(
     return best
 
 
+@kernel
 def below_roots(
     answer, low, rest, cell, value, at, first, turn, flips, beside, least, price, levels, roots, most, out, chosen
 ):

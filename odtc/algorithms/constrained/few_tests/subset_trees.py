@@ -4,9 +4,7 @@ A limit on columns leaves so few splits to one tree that trying all of its trees
 tables of all splits (lagrangian_pass). Needs the compiled loops, and splits that are allowed at all positions.
 """
 
-import time
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
@@ -16,28 +14,16 @@ from odtc.algorithms.constrained.few_tests import four_levels
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
-from odtc.base import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops
 
 DEPTHS = (3, 4)  # of whole trees
 MANY = 200_000  # outcomes of rows for splits, from which on tables of all splits are not quicker at depth 3
 MOST_HELD = 2**28  # bytes of the patterns of all subsets
 MOST_TABLES = 16  # subsets whose tables are kept
-LOOPS = "leaf_of", "add_flips", "part", "two_levels", "three_levels", "below_roots"
 OF_COLUMN = 5.0  # splits of a column, about, if the columns of splits are not known
 MOMENT = 3e7  # steps between two checks of the time
-RATE = 3e8  # steps that compiled loops take in a CPU second, about
+RATE = 3e8  # steps that the kernel takes in a CPU second, about
+SHORT = 0.4  # CPU seconds of a pass without the kernel, from which it is used
 PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of splits, in a CPU second
-
-
-@cache
-def compiled():
-    """Return the compiled function `below_roots`. Raises ImportError without numba."""
-    return compile_loops(LOOPS, dict(vars(four_levels)))
-
-
-# Compiled in some seven seconds.
-COMPILED = Repaid(compiled, 8.0, compile_apart.once_it_pays(__name__, compiled))
 
 
 def compile_now() -> None:
@@ -67,11 +53,11 @@ def without(problem: ConstrainedProblem) -> float:
 
 
 def takes(problem: ConstrainedProblem) -> bool:
-    """Return whether these loops support a problem, and are quicker."""
+    """Return whether the kernel supports a problem, and is quicker."""
     if problem.depth not in DEPTHS or problem.below is not None or not problem.allowed.all():
         return False
     slow = problem.depth > DEPTHS[0] or len(problem.X) * len(problem.column) > MANY
-    return slow and steps(problem) / RATE < without(problem)
+    return slow and max(SHORT, steps(problem) / RATE) < without(problem)
 
 
 class Cells:
@@ -201,7 +187,8 @@ class Patterns:
         places = self.at, self.first, self.turn, self.flips
         cost, split = np.empty(len(roots)), np.empty((len(roots), 2), np.int64)
         nodes = weights.leaf.astype(float), least, float(weights.branch), levels
-        compiled()(answer, low, rest, cell, value, *places, *nodes, roots.astype(np.int64), float(most), cost, split)
+        given = answer, low, rest, cell, value, *places, *nodes, roots.astype(np.int64), float(most), cost, split
+        four_levels.below_roots(*given)
         return cost, split
 
     def _value(self, weights: Weights, held: np.ndarray) -> np.ndarray:
@@ -274,14 +261,7 @@ class SubsetTrees:
         self._known: dict[int, Patterns] = {}
         self._tables: dict[int, Pass] = {}
         self._held = 0
-        self._without = without(problem)
-        self._began = time.process_time()
         self.seconds = steps(problem) / RATE  # CPU seconds of a pass, at most
-
-    def ready(self) -> bool:
-        """Return whether the compiled loops are available, or pay: a search that has taken long is expected to take as
-        long again."""
-        return COMPILED.loops(self._without + time.process_time() - self._began) is not None
 
     def values(
         self, weights: Weights, cases: dict[int, np.ndarray], base: float, most: float, tick: Callable[[], None]

@@ -15,27 +15,12 @@ right to the left of g change the two sides by no more than
 
 because a tree of the greater set is a tree of the smaller set whose leaves lose these rows, and a tree of the smaller
 set is a tree of the greater. So a scan leaves a slack above the best known cost, and until the rows that have moved
-since weigh more, no split is scanned. numba compiles these loops; numpy does the same at first, and if numba is not
-installed (threshold_numpy), a few times slower.
+since weigh more, no split is scanned.
 """
-
-from functools import cache
 
 import numpy as np
 
-from odtc.algorithms.constrained.sweeps import threshold_numpy
-from odtc.base import compile_apart
-from odtc.base.compiled_loops import Repaid, compile_loops
-
-
-@cache
-def compiled():
-    """Return the compiled function `subtrees`. Raises ImportError without numba."""
-    return compile_loops(("subtrees",), dict(globals()))
-
-
-# Compiled in five seconds, they take a fifth of the time.
-COMPILED = Repaid(compiled, 6.0, compile_apart.once_it_pays(__name__, compiled))
+from odtc.base.kernels import kernel
 
 
 def compile_now() -> None:
@@ -44,14 +29,10 @@ def compile_now() -> None:
     codes, rows, one = random.integers(0, 9, (2, 20)).astype(np.int32), np.arange(20), np.arange(1)
     numbers, written = np.ones(20), (np.empty(1), np.empty((1, 2), np.int64))
     both = one.repeat(2)
-    best_subtrees(codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written)
+    subtrees(codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written)
 
 
-def best_subtrees(*given) -> None:
-    """Call `subtrees`, compiled once that pays, with the same arguments."""
-    COMPILED.run(threshold_numpy.subtrees, *given)
-
-
+@kernel
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):
     """Compute the least weighted cost of a subtree of depth 2 over each subset of columns, relative to label 0; two
     labels.

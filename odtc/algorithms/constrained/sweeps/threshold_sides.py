@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
-from odtc.algorithms.constrained.sweeps.threshold_kernel import best_subtrees
+from odtc.algorithms.constrained.sweeps.threshold_kernel import subtrees
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class ThresholdSides(Sides):
         chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
         rows = np.flatnonzero(chosen)
         out, where = np.empty(len(self.columns)), np.empty((len(self.columns), 2), np.int64)
-        best_subtrees(
+        subtrees(
             self.codes,
             rows,
             self.delta,

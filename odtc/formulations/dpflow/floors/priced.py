@@ -25,7 +25,7 @@ from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
-from odtc.formulations.dpflow.threshold_search import LOADED, OFTEN, RATE, SOON
+from odtc.formulations.dpflow.threshold_search import OFTEN
 from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
@@ -201,8 +201,6 @@ class BoundBySearch:
         priced = Priced(self._posed, self._multipliers)
         ranked = priced.splits.ranked
         search = RankSearch(ranked, self._look)
-        if deadline.time_share(np.inf) > LOADED:
-            search.chosen.expect(min(SOON, ranked.rank.size / RATE))
         return priced, search, EarlyBound(search, self._posed.arrays.depth, NONE)
 
     def _look(self) -> None:

@@ -1,0 +1,15 @@
+"""Kernels as the plain functions that they are, for tests of little data: nothing is compiled for their types."""
+
+from odtc.base.kernels import Kernel
+from odtc.verification.leaf_sums.bound import LeafSumsBound
+
+
+def run_plain(patch) -> None:
+    """Let Python run all kernels."""
+    patch.setattr(Kernel, "__call__", lambda self, *given: self.function(*given))
+
+
+def bound_one_by_one(patch) -> None:
+    """Let the tried cuts of certificates be bounded one by one, not by one call of a kernel."""
+    patch.setattr(LeafSumsBound, "_sides", lambda *given: None)
+    patch.setattr(LeafSumsBound, "_side_gains", lambda *given: None)

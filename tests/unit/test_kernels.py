@@ -1,0 +1,236 @@
+"""Kernels: compiled once, kept on disk, and run without numba."""
+
+import _thread
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from odtc.base import deadline, kernels, threads
+from odtc.base.kernels import Kernel, kernel
+from odtc.errors import TimeLimitReached
+from odtc.evaluation import compiled_ahead
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder of its own for compiled code, and functions of any module as those of odtc."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(kernels, "__name__", "odtc_of_tests.base.kernels")
+    kernels._file_digest.cache_clear()
+    yield tmp_path / "kept"
+    kernels.report()
+
+
+def module(path, text: str):
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("odtc_of_tests", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def twice(x):
+    return x + x
+
+
+def compilations(monkeypatch) -> list:
+    """A list that gets an entry whenever numba compiles a kernel."""
+    made, compiled = [], kernels._compiled
+    monkeypatch.setattr(kernels, "_compiled", lambda *given: made.append(given) or compiled(*given))
+    return made
+
+
+def test_a_kernel_is_compiled_once_for_arguments_of_some_types(folder, monkeypatch):
+    made, one = compilations(monkeypatch), kernel(twice)
+    assert one(4) == 8 and one(np.int32(5)) == 10 and len(made) == 1
+    assert one(0.25) == 0.5 and len(made) == 2
+    again = kernel(twice)
+    assert again(4) == 8 and again(0.5) == 1.0 and len(made) == 2
+    assert again.is_on_disk(7) and not again.is_on_disk(np.ones(3))
+    assert {path.suffix for path in folder.iterdir()} == {".kernel"}
+
+
+def test_arrays_that_cannot_be_written_are_of_the_same_type(monkeypatch):
+    def total(table, part):
+        whole = 0.0
+        for row in table:
+            for value in row[: part[1]]:
+                whole += value
+        return whole, table.shape[0]
+
+    made, one, table = compilations(monkeypatch), kernel(total), np.arange(12.0).reshape(3, 4)
+    assert one(table, (0, 2)) == (table[:, :2].sum(), 3)
+    table.flags.writeable = False
+    assert one(table, (0, 4)) == (66.0, 3) and len(made) == 1
+    assert one(table[:, ::2], (0, 2)) == (table[:, ::2].sum(), 3) and len(made) == 2  # other places in memory
+    assert one(table.astype(np.int32), (0, 4))[0] == 66
+
+
+def test_arrays_that_a_kernel_returns_are_those_of_numpy():
+    def made(n, wide):
+        return np.arange(n).astype(np.uint32), np.zeros((n, 2)) if wide else np.ones((n, 2))
+
+    first, second = kernel(made)(3, True)
+    assert first.dtype == np.uint32 and first.tolist() == [0, 1, 2] and second.tolist() == [[0, 0]] * 3
+
+
+def test_a_kernel_is_compiled_anew_if_a_function_or_a_constant_in_it_has_changed(tmp_path):
+    for inner, more, told in ((1, 10, 17), (2, 10, 18), (2, 20, 28)):
+        kernels._file_digest.cache_clear()
+        own = module(tmp_path / "inner.py", f"def inner(x):\n    return x + {inner}\n").inner
+        outer = module(tmp_path / "outer.py", "def outer(x):\n    return inner(x) + 1 + MORE\n").outer
+        outer.__globals__.update(inner=own, MORE=more)
+        assert kernel(outer)(5) == told
+
+
+@pytest.mark.parametrize("size", [0, 20, -5])
+def test_a_file_on_disk_that_is_cut_short_is_written_anew(size, folder, monkeypatch):
+    """As a crash of the machine leaves it: each command ended with a fault until the file was taken away."""
+    assert kernel(twice)(4) == 8
+    (kept,) = folder.glob("*.kernel")
+    kept.write_bytes(kept.read_bytes()[:size])
+    made = compilations(monkeypatch)
+    assert kernel(twice)(4) == 8 and kernel(twice)(4) == 8 and len(made) == 1
+
+
+def test_code_of_another_numba_is_not_run(folder, monkeypatch):
+    """It would end the process if a function that it calls were missing."""
+    assert kernel(twice)(4) == 8
+    (kept,) = folder.glob("*.kernel")
+    head, _, code = kept.read_bytes().partition(b"\n")
+    kept.write_bytes(json.dumps(json.loads(head) | {"needs": ["numba_no_such_function"]}).encode() + b"\n" + code)
+    made = compilations(monkeypatch)
+    assert kernel(twice)(4) == 8 and len(made) == 1
+
+
+def test_a_folder_that_cannot_be_written_leaves_compiled_code_in_memory(folder, monkeypatch):
+    folder.write_text("a file where the folder should be")
+    made, one = compilations(monkeypatch), kernel(twice)
+    assert one(4) == one(4) == 8 and len(made) == 1 and kernels.folder_of(__file__) is None
+
+
+def test_kernels_stay_next_to_their_module_or_in_the_cache_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "__pycache__").touch()  # no folder, as in an installation that is read-only
+    assert kernels.folder_of(str(tmp_path / "module.py")) == tmp_path / "cache" / "odtc"
+    (tmp_path / "__pycache__").unlink()
+    assert kernels.folder_of(str(tmp_path / "module.py")) == tmp_path / "__pycache__"
+
+
+def test_what_cannot_be_run_from_a_file_is_run_by_numba(monkeypatch):
+    monkeypatch.setattr(kernels, "_loaded", lambda *given: None)
+    assert kernel(twice)(4) == 8
+
+
+WITHOUT_NUMBA = """
+import sys
+import numpy as np
+from odtc.algorithms.near_optimal.pair_counts import add_products
+
+out = np.zeros((2, 3), np.int64)
+add_products(np.ones((1, 2), np.int64), np.ones((1, 2), np.int64), out, 0, np.array([-1, 2]), 1)
+print(out.tolist(), "numba" in sys.modules)
+"""
+
+
+def test_what_is_on_disk_runs_without_numba():
+    """Importing it takes ten times as long as loading all kernels of a search."""
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", WITHOUT_NUMBA], capture_output=True, text=True, cwd=ROOT, env=dict(os.environ)
+        )
+        for _ in range(2)
+    ]
+    assert [one.stdout.split("]] ")[-1] for one in said] == ["True\n", "False\n"], said[1].stderr
+    assert said[0].stdout.startswith("[[0, 0, 0], [1, 2, 1]]") and said[1].stdout.startswith("[[0, 0, 0], [1, 2, 1]]")
+
+
+def test_ctrl_c_while_numba_is_at_work_leaves_nothing_half_done(monkeypatch):
+    """numba was left with half of its tables, and whatever was compiled later ended in a KeyError."""
+    made, goes_on, ended = numba.njit, threading.Event(), []
+
+    def halfway(**options):
+        _thread.interrupt_main()  # what Ctrl-C does
+        assert goes_on.wait(60)
+        ended.append(threading.current_thread())
+        return made(**options)
+
+    with monkeypatch.context() as during:
+        during.setattr(numba, "njit", halfway)
+        with pytest.raises(KeyboardInterrupt):
+            kernel(twice)(3)
+        assert not ended and "was not done when the run ended" in kernels.report()  # nobody waits for it
+        goes_on.set()
+        threads.apart(int)  # the next work of the kind comes behind it
+        assert ended and threading.main_thread() not in ended
+    assert kernel(twice)(3) == 6
+
+
+@pytest.mark.parametrize("budget", [None, 0.0])
+def test_a_time_limit_does_not_wait_for_numba_and_a_shorter_budget_does(budget, monkeypatch):
+    """On a busy machine a fit came twenty seconds after its limit of sixty: nothing ends numba once it compiles."""
+    goes_on, compiled = threading.Event(), kernels._compiled
+
+    def long(*given):
+        assert goes_on.wait(60)
+        return compiled(*given)
+
+    monkeypatch.setattr(kernels, "_compiled", long)
+    one = kernel(twice)
+    try:
+        with deadline.within(0.1), deadline.within(budget), pytest.raises(TimeLimitReached):
+            one(3)
+        assert threads.is_left()
+        goes_on.set()
+        with deadline.within(None), deadline.within(budget):
+            assert one(3) == 6
+    finally:
+        goes_on.set()
+
+
+def test_a_budget_begins_again_after_a_compilation():
+    with deadline.within(100.0), deadline.within(0.2):
+        kernel(twice)(3)
+        assert deadline.seconds_left() > 0
+    assert kernels.report().startswith("kernels were compiled in ") and kernels.report() == ""
+
+
+def test_what_work_apart_raises_is_raised_here():
+    with pytest.raises(ZeroDivisionError):
+        threads.apart(lambda: 1 // 0)
+    assert threads.apart(threads.apart, int, "7") == 7
+
+
+def test_doctor_compiles_all_modules_that_can():
+    found = [
+        path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for path in (ROOT / "odtc").rglob("*.py")
+        if "\ndef compile_now()" in path.read_text(encoding="utf-8")
+    ]
+    assert sorted(compiled_ahead.MODULES) == sorted(found)
+
+
+@pytest.mark.parametrize("name", compiled_ahead.MODULES)
+def test_each_of_them_calls_kernels(name, monkeypatch):
+    called = []
+
+    def seen(self, *given):
+        called.append(self)
+        return self.function(*given)
+
+    monkeypatch.setattr(Kernel, "__call__", seen)
+    with np.errstate(over="ignore"):
+        importlib.import_module(name).compile_now()
+    assert called
