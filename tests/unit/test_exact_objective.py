@@ -204,3 +204,10 @@ def test_the_bound_of_a_solver_does_not_count_where_its_proof_does_not(tmp_path)
     how = {"constraints": ("leaf_rows >= 1", "leaves <= 5"), "weights": "w", "target": "y"}
     done = odtc.fit(tmp_path / "m.csv", "binoct", 2, task="median", solver="highs", **how)
     assert done.proof.bound <= 1178000007.009
+
+
+def test_a_median_of_costs_below_the_unit_of_a_certificate_is_proved_without_one():
+    table = pd.DataFrame({"x0": [3, 2, 3], "x1": list("bgb"), "w": [0.7, 0.5, 0.6], "y": [0.7, 0.3, 0.1]})
+    given = {"target": "y", "weights": "w", "task": "median", "depth": 1, "constraints": ("leaf_rows >= 1",)}
+    done = odtc.fit(table, **given)
+    assert done.proved and done.proof.objective == 0.36

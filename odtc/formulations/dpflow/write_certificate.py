@@ -166,6 +166,8 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
         raise ChoiceError("a certificate is of the data; expected a problem that was read from a file or from arrays")
     numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.splits.ranked
     unit = int(ranked.unit) * numbers.unit
+    if not unit:  # costs that are less than one unit of the certificate
+        raise ChoiceError(TOO_FINE)
     claim = _claim(problem, numbers, heap)
     floor = int(ranked.floor) * numbers.unit
     bound = min(search.search.lower(depth), (claim["claim"] - floor) // unit)
