@@ -1,5 +1,4 @@
-"""Costs of the best trees of two levels on either side of each split, for a program over few splits, by a
-kernel.
+"""Costs of the best trees of two levels on either side of each split, for the states of a program over few splits.
 
 The sums over triples of splits determine them all (odtc.algorithms.thresholds.binary_triples). Losses are counted in
 whole numbers: for two labels as the difference of their costs, for more as the savings of each compared with the most
@@ -8,16 +7,17 @@ expensive one.
 
 import numpy as np
 
-from odtc.algorithms.dp.itemset_sums import MOST_WHOLE, decimal_scale
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.algorithms.thresholds.binary_triples import two_levels
 
-FEW = 40  # splits, below which counting them in numpy takes a moment
 TABLE = 2**27  # bytes of the sums over triples of splits at most
+DIGITS = 6  # decimals of losses that are counted as whole numbers
+MOST_WHOLE = 2**29  # sums of whole losses that int32 holds, and thrice as much
+ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest loss, that a sum of decimals is off by
 
 
-def side_costs(rows: Rows, price: float) -> np.ndarray | None:
-    """Return the cost of the best tree of two levels or less on either side of each split.
+class SideCosts:
+    """Costs on either side of each split, of some of the rows at a time.
 
     Parameters
     ----------
@@ -26,29 +26,47 @@ def side_costs(rows: Rows, price: float) -> np.ndarray | None:
     price : float
         Penalty of a branch node, in units of loss.
 
-    Returns
-    -------
-    float64 (2, splits), first of the rows for which a split of `rows.signed` is 0; None if numpy is to count them,
-    because the splits are few or very many, or losses have too many digits.
+    Attributes
+    ----------
+    fits : bool
+        Whether they can be counted: the splits are not many, and the losses have few digits.
     """
-    X, (n, labels) = rows.signed.X, rows.loss.shape
-    splits, stride = X.shape[1], 1 if labels == 2 else labels
-    if labels < 2 or splits < FEW or 4 * stride * splits**3 > TABLE:
-        return None
-    scale = decimal_scale(rows.loss)
-    loss, toll = rows.loss * scale, (1 + (stride == 1)) * price * scale
-    whole = np.rint(loss)
-    if (scale == 1 and not np.array_equal(whole, loss)) or toll != int(toll) or whole.sum() + toll >= MOST_WHOLE:
-        return None
-    if stride == 1:
-        worst, label, gain = whole.sum(axis=1), np.zeros(n, np.int32), whole[:, 0] - whole[:, 1]
-    else:
-        worst = whole.max(axis=1)
-        label, gain = np.tile(np.arange(stride, dtype=np.int32), n), (worst[:, None] - whole).ravel()
-        X = np.repeat(X, stride, axis=0)
-    entry, column = np.nonzero(X)
-    first = np.searchsorted(entry, np.arange(len(X) + 1))
-    saved = two_levels(first, column.astype(np.int32), label, gain.astype(np.int32), stride, int(toll), splits)
-    held = worst @ rows.signed.X
-    most = np.stack([worst.sum() - held, held])
-    return (most - saved) / (scale * (2 if stride == 1 else 1))
+
+    def __init__(self, rows: Rows, price: float):
+        self.n_splits, labels = rows.X.shape[1], rows.loss.shape[1]
+        self.stride = 1 if labels == 2 else labels
+        self.scale = decimal_scale(rows.loss)
+        loss, toll = rows.loss * self.scale, (1 + (self.stride == 1)) * price * self.scale
+        whole = np.rint(loss)
+        small = labels > 1 and 4 * self.stride * self.n_splits**3 <= TABLE and whole.sum() + toll < MOST_WHOLE
+        self.fits = small and toll == int(toll) and (self.scale > 1 or np.array_equal(whole, loss))
+        if not self.fits:
+            return
+        self.flip, self.X, self.toll = rows.signed.flip, rows.signed.X, int(toll)
+        self.worst = whole.sum(axis=1) if self.stride == 1 else whole.max(axis=1)
+        gain = whole[:, :1] - whole[:, 1:] if self.stride == 1 else self.worst[:, None] - whole
+        entry, column = np.nonzero(np.repeat(self.X, self.stride, axis=0))
+        first = np.searchsorted(entry, np.arange(gain.size + 1))
+        label = np.tile(np.arange(self.stride, dtype=np.int32), len(gain))
+        self._entries = first, column.astype(np.int32), label, gain.ravel().astype(np.int32)
+
+    def of(self, members: np.ndarray) -> np.ndarray:
+        """Return float64 (2, splits): the costs for some rows, int (members,), first where a split is 0."""
+        entries = (members[:, None] * self.stride + np.arange(self.stride)).ravel().astype(np.int32)
+        saved = two_levels(entries, *self._entries, self.stride, self.toll, self.n_splits)
+        worst = self.worst[members]
+        held = worst @ self.X[members]
+        costs = (np.stack([worst.sum() - held, held]) - saved) / (self.scale * (2 if self.stride == 1 else 1))
+        return np.where(self.flip, costs[::-1], costs)
+
+
+def decimal_scale(loss: np.ndarray) -> int:
+    """Return the least power of ten that makes all losses whole except for rounding, if integers can represent their
+    sums; else 1."""
+    for digits in range(DIGITS + 1):
+        scaled = loss * 10**digits
+        if np.abs(scaled).sum() >= MOST_WHOLE:
+            break
+        if np.abs(scaled - np.rint(scaled)).max(initial=0.0) <= ROUNDING * np.abs(scaled).max(initial=0.0):
+            return 10**digits
+    return 1

@@ -8,12 +8,11 @@ lattice of itemsets.)
 """
 
 from dataclasses import replace
-from math import comb
 
 import numpy as np
 
-from odtc.algorithms.dp.itemset_sums import Stumps, table_fits
-from odtc.algorithms.dp.side_costs import side_costs
+from odtc.algorithms.dp.itemset_sums import table_fits
+from odtc.algorithms.dp.side_costs import SideCosts
 from odtc.algorithms.dp.state_graph import LIMBS, Graph, Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
@@ -22,6 +21,7 @@ from odtc.base.wording import option, param
 CELLS = 4_000_000  # of a table held at once
 ARC_BYTES = 200  # of an arc while its level is made, and of its column in the model
 FEW = 2**28  # bytes that need no estimate
+FEW_STATES = 50  # whose best trees of two levels are counted in numpy, before a kernel is loaded
 SAMPLE = 32  # states by which the arcs of a level are estimated
 
 
@@ -75,36 +75,33 @@ def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, t
 def build_valued_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
     """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
     known; these may have no arcs. If leaves must have more than one row, down to the leaves."""
-    size = depth - 2
     if rows.least > 1:
         return generate(rows, depth, price, fold)
-    if size < 1 or not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
+    if depth < 3:
         return _with_stumps(generate(rows, max(1, depth - 1), price, fold), depth)
-    _expect_stumps(rows, size)
-    graph = generate(rows, size, price, fold, ends=True)
+    graph = generate(rows, depth - 2, price, fold, ends=True)
     if len(graph.levels) < depth - 1:
         return graph
-    table = rows.signed.table(size)[..., : rows.loss.shape[1]].min(axis=2)
-
-    def improve(first, cost):
-        part = table[:, first : first + cost.shape[2]]
-        np.minimum(part, cost.min(axis=0), out=part)
-
-    if size == 1 and (known := side_costs(rows, price)) is not None:
-        table = known
-    else:
-        Stumps(rows.signed, rows.loss, price).best(size, improve)
-    last = graph.levels[-1]
-    return replace(graph, levels=(*graph.levels[:-1], replace(last, stop=table[rows.signed.number(last.path)])))
+    return replace(graph, levels=(*graph.levels[:-1], replace(graph.levels[-1], stop=_two_level_costs(graph))))
 
 
-def _expect_stumps(rows: Rows, size: int) -> None:
-    (n, F), K = rows.X.shape, rows.loss.shape[1]
-    deadline.expect_end(
-        float(n) * F**2 * (K if K > 2 else 1) * comb(F, size),
-        f"the sums over all itemsets of {size + 2} of {F:,} splits",
-        _instead(),
-    )
+def _two_level_costs(graph: Graph) -> np.ndarray:
+    """float64 (states,): the cost of the best tree of two levels at each state of the last level."""
+    rows, (above, last) = graph.rows, graph.levels[-2:]
+    stop, costs = last.stop.copy(), SideCosts(rows, graph.price) if last.n_states > FEW_STATES else None
+    if costs is None or not costs.fits:
+        _expect_stumps(rows, last, np.arange(last.n_states))
+        for s in range(last.n_states):
+            stop[s] = min(stop[s], graph.price + stump_costs(rows, last.members(s, len(rows.X)), graph.price).min())
+        return stop
+    for s in np.unique(above.state).tolist():
+        deadline.check()
+        arcs = slice(*above.first[s : s + 2])
+        sides, below = costs.of(above.members(s, len(rows.X)))[:, above.split[arcs]], above.below[arcs]
+        for side in (0, 1):
+            on = below[:, side] >= 0
+            stop[below[on, side]] = sides[side, on]
+    return stop
 
 
 def _with_stumps(graph: Graph, depth: int) -> Graph:
@@ -112,31 +109,23 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
     either side."""
     if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a split
         return graph
-    rows, last, size = graph.rows, graph.levels[-1], depth - 2
-    if not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
-        cost = last.cost.copy()
-        work = float(np.unpackbits(last.cover[np.unique(last.state)]).sum()) * rows.X.shape[1] ** 2 * rows.loss.shape[1]
-        deadline.expect_end(
-            work,
-            f"the best pairs of {rows.X.shape[1]:,} splits at {last.n_states:,} states of the dynamic program",
-            _instead(),
-        )
-        for s in np.unique(last.state).tolist():
-            arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
-            below = stump_costs(rows, members, graph.price)
-            cost[arcs] = graph.price + below[last.split[arcs]]
-    else:
-        signed = rows.signed
-        table = np.empty((rows.X.shape[1], 2**size, len(signed.itemsets(size).items)))
-
-        def keep(first, cost):
-            table[:, :, first : first + cost.shape[2]] = cost
-
-        _expect_stumps(rows, size)
-        Stumps(signed, rows.loss, graph.price).best(size, keep)
-        signs, rank = signed.number(last.path)
-        cost = table[last.split, signs[last.state], rank[last.state]]
+    rows, last = graph.rows, graph.levels[-1]
+    cost = last.cost.copy()
+    _expect_stumps(rows, last, np.unique(last.state))
+    for s in np.unique(last.state).tolist():
+        arcs = slice(*last.first[s : s + 2])
+        cost[arcs] = graph.price + stump_costs(rows, last.members(s, len(rows.X)), graph.price)[last.split[arcs]]
     return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
+
+
+def _expect_stumps(rows: Rows, level: Level, states: np.ndarray) -> None:
+    """Raise TimeLimitReached if the best pairs of splits at some states would take longer than there is time."""
+    F, K = rows.X.shape[1], rows.loss.shape[1]
+    deadline.expect_end(
+        float(np.unpackbits(level.cover[states]).sum()) * F**2 * (K if K > 2 else 1),
+        f"the best pairs of {F:,} splits at {len(states):,} states of the dynamic program",
+        _instead(),
+    )
 
 
 def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
@@ -261,15 +250,23 @@ def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
     """float64 (splits,): the cost of the best split, or none, on either side of each split f, of some rows.
 
     The losses of the rows on the four sides of all pairs of splits come from one product Xᵀ diag(loss_k) X
-    per class, some splits f at a time.
+    per class, some splits f at a time. Of two classes only the difference d of their losses matters, as min(a, b) =
+    (a + b - |a - b|) / 2, and its extremes over the second split.
     """
     X, loss = rows.X[members], rows.loss[members]
     F, K = X.shape[1], loss.shape[1]
     total, out = loss.sum(axis=0), np.empty(F)
-    ones = deadline.product(X, loss, float)  # (splits, classes)
+    two = K == 2
+    columns = loss[:, :1] - loss[:, 1:] if two else loss
+    ones = deadline.product(X, columns, float)  # (splits, columns)
     for begin in range(0, F, step := max(1, CELLS // (F * K))):
         f = slice(begin, begin + step)
-        both = np.stack([deadline.product(X[:, f] * column[:, None], X, float) for column in loss.T], axis=2)
+        both = np.stack([deadline.product(X[:, f] * column[:, None], X, float) for column in columns.T], axis=2)
+        if two:
+            own, rest = ones[f, 0], total[0] - total[1] - ones[f, 0]
+            saved = _saved(both[..., 0], own, price) + _saved(ones[:, 0] - both[..., 0], rest, price)
+            out[f] = (total.sum() - saved) / 2
+            continue
         first, second = ones[f, None], ones[None]
         on11, on10, on01, on00 = map(
             rows.leaf_costs, (both, first - both, second - both, total - first - second + both)
@@ -278,3 +275,14 @@ def stump_costs(rows: Rows, members: np.ndarray, price: float) -> np.ndarray:
         zero = np.minimum(rows.leaf_costs(total - ones[f]), price + (on01 + on00).min(axis=1))
         out[f] = one + zero
     return out
+
+
+def _saved(table: np.ndarray, own: np.ndarray, price: float) -> np.ndarray:
+    """float64 (splits,): how much the best split, or none, saves of the sum of both losses, on one side of each first
+    split, of two classes; `table` (splits, splits) is d of the rows with a 1 at a second split, too, `own` of all rows
+    there.
+
+    |x| + |own - x| = max(|own|, |2 x - own|), so the extremes of x suffice.
+    """
+    best = np.maximum(2 * table.max(axis=1) - own, own - 2 * table.min(axis=1))
+    return np.maximum(np.abs(own), best - 2 * price)

@@ -153,12 +153,10 @@ def best_pairs(table, pairs, total, toll):
 
 
 @kernel
-def two_levels(first, column, label, gain, stride, toll, F):
-    """Return `best_pairs` of all entries and columns; the parameters are those of `triples`."""
-    n, every = len(label), np.arange(F).astype(np.int32)
-    room = np.empty(stride * F * F * F, np.int32)
-    entries = np.arange(n).astype(np.int32)
-    table, pairs, total = triples(entries, n, first, column, label, gain, stride, every, every, F, room)
+def two_levels(entries, first, column, label, gain, stride, toll, F):
+    """Return `best_pairs` of some entries and all columns; the parameters are those of `triples`."""
+    every, room = np.arange(F).astype(np.int32), np.empty(stride * F * F * F, np.int32)
+    table, pairs, total = triples(entries, len(entries), first, column, label, gain, stride, every, every, F, room)
     return best_pairs(table, pairs, total, toll)
 
 
