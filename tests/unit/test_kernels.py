@@ -222,15 +222,15 @@ def test_doctor_compiles_all_modules_that_can():
     assert sorted(compiled_ahead.MODULES) == sorted(found)
 
 
-@pytest.mark.parametrize("name", compiled_ahead.MODULES)
-def test_each_of_them_calls_kernels(name, monkeypatch):
-    called = []
+class Called(Exception):
+    pass
 
+
+@pytest.mark.parametrize("name", compiled_ahead.MODULES)
+def test_each_of_them_calls_a_kernel(name, monkeypatch):
     def seen(self, *given):
-        called.append(self)
-        return self.function(*given)
+        raise Called
 
     monkeypatch.setattr(Kernel, "__call__", seen)
-    with np.errstate(over="ignore"):
+    with pytest.raises(Called):
         importlib.import_module(name).compile_now()
-    assert called

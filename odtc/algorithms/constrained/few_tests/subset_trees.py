@@ -32,7 +32,11 @@ def compile_now() -> None:
 
     random = np.random.default_rng(0)
     answers = random.integers(0, 2, (40, 4)).astype(bool)
-    ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), DEPTHS[-1])).run()
+    search = ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), DEPTHS[-1]))
+    weights = Weights.of(search.counts, search.scale, np.zeros(search.problem.n_constraints, np.int64))
+    cases = {root: one.subsets for root, one in search._cases.items()}
+    trees = SubsetTrees(search.counts, search.scale)
+    trees.values(weights, cases, search.tables.base(weights), np.inf, lambda: None)
 
 
 def steps(problem: ConstrainedProblem) -> float:
