@@ -4,7 +4,7 @@
     ├── DataError        a data file, or a value in it
     │   ├── NotClassesError      a target of numbers that are not classes
     │   └── OneValueError        a target whose rows all have the same class or number
-    ├── ChoiceError      a name or a parameter that does not exist or is out of range
+    ├── ChoiceError      a name or a parameter that does not exist or is out of range (exit code 2)
     ├── ModelError       a model that cannot be built, written or read
     ├── SolutionError    a solution file, or a point that does not belong to this model
     ├── ManifestError    a manifest that is missing, foreign, or of other data
@@ -63,7 +63,7 @@ class OneValueError(DataError):
 
 
 class ChoiceError(OdtcError, ValueError):
-    pass
+    exit_code = 2
 
 
 class SaysNothingError(ChoiceError):

@@ -421,7 +421,7 @@ function pricesOf({ loss, classes, penalty: price, scale, weight_scale: W }, pro
 // What the claim is relative to.
 function termsOf(facts, data) {
   const read = (key, words) => (facts.data[key] || []).map((name) => `${name} is read as ${words}`);
-  const left = [[data.nSetAside, "set aside by chance"], [data.nDropped - data.nUnlabelled, "with missing cells"], [data.nUnlabelled, "without a label or a weight"]];
+  const left = [[data.nSetAside, "set aside at random"], [data.nDropped - data.nUnlabelled, "with missing cells"], [data.nUnlabelled, "without a label or a weight"]];
   const asked = ASKED.filter((key) => facts.data[key] && facts.data[key].length !== 0).map((key) => `${key} ${[].concat(facts.data[key]).join(", ")}`);
   return [
     ...(data.task === "classification" ? [] : [`task ${data.task}`, ...asked]),

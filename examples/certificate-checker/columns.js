@@ -11,7 +11,7 @@ function leftOf(split, data) {
     expect(Number.isFinite(split.threshold), "a threshold is not a finite number");
     return feature.cells.map((v) => v <= split.threshold);
   }
-  expect(split.kind === "subset" && Array.isArray(split.values), "a split is of no known kind");
+  expect(split.kind === "subset" && Array.isArray(split.values), "a split has an unknown kind");
   const wanted = new Set(split.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
   return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
 }

@@ -82,8 +82,9 @@ def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | Non
     settle(path)
     if not path.parent.is_dir():
         raise OutputError(
-            f"cannot write {str(path)!r}: {'it is not a folder' if path.parent.exists() else 'there is no folder'} "
-            f"{str(path.parent)!r}; make it, or choose another place with -o"
+            f"cannot write {str(path)!r}: {str(path.parent)!r} "
+            f"{'is not a folder' if path.parent.exists() else 'does not exist'}; make the folder, or choose "
+            "another with -o"
         )
     if path.is_dir():
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")

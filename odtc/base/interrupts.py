@@ -143,7 +143,7 @@ def words() -> str:
     if _left:
         return f"interrupted; {_left[0]}"
     if results := [path for path in _written if not path.endswith(".log")]:
-        return f"interrupted; what was written by then is whole: {', '.join(results)}"
+        return f"interrupted; these files are complete: {', '.join(results)}"
     return "interrupted before there was a result; nothing was written that is not whole"
 
 

@@ -48,8 +48,10 @@ def limited(what: str, error: type[Exception]) -> Iterator[None]:
         with address_space_limited(None if room is None else int(room * SHARE)):
             yield
     except MemoryError:
-        told = "" if room is None else f" than {room * SHARE / 2**30:,.1f} GiB, half of what is free"
-        raise error(f"{what} takes more memory{told}; free some, or use a machine with more") from None
+        told = "" if room is None else f" than {room * SHARE / 2**30:,.1f} GiB, half of the free memory"
+        raise error(
+            f"{what} needs more memory{told}; close other programs, or use a machine with more memory"
+        ) from None
 
 
 def smaller() -> str:

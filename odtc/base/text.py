@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 
 WARNING = "WARNING: "  # how a message begins that a reader or a caller must not miss
 
+IRREGULAR = {"leaf": "leaves"}
+
 
 def show_number(value: float) -> str:
     """The shortest text that reads back as the same double: 3 rather than 3.0."""
@@ -66,6 +68,12 @@ def as_remark(text: str) -> str:
 def of_any_bytes(name: str) -> str:
     """Return a name as text that can be written as UTF-8: bytes of a file's name that are not text are escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
+
+
+def count_of(number: int, noun: str, form: str = ",") -> str:
+    """Return a number in a format with its noun: "1 leaf", "1,200 leaves", "3 classes"."""
+    plural = IRREGULAR.get(noun, f"{noun}es" if noun.endswith(("s", "x", "ch")) else f"{noun}s")
+    return f"{number:{form}} {noun if number == 1 else plural}"
 
 
 def some(names: Sequence[str]) -> str:

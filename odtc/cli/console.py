@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
-from odtc.base.text import ESCAPES, as_remark, percent_text, visible
+from odtc.base.text import ESCAPES, as_remark, count_of, percent_text, visible
 
 
 class ReadableStream:
@@ -175,7 +175,7 @@ def refuse_failed(checks, of: str = "the solution") -> None:
     failed = [check for check in checks if not check.passed]
     if failed:
         words = "; ".join(f"{check.name} ({check.text})" for check in failed)
-        raise SolutionError(f"{len(failed)} of {len(checks)} checks of {of} failed: {words}")
+        raise SolutionError(f"{len(failed)} of {count_of(len(checks), 'check', '')} of {of} failed: {words}")
 
 
 def print_checks(checks) -> None:
@@ -183,16 +183,20 @@ def print_checks(checks) -> None:
     for check in checks:
         print(f"{'ok  ' if check.passed else 'FAIL'}  {check.name:<{width}}  {check.text}")
     failed = sum(not check.passed for check in checks)
-    print(f"{failed} of {len(checks)} checks failed" if failed else f"all {len(checks)} checks passed")
+    print(
+        f"{failed} of {count_of(len(checks), 'check', '')} failed"
+        if failed
+        else f"all {count_of(len(checks), 'check', '')} passed"
+    )
 
 
 def print_score(facts: dict) -> None:
     """Print accuracy and confusion matrix, and a warning if the most frequent class of the training rows is correct as
     often."""
     accuracy = "no row has a known label" if facts["accuracy"] is None else f"{percent_text(facts['accuracy'])}"
-    print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows correct)")
+    print(f"accuracy  {accuracy}  ({facts['correct']} of {count_of(facts['n_rows'], 'row', '')} correct)")
     if facts["n_rows_without_known_label"]:
-        print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
+        print(f"left out  {count_of(facts['n_rows_without_known_label'], 'row', '')} whose label is missing or unknown")
     robust = facts.get("robust")
     if robust and robust["robust_accuracy"] is not None:
         words = f"{percent_text(robust['robust_accuracy'])} correct wherever moved ({robust['boxes']})"
@@ -443,8 +447,11 @@ def priced(done, time_limit: float | None) -> list:
         found = prices(done.problem, done.decoded.heap, proof["objective"], time_limit)
         if not found:
             task = done.problem.encoded.task
-            none = "" if TASKS.get(task).CLASSES else f", which --task {task} has not"
-            say(f"note: no price: --price is of a --constraint on a share of predictions, as accuracy >= 0.8{none}")
+            none = "" if TASKS.get(task).CLASSES else f", which --task {task} does not have"
+            say(
+                "note: no price: --price needs a --constraint on a share of predictions, such as 'accuracy >= "
+                f"0.8'{none}"
+            )
         return found
     except ChoiceError as refused:
         say(f"note: {refused}")

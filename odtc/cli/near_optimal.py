@@ -44,10 +44,10 @@ def show_pool(pool, number: int | None) -> str | None:
             listed = "sample" if isinstance(pool, NearOptimalSet) else "pool"
             raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the {listed}, got {number}")
         return None
-    alike = "of trees whose splits divide the training rows alike one is listed"
+    alike = "trees whose splits divide the training rows in the same way are listed once"
     lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
         lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
-    lines += ["", "feature: trees that split on it"]
+    lines += ["", "number of trees that split on each feature:"]
     lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
     return "\n".join(lines) + "\n"

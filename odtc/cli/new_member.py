@@ -124,7 +124,7 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
         would hide.
     """
     if kind not in BEGUN:
-        raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, BEGUN)}; known: {', '.join(BEGUN)}")
+        raise ChoiceError(f"unknown type of plug-in {kind!r}{did_you_mean(kind, BEGUN)}; known: {', '.join(BEGUN)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ChoiceError(f"expected a name of small letters, digits and _ that begins with a letter, got {name!r}")
     if keyword.iskeyword(name) or name == "conftest" or name.startswith("test_"):

@@ -404,7 +404,7 @@ def code_columns(
             if deadline.has_waited(began, PATIENCE):
                 raise TimeLimitReached(
                     f"{deadline.what_ends()} came while {place} was read, after {at:,} of the {len(columns):,} columns "
-                    f"of its rows from {rows + 1:,} to {rows + frame.height:,}, so there is no tree; allow more time "
+                    f"of its rows from {rows + 1:,} to {rows + frame.height:,}, so no tree was found; allow more time "
                     f"({option('time_limit')}), or write fewer rows or columns to a file"
                 )
             coder.add(series)

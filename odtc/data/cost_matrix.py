@@ -21,7 +21,7 @@ from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import plain, quoted
 from odtc.base.wording import option
-from odtc.errors import ChoiceError, OdtcError
+from odtc.errors import ChoiceError, DataError, OdtcError
 
 Names = tuple[str, ...]
 LINES = 500  # of a cost file between two looks at the clock; a shorter file is read whatever the limit is
@@ -119,6 +119,14 @@ def _is_file(cost) -> bool:
 
 
 def _from_file(path: Path, classes: Names) -> np.ndarray:
+    """Return the matrix of a file (`_read_file`); raises DataError for a file that has none."""
+    try:
+        return _read_file(path, classes)
+    except ChoiceError as problem:
+        raise DataError(str(problem)) from None
+
+
+def _read_file(path: Path, classes: Names) -> np.ndarray:
     """Return the matrix of a table with a header of predicted classes, and one line for each true class; the diagonal
     may be blank."""
     from odtc.data.reading import read_text  # it loads polars, which other costs do without

@@ -19,6 +19,7 @@ from odtc.base import deadline, phases
 from odtc.base.contract import Contract
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
+from odtc.base.text import count_of
 from odtc.base.whole_numbers import MAX_EXACT, whole_losses
 from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
 from odtc.base.wording import option
@@ -150,7 +151,9 @@ class Encoded:
         """
         shape = len(self.y), len(self.cost)
         require_memory(
-            8.0 * shape[0] * shape[1], f"what each of {shape[1]:,} classes costs on {shape[0]:,} rows", FEWER
+            8.0 * shape[0] * shape[1],
+            f"the costs of {count_of(shape[1], 'class')} on {count_of(shape[0], 'row')}",
+            FEWER,
         )
         costs: np.ndarray = self.cost[self.y]
         costs *= self.weight[:, None]
@@ -292,7 +295,7 @@ def encode(
     def look() -> None:
         if deadline.has_waited(began, PATIENCE):
             raise TimeLimitReached(
-                f"{deadline.what_ends()} came while the splits of {dataset.name!r} were made, so there is no tree; "
+                f"{deadline.what_ends()} came while the splits of {dataset.name!r} were made, so no tree was found; "
                 f"allow more time ({option('time_limit')}), or take fewer rows or columns"
             )
 
@@ -358,7 +361,7 @@ def _expect_levels(dataset: Dataset, asked: SplitList) -> None:
             advice = "write these cells as empty ones or as numbers" if words else "put them into groups"
             raise DataError(
                 f"expected fewer levels, got {len(feature.levels):,} of the column {feature.name!r} in "
-                f"{dataset.n_rows:,} rows{shown}: each level is a split; {advice}, or leave the column out "
+                f"{count_of(dataset.n_rows, 'row')}{shown}: each level is a split; {advice}, or leave the column out "
                 f"({option('ignore')})"
             )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.registry import did_you_mean
-from odtc.base.text import in_notebook, show_figure, show_number, some
+from odtc.base.text import count_of, in_notebook, show_figure, show_number, some
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
@@ -70,7 +70,7 @@ class Inspection:
         }
 
     def __repr__(self) -> str:
-        return f"<Inspection of {self.name}: {self.n_rows:,} rows, {len(self.notes)} notes>"
+        return f"<Inspection of {self.name}: {count_of(self.n_rows, 'row')}, {count_of(len(self.notes), 'note', '')}>"
 
     def __str__(self) -> str:
         return self.to_text()
@@ -100,7 +100,7 @@ class Inspection:
             + f"  {line[-1]}"
             for line in lines
         ]
-        said = f"{self.name}: {self.n_rows:,} rows"
+        said = f"{self.name}: {count_of(self.n_rows, 'row')}"
         if self.n_rows_incomplete:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
         if (weights := self.weights) is not None:
@@ -236,7 +236,8 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
         reading = replace(reading, task=regression.NAME)
         whole = read_as(data, replace(reading, missing="separate"))
         text = (
-            f"the target {whole.target!r} has {problem.numbers:,} different numbers in {problem.rows:,} rows, which "
+            f"the target {whole.target!r} has {problem.numbers:,} different numbers in "
+            f"{count_of(problem.rows, 'row')}, which "
             f"are not classes; predict the number ({option('task', 'regression')}), as here, name another column with "
             f"{option('target')}, or make classes of it"
         )

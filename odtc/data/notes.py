@@ -45,7 +45,7 @@ OF_NUMBERS = {
     "missing mark": "holds a number of nines far from all its others, as marks of missing cells are; replace it by NaN "
     "if it is one",
 }
-LEAK = "determines the class by itself; leave it out if it is known only after the class"
+LEAK = "decides the label by itself; remove it if it would not be known at prediction time"
 MOST_MARKED = 10**10  # numbers below it may be marks of missing cells: 9, 99, 999, …
 MEASURES = 5  # one of so many numbers, at least, is written with a unit or a mark in a column of such
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
@@ -353,7 +353,7 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 f"for each; group the levels, or leave it out with {option('ignore')}",
             )
         if marks:
-            also = " beside cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
+            also = " in addition to cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
             yield Note(
                 feature.name,
                 "missing mark",
@@ -465,8 +465,8 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
 def _of_dates(name: str, dates: list[str], shown: str) -> str:
     """Return the remark on a column of dates, `shown` being one of them; ISO dates are sorted as text."""
     ordered = (
-        f", compare those of this file with {option('ordered')} (any other date is then taken as later than all of "
-        "them)"
+        f", compare the dates of this file with {option('ordered')} (any other date is then taken as later than "
+        "all of them)"
     )
     sorts = all(map(ISO_DATE.fullmatch, dates))
     number = "days since a day" + (f", {dates[0][:10].replace('-', '')}" if sorts else "")
@@ -638,8 +638,9 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             feature.name,
             "leak",
-            f"column {feature.name!r} determines the class {dataset.target!r} by itself; if it is known only after the "
-            f"class, leave it out with {option('ignore')}",
+            f"column {feature.name!r} decides the label {dataset.target!r} by itself; remove it if it would not "
+            "be known at "
+            f"prediction time ({option('ignore', [feature.name])})",
         )
 
 

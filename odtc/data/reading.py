@@ -23,7 +23,7 @@ from odtc.base import phases
 from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.registry import did_you_mean
 from odtc.base.system import open_file
-from odtc.base.text import some
+from odtc.base.text import count_of, some
 from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
@@ -304,7 +304,9 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
     """
     frame, target = table_of_arrays(X, y)
     if without := frame[target].null_count():
-        warnings.warn(f"{without} of {frame.height} rows have no label: they are left out", stacklevel=2)
+        warnings.warn(
+            f"{without} of {count_of(frame.height, 'row', '')} have no label: they are left out", stacklevel=2
+        )
     if not isinstance(reading.get("weights"), str | None):
         frame, reading["weights"] = with_weights(frame, reading["weights"])
     how = _with_lists(ReadingSpec(target=target, missing=missing, **reading))
@@ -526,12 +528,12 @@ def _left_out_text(
     n, out = int(keep.sum()), int((~keep).sum())
     were, lack, those = ("was", "it has", "that row") if out == 1 else ("were", "they have", "those rows")
     why = f"{taken_text(taken)} was taken for missing" if taken else f"{lack} missing cells"
-    rest = f"the other {n} rows of {place} all have" if n > 1 else f"the one other row of {place} has"
+    rest = f"the other {count_of(n, 'row', '')} of {place} all have" if n > 1 else f"the one other row of {place} has"
     advice = [f"keep {those} with {option('missing', 'separate')}"] if separable else []
     advice += [f"read such texts as values with {option('only_missing', '')}"] if taken else []
     advice += [f"leave out columns with many missing cells with {option('ignore')}"] if separable else []
     return (
-        f"{out} of {len(keep)} rows {were} left out because {why}, and {rest} the {problem.value}; "
+        f"{out} of {count_of(len(keep), 'row', '')} {were} left out because {why}, and {rest} the {problem.value}; "
         f"{', or '.join(advice) or 'name another target'}"
     )
 
@@ -609,7 +611,8 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
         left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
     except DataError as problem:
         raise DataError(
-            f"{problem}; {held_out.height} of {frame.height} rows are set aside by {option('hold_out', how.hold_out)}: "
+            f"{problem}; {held_out.height} of {count_of(frame.height, 'row', '')} are set aside by "
+            f"{option('hold_out', how.hold_out)}: "
             "set fewer aside"
         ) from None
     told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
@@ -691,7 +694,10 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
     else:
         cells = np.asarray(data)
         if cells.ndim != 2 or cells.shape[1] != len(features):
-            raise DataError(f"expected rows of the {len(features)} columns of the tree, got an array of {cells.shape}")
+            raise DataError(
+                f"expected rows of the {count_of(len(features), 'column', '')} of the tree, got an array of "
+                f"{cells.shape}"
+            )
         names = [feature.name for feature in features]
         whole = pl.DataFrame(dict(zip(names, series_of(cells))))
         frame, place = whole, "the array"
@@ -742,7 +748,9 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     columns = {column.name: column for column in coded}
     keep = ~_incomplete(columns, needed)
     if not keep.any():
-        raise DataError(f"expected a row of {place} with a target, got missing cells in all {frame.height} rows")
+        raise DataError(
+            f"expected a row of {place} with a target, got missing cells in all {count_of(frame.height, 'row', '')}"
+        )
     X, _ = code_cells(frame, place, features, range(len(features)))
     weight = np.ones(frame.height)
     if how.weights:
@@ -808,7 +816,8 @@ def check_names(names, place: str) -> None:
     if len(set(plain)) < len(plain) and 2 * sum(map(_is_number, plain)) > len(plain):
         twice = next(name for name in plain if plain.count(name) > 1)
         raise DataError(
-            f"expected the names of the {len(plain)} columns in the first line of {place}, got {twice!r} twice and "
+            f"expected the names of the {count_of(len(plain), 'column', '')} in the first line of {place}, got "
+            f"{twice!r} twice and "
             f"mostly numbers, which looks like data; if the file has no names, read it with {option('header', False)}"
         )
     for number, name in enumerate(names):
@@ -908,7 +917,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
         cells = sum(int(columns[n].missing.sum()) for n in needed)
         first = next(n for n in needed if columns[n].missing[row])
         raise DataError(
-            f"expected no missing cell in {place}, got {cells} in {incomplete.sum()} rows, the first in row "
+            f"expected no missing cell in {place}, got {cells} in {count_of(incomplete.sum(), 'row', '')}, the "
+            "first in row "
             f"{row + 1}, column {first!r}; fill them in, or choose {option('missing', 'drop', 'separate')}"
         )
     if not len(incomplete):
@@ -919,7 +929,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
         keep = f"leave that column out with {option('ignore')}, or choose {option('missing', 'separate')}"
         advice = keep if worst in names else "name another column"
         raise DataError(
-            f"expected a row without missing cells in {place}, got none among {len(incomplete)} rows (column {worst!r} "
+            f"expected a row without missing cells in {place}, got none among "
+            f"{count_of(len(incomplete), 'row', '')} (column {worst!r} "
             f"lacks {max(lacks)}); {advice}"
         )
     return ~incomplete

@@ -295,8 +295,8 @@ def lost_weights(weight: np.ndarray) -> str:
     if not len(lost):
         return ""
     return (
-        f"rounding loses {len(lost):,} of {len(some):,} weights, the least {lost.min():g}, beside the sum of all, "
-        f"{total:g}: trees that differ only by them count as equal; use weights of similar size if these rows matter"
+        f"rounding loses {len(lost):,} of {len(some):,} weights, the least {lost.min():g}, because the sum of all "
+        f"is {total:g}: trees that differ only by them count as equal; use weights of similar size if these rows matter"
     )
 
 

@@ -532,8 +532,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             except SaysNothingError as nothing:
                 orders = [(name, sign) for name, sign in orders if name != nothing.column]
                 warn_caller(
-                    f"monotonic_cst says nothing of {nothing.column!r}, as no two training rows differ in this column "
-                    f"alone, and what model={self.model!r} solves speaks of training rows: it is left out",
+                    f"monotonic_cst has no effect on {nothing.column!r} and is left out, because no two training rows "
+                    f"differ only in this column, and model={self.model!r} compares training rows",
                     UserWarning,
                 )
 

@@ -51,8 +51,9 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
         if not kept:
             together = "" if len(texts) == 1 else f" together with {'; '.join(texts)}"
             raise NoSolutionError(
-                f"proved: no tree without a branch node satisfies {given}{together}, and there is no other tree, "
-                "because the depth is 0 or no split separates rows; relax it, or allow more depth or other columns"
+                f"proved: no tree without a branch node satisfies {given}{together}, and every tree is a "
+                "single leaf, because the depth is 0 or no split separates rows; relax it, or allow more depth "
+                "or other columns"
             )
         labels = kept
     return labels
@@ -78,7 +79,7 @@ def checks_alone(only: bool, said: Tree, found: Tree, costs: tuple[float | None,
         return told.shape == again.shape and np.allclose(told, again, rtol=1e-9, atol=1e-9 * size)
 
     answers = said.answer(one), found.answer(two)
-    apart = "and there is no other tree" if only else "but the depth or a split allows other trees"
+    apart = "and every tree is a leaf" if only else "but the depth or a split allows other trees"
     return [
         Check("only tree", only, f"a single leaf, {apart}"),
         Check(

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import column_or_1d
 
-from odtc.base.text import show_number
+from odtc.base.text import count_of, show_number
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.tasks import policy
@@ -303,7 +303,7 @@ class OptimalPolicyTree(TreeEstimator):
             row = int(finite.argmin())
             raise ValueError(
                 f"expected finite outcomes, got {outcome[row]} in row {row}"
-                + (f" and in {(~finite).sum() - 1} rows more" if (~finite).sum() > 1 else "")
+                + (f" and in {count_of((~finite).sum() - 1, 'row', '')} more" if (~finite).sum() > 1 else "")
                 + "; leave these rows out, or fill them in"
             )
         known = None if propensity is None else np.asarray(propensity, float)

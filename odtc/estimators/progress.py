@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from odtc.base import phases
-from odtc.base.text import show_figure, visible
+from odtc.base.text import count_of, show_figure, visible
 from odtc.model.solution import Progress
 from odtc.workflow.reporting import Reporter
 from odtc.workflow.solving import ChosenSolver, Hearing
@@ -69,7 +69,10 @@ class ShownProgress(Reporter):
         """Show the last line, which stays."""
         costs = (("objective", objective), ("bound", bound))
         figures = [f"{name} {show_figure(cost * self.unit)}" for name, cost in costs if cost is not None]
-        figures += ["1 leaf" if leaves == 1 else f"{leaves} leaves", f"{time.monotonic() - self.began:.1f} s"]
+        figures += [
+            count_of(leaves, "leaf", ""),
+            f"{time.monotonic() - self.began:.1f} s",
+        ]
         text = f"{self.name}: {claim} · {' · '.join(figures)}"
         if self._display is not None:
             self._display(_html(1.0, text))

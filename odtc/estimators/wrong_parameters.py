@@ -5,7 +5,7 @@ import inspect
 from odtc.base.text import did_you_mean
 
 _WEIGHTS = "weights of rows are given to fit(…, sample_weight=…)"
-_COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X what the tree may not ask"
+_COLUMNS = "columns are given to fit(X, y) as arrays; leave out of X the columns that the tree must not split on"
 _MARKS = "replace them by NaN or None in X"
 _NEAR = "near-optimal trees are counted by odtc.near_optimal(X, y, within=…)"
 # Names used by the command line, by scikit-learn or by other packages, and the parameters that they mean here.

@@ -64,7 +64,7 @@ def counted_again(record: AssuredRecord, problem: Problem, tree: Tree, labelled:
     labelled : Dataset or None
         The rows to test on.
     """
-    told = "so this is the word of the run"
+    told = "so these figures are from the run itself"
     if labelled is None:
         return replace(
             record, note=f"The rows to test on are not known here, {told}; name their file with {option('test')}."

@@ -279,12 +279,12 @@ def code_version() -> str:
 
 
 def expect_results(path) -> list[dict]:
-    """Read the finished cells of a results file; raises ChoiceError if there is no file, or no cell in it, DataError
+    """Read the finished cells of a results file; raises DataError if there is no file, or no cell in it, and
     as `read_results`."""
     if not Path(path).is_file():
-        raise ChoiceError(f"expected the results of `odtc bench models`, got {str(path)!r}, which is no file")
+        raise DataError(f"expected the results of `odtc bench models`, got {str(path)!r}, which is not a file")
     if not (results := read_results(path)):
-        raise ChoiceError(f"expected finished cells of `odtc bench models` in {str(path)!r}, got none")
+        raise DataError(f"expected finished cells of `odtc bench models` in {str(path)!r}, got none")
     return results
 
 
@@ -313,7 +313,7 @@ def _lines_of(path: Path) -> list[tuple[dict, bool]]:
                 break
             raise DataError(
                 f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, but line "
-                f"{number} is none; name another file"
+                f"{number} is not one; name another file"
             ) from None
         seal = result.pop("seal", None)
         if seal not in (None, seal_of(key_of(result["key"]), result)):

@@ -177,7 +177,9 @@ def profiles(results: list[dict], metric: str = "cpu") -> dict[str, np.ndarray]:
         proved = _measured(result, metric) if is_proved(result) else np.inf
         times.setdefault(result["formulation"], {})[problem_of(result)] = proved
     if len(times) < 2:
-        raise ChoiceError("expected cells of two formulations or more to compare, got those of one; see --formulations")
+        raise ChoiceError(
+            "expected results of two or more formulations to compare, got results of one; name more with --formulations"
+        )
     common = sorted(set.intersection(*(set(of) for of in times.values())))
     if not common:
         raise ChoiceError(f"expected a data set and depth that all of {', '.join(times)} have a cell of, got none")

@@ -60,7 +60,7 @@ def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None
         said.append("Not proved: nothing is known of how this tree was found.")
     elif claim.failed:
         checks = "this check" if len(claim.failed) == 1 else "these checks"
-        said.append(f"Not proved: what the run says does not pass {checks}: {', '.join(claim.failed)}.")
+        said.append(f"Not proved: the record of the run fails {checks}: {', '.join(claim.failed)}.")
     elif not claim.proved:
         bound = "no bound is known" if claim.bound is None else f"trees down to {claim.bound:.6g} are not excluded"
         said.append(f"Not proved: the tree costs {claim.objective:.6g}, and {bound}.")
@@ -108,7 +108,7 @@ def verdict(
     if claim is not None and claim.proved:
         first = f"Proved best{on}."
     elif claim is not None and claim.failed:
-        first = f"Best tree found{on}, not proved: a check contradicts what the run says."
+        first = f"Best tree found{on}, not proved: a check contradicts the record of the run."
     else:
         first = f"Best tree found{on}, not proved to be the best."
     if test is None:

@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 
 from odtc import __version__
+from odtc.base.text import count_of
 from odtc.base.wording import option, param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
@@ -64,9 +65,9 @@ class Setting:
 
     def __str__(self) -> str:
         if self.depth == 0:
-            return "depth 0, a leaf alone"
+            return "depth 0, a single leaf"
         words = [self.model, f"depth {self.depth}", *(f"{key}={value}" for key, value in self.params)]
-        words += [f"{self.min_leaf_rows} rows a leaf"] if self.min_leaf_rows else []
+        words += [f"{count_of(self.min_leaf_rows, 'row', '')} a leaf"] if self.min_leaf_rows else []
         return ", ".join([*words, *([self.encoding] if self.encoding else []), *self.constraints])
 
 
@@ -175,7 +176,8 @@ def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
         return score
     if score != SCORES[0]:
         raise ChoiceError(
-            f"--score {score} is of classes: {option('task', name)} is tuned by its {task.HEADLINE_WORDS}"
+            f"--score {score} needs classes; leave it out, because {option('task', name)} is tuned by its "
+            f"{task.HEADLINE_WORDS}"
         )
     return OF_TASK
 
@@ -212,8 +214,8 @@ def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], ob
     if "robust" not in params or spec.solving.time_limit is not None:
         return spec
     say(
-        f"note: a solver proves robust trees, and may not end: each fit has {ROBUST_SECONDS:g} s, as there is no "
-        f"{option('time_limit')}"
+        f"note: each fit has {ROBUST_SECONDS:g} s, because a solver proves robust trees and may take very long; "
+        f"{option('time_limit')} sets another limit"
     )
     return spec.with_solving(time_limit=ROBUST_SECONDS)
 
@@ -241,7 +243,8 @@ def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--fold
                 f"be left out of such data; give more rows, or fit one setting with odtc fit"
             )
         raise ChoiceError(
-            f"{option}: expected from 2 to {most} folds, so that each holds two classes ({rows}), got {n_folds}"
+            f"{option}: expected from 2 to {count_of(most, 'fold', '')}, so that each holds two classes "
+            f"({rows}), got {n_folds}"
         )
     mixed = np.random.default_rng(seed).permutation(len(y))
     fold = np.empty(len(y), dtype=np.int64)
@@ -265,7 +268,9 @@ def deal_rows(dataset: Dataset, n_folds: int, seed: int = 0, option: str = "--fo
     group = np.concatenate([[0], np.cumsum(apart)])
     groups = int(group[-1]) + 1
     if not 2 <= n_folds <= groups:
-        raise ChoiceError(f"{option}: expected from 2 to {groups} folds, as many as different rows, got {n_folds}")
+        raise ChoiceError(
+            f"{option}: expected from 2 to {count_of(groups, 'fold', '')}, as many as different rows, got {n_folds}"
+        )
     fold = np.empty(groups, dtype=np.int64)
     fold[np.random.default_rng(seed).permutation(groups)] = np.arange(groups) % n_folds
     return fold[group]
@@ -436,14 +441,14 @@ def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> lis
 
 def best_setting(results: list[Result], rule: str = "best") -> int:
     """Return the position of the best setting: the highest score, or by "1se" the smallest tree whose score is within
-    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also if no setting has a
-    tree in every fold."""
+    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, and DataError if no
+    setting has a tree in every fold."""
     expect_rule(rule)
     whole = [place for place, result in enumerate(results) if result.score is not None]
     if not whole:
         why = next((fold.error for result in results for fold in result.folds if fold.error), None)
         told = f": {why}" if why else f"; allow more time ({option('time_limit')}), or a smaller --depths"
-        raise ChoiceError(f"no setting has a tree in every fold{told}")
+        raise DataError(f"no setting has a tree in every fold{told}")
     top = max(whole, key=lambda place: results[place].score)
     slack = results[top].deviation / np.sqrt(len(results[top].folds)) if rule == "1se" else 1e-12
     near = [place for place in whole if results[place].score >= results[top].score - slack]

@@ -11,7 +11,7 @@ from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Subset
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, DataError
 from odtc.trees.drawing import PALETTE, figure_bytes
 from odtc.trees.exporting import need
 from odtc.trees.tree import Branch, Tree
@@ -44,13 +44,13 @@ def save(draw: Callable, format: str = "png", inches: tuple[float, float] = INCH
 
 
 def progress(history, ax, title: str = "") -> None:
-    """Draw incumbent and bound over time, from `Solution.history`. Raises ChoiceError if it is empty."""
+    """Draw incumbent and bound over time, from `Solution.history`. Raises DataError if it is empty."""
     best = [(seconds, value) for seconds, value, _ in history if value is not None]
     bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
     if not best and not bounds:
-        raise ChoiceError(
-            "expected a run that told incumbents or bounds on the way, got one that told none; a search or a solver "
-            f"tells them ({command('fit')}, `odtc solve`)"
+        raise DataError(
+            "expected a run that recorded incumbents or bounds on the way, got one without them; use a run of a search "
+            f"or a solver ({command('fit')}, `odtc solve`)"
         )
     last = max(seconds for seconds, _ in best + bounds)
     for points, label, colour, style in (

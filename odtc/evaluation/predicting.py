@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, layout_of
 from odtc.data.file_text.data_files import BATCH, fitting_layout, frames_of
@@ -66,15 +67,17 @@ class Predicted:
         if self.n_missing:
             went = "are left blank" if self.policy == "blank" else "follow the side of most training rows"
             words.append(
-                f"{self.n_missing:,} of {self.n_rows:,} rows have no value in a numeric column that the tree uses, "
+                f"{self.n_missing:,} of {count_of(self.n_rows, 'row')} have no value in a numeric column that "
+                "the tree uses, "
                 f"and {went}"
             )
         if self.unknown:
-            words.append(f"{self.unknown:,} cells of columns of numbers hold no number and count as missing")
+            words.append(f"{count_of(self.unknown, 'cell')} of columns of numbers hold no number and count as missing")
         for name, rows in self.unseen.items():
             if rows:
                 words.append(
-                    f"{rows:,} of {self.n_rows:,} rows have a level in column {name!r} that training did not see, "
+                    f"{rows:,} of {count_of(self.n_rows, 'row')} have a level in column {name!r} that training "
+                    "did not see, "
                     "which is in no set of levels"
                 )
         return "; ".join(words)

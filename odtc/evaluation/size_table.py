@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.memory import available
-from odtc.base.text import in_notebook
+from odtc.base.text import count_of, in_notebook
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, DataError, ModelError
@@ -173,7 +173,7 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     encoded, dataset = problem.encoded, problem.encoded.dataset
     rows = "" if dataset is None or dataset.n_rows == encoded.n_rows else f" of {dataset.n_rows:,}"
     words = (
-        f"{encoded.n_rows:,} different rows{rows}, {encoded.n_candidate_splits:,} splits, depth "
+        f"{encoded.n_rows:,} different rows{rows}, {count_of(encoded.n_candidate_splits, 'split')}, depth "
         f"{problem.topology.depth}"
     )
     auto, why = (choice.formulation, choice.why) if choice else ("", "")

@@ -59,7 +59,7 @@ def sections(text: Text) -> Found:
             raise text.error(place, f"expected one section {section}, got a second one")
         if rest and section not in ("NAME", "OBJSENSE", "OBJNAME"):
             raise text.error(
-                place, f"expected {section} alone on its line, and cards that begin with a blank", " ".join(rest)
+                place, f"expected only {section} on its line, and cards that begin with a blank", " ".join(rest)
             )
         begin = min(stop + 1, text.size)
         if section == "NAME" and (astray := _first_card(text, begin, following)) is not None:

@@ -22,6 +22,7 @@ from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry, of_this_stem
+from odtc.base.text import count_of
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
 from odtc.model.blocks import Block, NamedBlock
@@ -126,7 +127,8 @@ class RawPoint:
         size = blocks[-1].stop if blocks else 0
         if self.n_columns is not None and self.n_columns != size:
             raise SolutionError(
-                f"the solution has {self.n_columns} columns, the model {size}; it is cut off or belongs to another "
+                f"the solution has {count_of(self.n_columns, 'column', '')}, the model {size}; it is cut off or "
+                "belongs to another "
                 f"model"
             )
         return align(blocks, self.names, self.values)

@@ -201,7 +201,7 @@ class Names:
                 place = new[equal.argmin()]
                 raise self.text.error(
                     starts[place],
-                    "expected a name that is told apart from all others by its hash",
+                    "expected a name whose hash differs from the hashes of all other names",
                     self.text.word(starts[place], int(lengths[place])),
                 )
         return found

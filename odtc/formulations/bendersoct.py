@@ -89,7 +89,9 @@ CHANGES = (
     FULL,
     STUMP,
     Change("cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME),
-    Change("fit: cuts are separated at fractional points, too, and those of all walks are added at once", SAME, SAME),
+    Change(
+        "fit: cuts are separated at fractional points, too, and the cuts of all walks are added at once", SAME, SAME
+    ),
     MERGED,
 )
 

@@ -10,7 +10,7 @@ from odtc.algorithms.hyperplanes.held_out import LEAST_ROWS, REPEATS, SURE, Choi
 from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.base import deadline
-from odtc.base.text import some
+from odtc.base.text import count_of, some
 from odtc.base.wording import option, param
 from odtc.data.linear_terms import raw_values
 from odtc.data.splits import Oblique
@@ -154,12 +154,14 @@ def _best_of_others(problem: Problem, found: list[Candidate], others: np.ndarray
     fewest = min(range(len(kept)), key=lambda at: (kept[at][1].leaves, paid[at]))
     gain, unit = losses[fewest] - losses[best], bool((cost == (cost != 0)).all())
     right, least = (_shown(paid[at] / float(weight.sum()), unit) for at in (best, fewest))
-    measure, those = "correct" if unit else "mean cost", f"the {len(others):,} rows that were not selected"
+    measure, those = "correct" if unit else "mean cost", f"the {count_of(len(others), 'row')} that were not selected"
     if kept[fewest][1].leaves == 1 and not gain.sum() > SURE * len(gain) ** 0.5 * gain.std() > 0:
         said = f"WARNING: no tree surely beats the majority on {those} ({measure}: majority {least}), so {_alone()}"
         return kept[fewest][0], said
     heap, chosen = kept[best]
-    said = f"chosen by {those}: {chosen.leaves} leaves, {_kind(chosen.penalty)}; {measure} on them {right}"
+    said = (
+        f"chosen by {those}: {count_of(chosen.leaves, 'leaf', '')}, {_kind(chosen.penalty)}; {measure} on them {right}"
+    )
     return heap, f"{said}, majority {least}{_gaps_note(problem, heap)}"
 
 
@@ -219,7 +221,11 @@ def _said(problem: Problem, choice: Choice) -> str:
     beside = f"majority {shown(choice.majority)}"
     if not np.isnan(choice.linear):
         beside += f", a linear model without a tree {shown(choice.linear)}"
-    folds = f"{choice.folds} folds" if choice.folds == ALL_FOLDS else f"{choice.folds} of {ALL_FOLDS} folds"
+    folds = (
+        f"{count_of(choice.folds, 'fold', '')}"
+        if choice.folds == ALL_FOLDS
+        else f"{choice.folds} of {count_of(ALL_FOLDS, 'fold', '')}"
+    )
     if choice.over:
         folds += ", time limit reached: only single columns" if choice.alone else ", time over"
         folds += f" ({param('seconds', ...)})"
@@ -230,6 +236,7 @@ def _said(problem: Problem, choice: Choice) -> str:
         )
     error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
     return (
-        f"chosen by {folds}: {choice.tree.leaves} leaves, {_kind(choice.penalty)}; {measure} on held-out rows "
+        f"chosen by {folds}: {count_of(choice.tree.leaves, 'leaf', '')}, {_kind(choice.penalty)}; {measure} on "
+        "held-out rows "
         f"{shown(choice.held_out)}{error} (of the folds that chose it, so a little too good), {beside}"
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from odtc.base.text import count_of
 from odtc.model import vectors
 
 if TYPE_CHECKING:
@@ -39,12 +40,13 @@ def summary_lines(model: "Model") -> list[str]:
     own = ""
     if (built := model.as_built) is not model:
         rows, columns = model.n_rows - built.n_rows, model.n_cols - built.n_cols
-        own = f"; of these {columns:,} columns and {rows:,} rows were added to what odtc built"
+        own = f"; of these {count_of(columns, 'column')} and {count_of(rows, 'row')} were added to what odtc built"
         if not rows and not columns:
             own = "; changed since odtc built it"
     lines = [
-        f"<odtc.Model {model.name or 'without a name'}: {model.n_cols:,} columns "
-        f"({int(model.integrality.sum()):,} integer), {model.n_rows:,} rows, {model.nnz:,} nonzeros{own}>"
+        f"<odtc.Model {model.name or 'without a name'}: {count_of(model.n_cols, 'column')} "
+        f"({int(model.integrality.sum()):,} integer), {count_of(model.n_rows, 'row')}, "
+        f"{count_of(model.nnz, 'nonzero')}{own}>"
     ]
     for what, blocks in (("columns", model.columns), ("rows", model.rows)):
         for name, labels, size, kind in families(model, blocks[:MOST]):

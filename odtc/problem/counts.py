@@ -173,4 +173,4 @@ def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> 
 
 
 def _others() -> str:
-    return "`odtc build --estimate` shows what every other model takes"
+    return "`odtc build --estimate` shows the size of every other model"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from odtc.base.text import count_of
 from odtc.data.splits import Threshold
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
@@ -115,7 +116,9 @@ class Described:
         rows = int(encoded.copies.sum())
         merged = f" ({encoded.n_rows:,} after merging equal ones)" if encoded.n_rows < rows else ""
         lines = [module.TITLE, module.PAPER]
-        lines.append(f"depth {self.problem.topology.depth}, {rows:,} rows of data{merged}, target {encoded.target}")
+        lines.append(
+            f"depth {self.problem.topology.depth}, {count_of(rows, 'row')} of data{merged}, target {encoded.target}"
+        )
         lines += [f"subject to {given}" for given in self.problem.constraints]
         lines.append("the root is node 1; rows that satisfy a split of node t go to node 2t + 1, all others to node 2t")
         listed = [("split", self.splits), ("class", self.classes)]

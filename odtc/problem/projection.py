@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.text import count_of
 from odtc.data.dataset import Feature
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Split, Threshold, split_from_json
@@ -87,7 +88,9 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
                 after = encoded.splits[near[0]].words(encoded.features)
                 found = near[0], near[1] != bool(encoded.ones_left[near[0]])
                 words_now = after[0 if near[1] else 1]
-                changes.append(Change(words, words_now, f"{near[2]} of {rows.sum()} rows go to the other side"))
+                changes.append(
+                    Change(words, words_now, f"{near[2]} of {count_of(rows.sum(), 'row', '')} go to the other side")
+                )
             else:
                 why = "no split uses its columns"
         if found is None:
@@ -109,7 +112,7 @@ def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...])
     for place in split.features:
         name, kind = old[place].name, old[place].kind
         if name not in kinds:
-            return None, f"there is no column {name!r}"
+            return None, f"the data has no column {name!r}"
         if kinds[name].kind != kind:
             return None, f"the column {name!r} is {kinds[name].kind}, and was {kind}"
     facts = split.to_json(old)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from odtc.base.text import count_of
 from odtc.errors import TreeError
 from odtc.model.feasibility import Check
 from odtc.problem.constraints.constraint import broken
@@ -51,6 +52,8 @@ def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Che
     return Check(
         "simplified",
         bool(np.array_equal(was, now)) and costs_no_more(problem, after, before),
-        f"{before.n_branch_nodes - after.n_branch_nodes} of {before.n_branch_nodes} branch nodes were needless; "
-        f"{other} rows are predicted otherwise without them, and the tree costs {costs:.10g}, with them {paid:.10g}",
+        f"{before.n_branch_nodes - after.n_branch_nodes} of "
+        f"{count_of(before.n_branch_nodes, 'branch node', '')} were needless; "
+        f"{count_of(other, 'row', '')} are predicted otherwise without them, and the tree costs {costs:.10g}, "
+        f"with them {paid:.10g}",
     )

@@ -187,7 +187,13 @@ def lay_out(
     names = {"model": name, "form": form, "solution": "solution.sol", "start": "", "options": "solver.options"}
     if start is not None and dialect.start and not (dialect.lp_start or model.integrality.any()):
         note = "; ".join(
-            filter(None, [note, f"no start is given, as the model is an LP: one of {module.NAME} is of a MIP"])
+            filter(
+                None,
+                [
+                    note,
+                    f"no start is given, because the model is an LP, and {module.NAME} takes a start only for a MIP",
+                ],
+            )
         )
     elif start is not None and dialect.start:
         names["start"] = (f"{stem}.start.{module.COMMAND}" if stem else "start") + dialect.start_suffix

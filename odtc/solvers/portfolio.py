@@ -203,7 +203,7 @@ def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
         best = min(pointed, key=lambda entrant: entrant.objective)
         has = f"{best.name} has a solution of {own(best.objective)}"
         if denied := [e for e in entrants if e.in_order and e.solution.termination == Termination.INFEASIBLE]:
-            crossed = f"{denied[0].name} says that there is no solution, but {has}"
+            crossed = f"{denied[0].name} reports that no solution exists, but {has}"
         elif bounded:
             highest = max(bounded, key=lambda entrant: entrant.bound)
             if highest.bound > best.objective + _within(CROSSED, best.objective):

@@ -277,7 +277,7 @@ class _Run:
 
     def solution(self, name: str, seconds: float, limit: float | None) -> Solution:
         stopped = Termination(self.stopped) if self.stopped else None
-        words = "it did not react when it was asked to stop" if stopped else "the solver ended without a word"
+        words = "it did not react to the request to stop" if stopped else "the solver ended without a message"
         said = self.outcome or Outcome(None, stopped or Termination.ERROR, message=words)
         x, termination, message = said.x if said.x is not None else self.x, said.termination, said.message
         if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
@@ -300,7 +300,7 @@ class _Run:
         if x is not None and (wrong := violations(self.model, x)):
             x, termination, message = None, Termination.ERROR, f"its point is not a solution of the model: {wrong}"
         if x is None and termination == Termination.OPTIMAL:
-            termination, message = Termination.ERROR, message or "it reports an optimum, but there is no solution"
+            termination, message = Termination.ERROR, message or "it reports an optimum, but no solution"
         objective = self.model.objective(x) if x is not None else None
         if said.x is not None and None not in (objective, said.objective):
             # Six digits of a point are as many of its objective, of all terms together.

@@ -10,7 +10,7 @@ from typing import Any
 
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render_line
-from odtc.errors import ChoiceError
+from odtc.errors import SolverError
 from odtc.fileformats.model_files import FORMATS
 from odtc.fileformats.solution_files import POINTS
 from odtc.model.solution import Termination
@@ -22,18 +22,18 @@ KEYS = ("name", "command", "model", "start", "solution", "pattern", "status", "b
 def from_template(path: str | Path) -> SimpleNamespace:
     """Return the solver that a TOML file describes, with the parts of a module of `solvers/`.
 
-    Raises ChoiceError, with the key, for an entry that does not fit.
+    Raises SolverError, with the key, for an entry that does not fit.
     """
     try:
         facts = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
-        raise ChoiceError(f"cannot read the solver template {str(path)!r}: {problem.strerror}") from None
+        raise SolverError(f"cannot read the solver template {str(path)!r}: {problem.strerror}") from None
     except (ValueError, RecursionError) as problem:  # also of an integer with more digits than Python converts
-        raise ChoiceError(f"expected TOML in the solver template {str(path)!r}: {problem}") from None
+        raise SolverError(f"expected TOML in the solver template {str(path)!r}: {problem}") from None
     unknown = set(facts) - set(KEYS)
     if unknown:
         key = sorted(unknown)[0]
-        raise ChoiceError(f"{path}: unknown key {key!r}{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
+        raise SolverError(f"{path}: unknown key {key!r}{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
     for key, fits, what in (
         (
             "command",
@@ -57,7 +57,7 @@ def from_template(path: str | Path) -> SimpleNamespace:
         ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
     ):
         if (key in facts and not fits(facts[key])) or (key == "command" and key not in facts):
-            raise ChoiceError(f"{path}: expected {key} = {what}, got {facts.get(key)!r}")
+            raise SolverError(f"{path}: expected {key} = {what}, got {facts.get(key)!r}")
     words = facts.get("status", {})
 
     def read_log(text: str) -> Termination | None:

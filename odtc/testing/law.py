@@ -164,7 +164,7 @@ class Case:
         try:
             attempt()
         except (Unsatisfiable, FailedHealthCheck):
-            return Outcome(self, 0, not_tried="no random case fits what the member declares")
+            return Outcome(self, 0, not_tried="no random case fits the declarations of the plug-in")
         except Flaky:
             return Outcome(self, tried[0] + 1, "the same case holds once and is broken once", trial.notes)
         except NotTriedError as problem:

@@ -3,7 +3,7 @@
 import io
 import warnings
 
-from odtc.base.text import of_any_bytes
+from odtc.base.text import count_of, of_any_bytes
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
 from odtc.trees.rendering import places, with_answers
@@ -165,7 +165,11 @@ def _words(tree: Tree, place, proportion) -> str:
         lines = textwrap.wrap(place.asks, WIDTH) or [place.asks]
         return "\n".join(lines)
     if TASKS.get(tree.task).NUMBERS:
-        return f"{tree.classes[place.node.label]}\n{n} rows" if place.node.rows else tree.classes[place.node.label]
+        return (
+            f"{tree.classes[place.node.label]}\n{count_of(n, 'row', '')}"
+            if place.node.rows
+            else tree.classes[place.node.label]
+        )
     counted = (
         f"{100 * place.n_correct / n:.0f} %" if proportion and n else f"{place.n_correct} of {n}" if n else "no rows"
     )

@@ -339,7 +339,7 @@ def _loss(facts, dataset) -> np.ndarray:
     classes = facts["classes"]
     if classes != list(dataset.classes):  # in this order: losses are by place, labels by name
         raise CertificateError(
-            f"the certificate is of the classes {', '.join(classes)}, in this order, the data has "
+            f"the certificate has the classes {', '.join(classes)}, in this order, but the data has "
             f"{', '.join(dataset.classes)}"
         )
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
@@ -380,7 +380,7 @@ def left_of(split, dataset) -> np.ndarray:
     if split["kind"] == "missing":
         return answered(dataset.X, at, np.isnan)
     if split["kind"] != "subset":
-        raise ValueError(f"a split is of no known kind: {split['kind']!r}")
+        raise ValueError(f"a split has an unknown kind: {split['kind']!r}")
     values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in split["values"]]
     if len(values) == 1:
         return answered(dataset.X, at, lambda cells: cells == values[0])

@@ -71,7 +71,7 @@ CLASSES = ("classification",)  # the tasks of which the cost is the weight of th
 COSTS = {
     "regression": "the squared error around the mean of each leaf",
     "median": "the absolute error around the median of each leaf",
-    "policy": "what the actions save of the highest cost of each row, lost by the actions that are not taken",
+    "policy": "the savings against the highest cost of each row that are lost by the actions that are not taken",
     "survival": "D - D log(D/H) of the events D and the hazard H of each leaf",
 }
 # How the target is read, by the options of `odtc fit` that a task has.
@@ -265,7 +265,7 @@ def words(terms: dict) -> str:
     left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
     left += [f"{terms['n_skipped_lines']:,} lines that are not rows"] if terms.get("n_skipped_lines") else []
     left += (
-        [f"{terms['n_set_aside']:,} set aside by chance ({option('hold_out', terms['hold_out'])})"]
+        [f"{terms['n_set_aside']:,} set aside at random ({option('hold_out', terms['hold_out'])})"]
         if "hold_out" in terms
         else []
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base.text import count_of
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.errors import OdtcError
@@ -25,7 +26,7 @@ PARTS = {
     "y": "the classes of the rows",
     "weight": "the weights of the rows",
     "copies": "the numbers of equal rows",
-    "sums": "what the leaves add up of the rows",
+    "sums": "the sums of the rows that the leaves add up",
     "groups": "the groups of the rows",
     "values": "the cells of the rows",
     "radius": "how far numbers may be moved",
@@ -71,7 +72,8 @@ def check_encoding(
     return Check(
         "encoding",
         True,
-        f"{again.n_candidate_splits} splits on {again.n_rows} rows are derived again from the data file",
+        f"{count_of(again.n_candidate_splits, 'split', '')} on {count_of(again.n_rows, 'row', '')} are derived "
+        "again from the data file",
     )
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.base.text import count_of
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import param
 from odtc.data.dataset import Dataset
@@ -235,7 +236,8 @@ def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
     return Check(
         "all rows",
         is_close(right, told),
-        f"{whole.n_rows} rows that these were selected from: weight {right:.10g} correct, {told:.10g} in the leaves",
+        f"{count_of(whole.n_rows, 'row', '')} that these were selected from: weight {right:.10g} correct, "
+        f"{told:.10g} in the leaves",
     )
 
 
@@ -253,7 +255,7 @@ class RowPredictions:
         """Return the value in words, on all rows from which those of the tree were selected."""
         value = self.value(given)
         broken = "" if given.holds(value) else ", where it is broken"
-        return f"{given.shown(value)} on all {self.dataset.n_rows} rows{broken}"
+        return f"{given.shown(value)} on all {count_of(self.dataset.n_rows, 'row', '')}{broken}"
 
     @cached_property
     def rowwise(self) -> Encoded:
@@ -475,7 +477,8 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
     return Check(
         "data",
         is_close(wrong, errors) and is_close(lost, loss),
-        f"{dataset.n_file_rows} rows of the data file, {len(dataset.features)} features: {said}",
+        f"{count_of(dataset.n_file_rows, 'row', '')} of the data file, "
+        f"{count_of(len(dataset.features), 'feature', '')}: {said}",
     )
 
 
@@ -489,7 +492,8 @@ def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, bo
     return Check(
         "attack",
         is_close(costs, stated),
-        f"{int(hit.sum())} of {dataset.n_rows} rows of the data file can be moved to a wrong leaf ({boxes.words()}): "
+        f"{int(hit.sum())} of {count_of(dataset.n_rows, 'row', '')} of the data file can be moved to a wrong "
+        f"leaf ({boxes.words()}): "
         f"the tree costs {costs:.10g}, {stated:.10g} on the encoded rows",
     )
 

@@ -304,15 +304,17 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
         raw = read_point(start_path)
         if raw.model and model.identity and raw.model != model.identity:
             raise SolutionError(
-                f"the start {str(start_path)!r} is of the model {short(raw.model)}…, the file {str(path)!r} is the "
-                f"model {short(model.identity)}…; {option('start')} names another, or none"
+                f"the start {str(start_path)!r} belongs to the model {short(raw.model)}…, but the file "
+                f"{str(path)!r} is the "
+                f"model {short(model.identity)}…; name another start, or none ({option('start', 'none')})"
             )
         if raw.values is not None:
             try:
                 point = raw.on(model.columns)
             except SolutionError as problem:
                 raise SolutionError(
-                    f"the start {str(start_path)!r} does not fit: {problem}; {option('start')} names another, or none"
+                    f"the start {str(start_path)!r} does not fit: {problem}; name another, or none "
+                    f"({option('start', 'none')})"
                 ) from None
     return Opened(model, point, stem, facts, own_rows)
 
@@ -343,7 +345,7 @@ def cut_words(model: Model, dialect: str | None) -> str:
     if not kinds:
         return ""
     if dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts:
-        stand = " and ".join(f"rows {', '.join(names)} stand in {section}" for names, section in kinds)
+        stand = " and ".join(f"rows {', '.join(names)} are in {section}" for names, section in kinds)
         return f"{stand}, as {dialect} reads them"
     why = {None: "--dialect names a solver that has sections for cuts", "all": "not every solver has sections for cuts"}
     return (
@@ -421,7 +423,7 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 def _change(manifest: Manifest) -> str:
     """Return a sentence if the data file that a manifest names has changed, is missing, or cannot be compared;
     otherwise ""."""
-    facts, counted = manifest.facts["data"], "the counts are of the rows in the manifest"
+    facts, counted = manifest.facts["data"], "the counts use the rows in the manifest"
     same = same_file(manifest)
     if same:
         return ""

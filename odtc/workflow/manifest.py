@@ -158,8 +158,9 @@ class Manifest:
         if identity and self.identity and identity != self.identity:
             other = "this model" if self.path is None else f"the manifest {str(self.path)!r}"
             raise ManifestError(
-                f"{whose} is of another model, {short(identity)}…, than {other}, {short(self.identity)}…; build and "
-                "solve it again, or name its own manifest"
+                f"{whose} belongs to another model, {short(identity)}…, than {other}, {short(self.identity)}…; "
+                "build and "
+                "solve it again, or name its own manifest (--manifest)"
             )
 
     @property
@@ -357,7 +358,7 @@ def reselected(manifest: Manifest, dataset):
             raise ValueError(f"expected rows of the {n} of the data file, got others")
     except NOT_WHOLE as problem:
         raise ManifestError(
-            f"the manifest {str(manifest.path)!r} does not say which rows it is of: {explain_error(problem)}"
+            f"the manifest {str(manifest.path)!r} does not name valid rows: {explain_error(problem)}"
         ) from None
     return take_rows(dataset, rows, weight, told)
 
@@ -422,7 +423,7 @@ def _absent(facts: dict) -> str:
     sentence; "" if none."""
     registries = {one.kind: one for one in (FORMULATIONS, ENCODINGS, CUTS, CONSTRAINTS)}
     absent = [
-        f"the {one['kind']} {one['name']!r} is of {one['of']}"
+        f"the {one['kind']} {one['name']!r} comes from {one['of']}"
         for one in facts.get("members", ())
         if one["kind"] in registries and one["name"] not in registries[one["kind"]].names()
     ]
@@ -543,7 +544,7 @@ def _problem(facts: dict) -> Problem:
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")
     if not n or encoded.y.min() < 0 or encoded.y.max() >= len(encoded.classes):
-        raise ValueError("a row is of no class")
+        raise ValueError("a row has no class")
     encoded, params = priced(encoded), parse_params(model["formulation"], model["params"])
     constraints = tuple(parse(text, encoded) for text in model.get("constraints", ()))
     return Problem(encoded, CompleteTree(int(model["depth"])), model["formulation"], params, constraints)

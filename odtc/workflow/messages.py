@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.text import percent_text, some
+from odtc.base.text import count_of, percent_text, some
 from odtc.base.wording import command, option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import CATEGORICAL, Dataset
@@ -31,13 +31,15 @@ CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a sel
 START_INSTEAD = "the solver had no solution yet: the tree is the start"
 INTERRUPTED_FIRST = "interrupted before the solver ran: the tree is the start"
 SEARCH_PROVED = (
-    "the compiler's own search proved the tree before there was a model, which may be too large, so no solver ran"
+    "the compiler's own search proved the tree before a model, which may be too large, was built, so no solver ran"
 )
 OWN_TREE = "the tree is not the solver's, but a better one of the compiler's own search or of CART"
-LOWERED = "the bound is from {}, lowered by what a solver may be off"
+LOWERED = "the bound is from {}, lowered by the tolerance of solvers"
 SEARCH_PROVES = "the compiler's own search over all trees of these splits proves the tree"
-SEARCH_AGREES = f"what came with the point does not say of which model it speaks, so it proves nothing; {SEARCH_PROVES}"
-SEARCH_INSTEAD = "the time limit or Ctrl-C came before there was a model: tree and bound are from the compiler's search"
+SEARCH_AGREES = f"the files of the point do not name their model, so they prove nothing; {SEARCH_PROVES}"
+SEARCH_INSTEAD = (
+    "the time limit or Ctrl-C came before the model was built: tree and bound are from the compiler's search"
+)
 NO_SOLVER_RAN = "the time limit came before the solver ran: the tree is the start"
 
 
@@ -85,7 +87,8 @@ def held_out_text(dataset: Dataset) -> str:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     were, them = ("was", "it") if out == 1 else ("were", "them")
     return (
-        f"{out} of {out + whole.n_file_rows + whole.n_dropped} rows {were} set aside by chance before the search; the "
+        f"{out} of {count_of(out + whole.n_file_rows + whole.n_dropped, 'row', '')} {were} set aside at random "
+        "before the search; the "
         f"tree is tested on {them}, and odtc knows nothing else of {them}"
     )
 
@@ -165,7 +168,7 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     notes = [dropped_text(whole), held_out_text(dataset)]
     if whole is not dataset:
-        notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
+        notes.append(f"{option('select', spec.model.select)}: {dataset.n_rows:,} of {count_of(whole.n_rows, 'row')}")
         notes.append("" if spec.fitting else undecided_text(dataset.selected.facts))  # a fit states it with its result
     # A tree under costs or constraints has another goal than to be correct on most rows.
     asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
@@ -184,7 +187,8 @@ def cart_of_all_text(done: Fit) -> str:
         return ""
     return (
         f"CART of all rows has {cart.correct} of {cart.n_rows} correct ({percent_text(cart.accuracy)}) and loses "
-        f"{cart.loss:.10g}, less than this tree of {done.dataset.n_rows:,} rows: select more of them, or train on all "
+        f"{cart.loss:.10g}, less than this tree of {count_of(done.dataset.n_rows, 'row')}: select more of them, "
+        "or train on all "
         f"(without {option('select')})"
     )
 
@@ -200,7 +204,11 @@ def simplified_text(done: Fit) -> str:
         if paid is None or paid >= before["objective"]
         else f", and the tree costs {before['objective'] - paid:.6g} less"
     )
-    nodes = "1 branch node that no row needs is" if went == 1 else f"{went} branch nodes that no row needs are"
+    nodes = (
+        "1 branch node that no row needs is"
+        if went == 1
+        else f"{count_of(went, 'branch node', '')} that no row needs are"
+    )
     return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
 
 
@@ -240,7 +248,7 @@ def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:
 def no_start_text(problem: Problem, name) -> str:
     """Report why a heuristic's tree cannot be a start of the problem."""
     constraints = "; ".join(map(str, problem.constraints))
-    return f"no start is given: the tree of {name!r} breaks a constraint ({constraints})"
+    return f"no start is given: the tree of {name!r} violates a constraint ({constraints})"
 
 
 def no_solution_text(
@@ -265,7 +273,7 @@ def no_solution_text(
     if solution.termination == Termination.INFEASIBLE and constraints:
         return (
             f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of "
-            f"this depth over these splits keeps "
+            f"this depth over these splits satisfies "
             f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} "
             f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
             f"{option('depth')} or more splits, "
@@ -275,7 +283,7 @@ def no_solution_text(
         return solution.message
     if solution.solver == COMPILER and solution.termination != Termination.UNKNOWN:
         return (
-            "the time limit came before there was a model, and there is no start; allow more time "
+            "the time limit came before the model was built, and no start was given; allow more time "
             f"({option('time_limit')}), give a start ({option('start', 'cart')}), or make it smaller: fewer splits "
             f"({option('encoding', 'auto:bins=8')}), a smaller {option('depth')}"
         )
@@ -288,7 +296,7 @@ def no_solution_text(
         }.get(solution.start, f"{more}; it did not take the start that it was given"),
         Termination.INFEASIBLE: "it says the model is infeasible"
         + (
-            "; every model of odtc has a solution, unless no tree keeps the constraints, or rows were added to a "
+            "; every model of odtc has a solution, unless no tree satisfies the constraints, or rows were added to a "
             "file from which the compiler left columns out (docs/reference/files.md), so check these and the file"
             if ours
             else ""

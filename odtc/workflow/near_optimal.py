@@ -10,6 +10,7 @@ from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.staging import remove
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.exact_objective import same_objective
@@ -40,10 +41,10 @@ class Pool:
     def words(self) -> str:
         """The number of trees, in words."""
         if self.complete:
-            return f"{len(self.trees)} trees"
+            return count_of(len(self.trees), "tree", "")
         if not self.trees:
             return f"no trees yet: {self.stopped} came first"
-        return f"{len(self.trees)} of at least {self.at_least} trees: {self.stopped} came first"
+        return f"{len(self.trees)} of at least {count_of(self.at_least, 'tree', '')}: {self.stopped} came first"
 
     def feature_use(self) -> dict[str, int]:
         """Return the number of trees that use each feature, the most used first."""

@@ -19,6 +19,7 @@ from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TreeError
@@ -101,7 +102,7 @@ class NearOptimalSet:
         best = (
             f"the best objective {facts['best']:.10g}" if facts["proved"] else f"{facts['best']:.10g}, the best found"
         )
-        many = "1 tree" if facts["count"] == 1 else f"{facts['count']:,} trees"
+        many = count_of(facts["count"], "tree")
         said = f"{many} within {facts['limit'] - facts['best']:.6g} of {best}, at most depth {facts['depth']}"
         return said if facts["complete"] else f"at least {said}: {facts['stopped']} came first"
 
@@ -144,7 +145,7 @@ class NearOptimalSet:
         """
         wanted, refused = (self._numbers(names) for names in (using, without))
         if len(wanted) > MOST_USING:
-            raise ChoiceError(f"--using: expected at most {MOST_USING} columns, got {len(wanted)}")
+            raise ChoiceError(f"--using: expected at most {count_of(MOST_USING, 'column', '')}, got {len(wanted)}")
         if self.graph is None:
             raise ChoiceError(
                 "the file has no graph to count such trees by, as it would be too large; give a smaller --within, "
@@ -379,7 +380,7 @@ def _text(found: NearOptimalSet) -> str:
     if len(facts["objectives"]) > SHOWN:
         lines.append(f"… up to {facts['limit']:.10g}")
     drawn, whole = len(found.trees), facts["sample"]["whole"]
-    over = "all trees" if whole else f"{drawn} trees drawn"
+    over = "all trees" if whole else f"{count_of(drawn, 'tree', '')} drawn"
     lines += [
         "",
         "column: trees that split on it, best objective with and without it, what its splits save (least to greatest "
@@ -416,8 +417,8 @@ def _constrained(found: NearOptimalSet, using, without, leaves: int | None) -> s
     cells = found.cells(using, without, leaves)
     trees = sum(many for _, _, many in cells)
     conditions = [f"split on {name}" for name in using] + [f"do not split on {name}" for name in without]
-    conditions += [] if leaves is None else [f"have at most {leaves} leaves"]
-    lines = [f"{trees:,} of {found.count:,} trees {' and '.join(conditions)}"]
+    conditions += [] if leaves is None else [f"have at most {count_of(leaves, 'leaf', '')}"]
+    lines = [f"{trees:,} of {count_of(found.count, 'tree')} {' and '.join(conditions)}"]
     by_leaves: dict = {}
     for value, many_leaves, many in cells:
         best, before = by_leaves.get(many_leaves, (value, 0))

@@ -80,7 +80,7 @@ def pose_run(
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
         raise ChoiceError(
-            f"what a leaf of {option('task', dataset.task)} costs is not a sum over its rows, which {model} needs: use "
+            f"{option('task', dataset.task)} has leaves whose cost is not a sum over rows, as {model} needs: use "
             f"{option('model', *able)}"
         )
     for name in ("class_weight", "cost", "select"):

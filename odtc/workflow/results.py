@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.base.text import in_notebook, percent_text
+from odtc.base.text import count_of, in_notebook, percent_text
 from odtc.data.dataset import Dataset
 from odtc.data.file_text.label_types import TEXT
 from odtc.data.reading import rows_of
@@ -70,7 +70,7 @@ class Decoded:
         ended = self.solution.termination.value.replace("_", " ")
         of = f" for {self.solution.scope}" if self.solution.scope else ""
         passed = sum(check.passed for check in self.checks)
-        return f"{ended}{of}, by {self.solution.solver}; {passed} of {len(self.checks)} checks passed"
+        return f"{ended}{of}, by {self.solution.solver}; {passed} of {count_of(len(self.checks), 'check', '')} passed"
 
 
 @dataclass(frozen=True, repr=False)

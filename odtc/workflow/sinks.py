@@ -155,7 +155,7 @@ class FileSink(Sink):
             ):
                 if stands:
                     raise ChoiceError(
-                        f"{asked}: {problem.formulation!r} learns its tree without a solver, so there is no model; "
+                        f"{asked}: {problem.formulation!r} learns its tree without a solver and without a model; "
                         f"leave the option out"
                     )
             return
@@ -181,7 +181,7 @@ class FileSink(Sink):
         asked, solving = "--certificate writes the proof of odtc's own search", spec.solving
         if not problem.module.can(SearchesItself):
             raise ChoiceError(
-                f"{asked}, which {option('model', spec.model.model)} has not; leave {option('model')} out"
+                f"{asked}, which {option('model', spec.model.model)} does not have; leave {option('model')} out"
             )
         listed = self.pool is not None and not self._sums
         options = {option("solver"): solving.solver, "--format": self.format, "--keep": self.keep, "--pool": listed}
@@ -277,7 +277,7 @@ class FileSink(Sink):
         facts, self.uncertified = done.certificate, ""
         if facts is None:
             facts, words = certify_bound(done)
-            self.uncertified = f"there is no certificate: {words}" if facts is None else words
+            self.uncertified = f"no certificate was written: {words}" if facts is None else words
         if facts is not None:
             data, path = done.dataset.source.get("path"), f"{self.stem}{CERTIFICATE}"
             self.files.append(artifacts.write_certificate(facts, data, path))

@@ -493,7 +493,7 @@ def test_a_kill_loses_no_finished_cell_and_repeats_none(small, tmp_path, monkeyp
         (("--time-limit", "-1"), "--time-limit: expected seconds above 0"),
         (("--peer-files", "nothing*.lp"), "--peer-files: expected model files, found none for 'nothing*.lp'"),
         (("--peer-files", "few.csv"), "--peer-files: expected names that end in DATA_dDEPTH.lp"),
-        (("--results", "few.csv"), "one JSON object a line, in 'few.csv', but line 1 is none"),
+        (("--results", "few.csv"), "one JSON object a line, in 'few.csv', but line 1 is not one"),
         (("--target", "nosuch"), "expected --target to name a column"),
         (("--constraint", "leafrows >= 2"), "did you mean 'leaf_rows'"),
         (("--constraint", "leaf_rows >= 2", "--peer-files", "peer_*.lp.gz"), "leave out one of the two"),
@@ -537,4 +537,4 @@ def test_no_data_is_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(DataError):
         (tmp_path / "x").write_text("{}\n{}\n")
         benchmark.read_results(tmp_path / "x")
-    assert "which is no file" in refused(odtc("bench", "table", "no.jsonl", folder=tmp_path))
+    assert "which is not a file" in refused(odtc("bench", "table", "no.jsonl", folder=tmp_path))

@@ -212,7 +212,7 @@ def test_policies_are_judged_by_one_score(tables):
 
 def test_one_tree_is_nothing_to_compare(runs):
     said = odtc("compare", "d1", folder=runs)
-    assert said.code == 1 and "expected two trees or runs" in said.err
+    assert said.code == 2 and "expected two trees or runs" in said.err
     with pytest.raises(ChoiceError):
         compare(["d1"])
 
@@ -240,7 +240,7 @@ def test_pictures_are_written_in_the_form_of_their_name(runs):
     )
     ET.parse(runs / "regions.svg")
     wrong = odtc("plot", "size", "d1", "d2", "-o", "size.gif", folder=runs)
-    assert wrong.code == 1 and ".png, .svg, .pdf" in wrong.err and not (runs / "size.gif").exists()
+    assert wrong.code == 2 and ".png, .svg, .pdf" in wrong.err and not (runs / "size.gif").exists()
     alone = odtc("plot", "progress", "nothing", "-o", "x.png", folder=runs)
     assert alone.code == 1 and not (runs / "x.png").exists()
 

@@ -164,7 +164,7 @@ def test_without_a_start_there_is_one_sentence(wide):
         *("--model", "dpflow", "--solver", "highs", "--depth", 4, "--time-limit", 0.5, "--start", "none"),
         folder=wide,
     )
-    assert "before there was a model" in refused(said, 3)
+    assert "before the model was built" in refused(said, 3)
     assert set(contents(wide)) <= {"wide.csv", "wide_dpflow_d4.log"}
 
 
@@ -200,7 +200,7 @@ def test_the_estimator_keeps_the_limit_too(wide):
     with pytest.warns(ConvergenceWarning, match="time limit"):
         fitted = odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5).fit(rows[:, :-1], rows[:, -1])
     assert fitted.status_ == "time_limit" and fitted.tree_.depth <= 4
-    with pytest.raises(odtc.errors.NoSolutionError, match="before there was a model"):
+    with pytest.raises(odtc.errors.NoSolutionError, match="before the model was built"):
         odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", solver="highs", time_limit=0.5, start="none").fit(
             rows[:, :-1], rows[:, -1]
         )

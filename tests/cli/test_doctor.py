@@ -82,7 +82,7 @@ def test_packages_are_those_of_the_project():
 
 def test_an_unknown_solver_is_a_sentence():
     said = odtc("doctor", "--solver", "hihgs")
-    assert said.code == 1 and "did you mean 'highs'" in said.err
+    assert said.code == 2 and "did you mean 'highs'" in said.err
 
 
 def test_loops_are_compiled_ahead_into_the_folder_that_is_named(tmp_path, monkeypatch):

@@ -328,7 +328,7 @@ def test_explain_says_the_path_of_a_row(run):
     ).facts
     assert [entry["row"] for entry in facts["rows"]] == [1, 2] and all(entry["path"] for entry in facts["rows"])
     wrong = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "0", folder=run)
-    assert wrong.code == 1 and "expected a number from 1 to 432" in wrong.err
+    assert wrong.code == 2 and "expected a number from 1 to 432" in wrong.err
 
 
 def test_the_path_has_the_cells_the_answers_and_the_rows_left():

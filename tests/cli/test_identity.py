@@ -50,7 +50,7 @@ def test_a_solution_of_the_model_that_was_replaced_is_removed_or_refused(tmp_pat
     assert "m.sol" in said.err and "replaced" in said.err
     assert odtc("decode", "m.sol", folder=tmp_path).code == 1
     refused = odtc("decode", "kept.sol", "--manifest", "m.odt.json", folder=tmp_path)
-    assert refused.code == 1 and "is of another model" in refused.err and "Traceback" not in refused.err
+    assert refused.code == 1 and "belongs to another model" in refused.err and "Traceback" not in refused.err
 
 
 def test_a_data_file_that_has_changed_since_is_told(tmp_path):
@@ -64,7 +64,7 @@ def test_a_data_file_that_has_changed_since_is_told(tmp_path):
         data.write((MONKS / "monks-1.csv").read_text().splitlines()[1] + "\n")
     said = odtc("decode", "m.sol", folder=tmp_path)
     assert said.code == 0 and said.err.count("has changed since the model was built") == 1
-    assert "the counts are of the rows in the manifest" in said.err
+    assert "the counts use the rows in the manifest" in said.err
     told = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
     assert told["same_file"] is False and "has changed" in told["data_note"]
     (tmp_path / "d.csv").rename(tmp_path / "e.csv")
@@ -223,7 +223,7 @@ def test_a_start_of_another_model_is_refused(tmp_path):
     build(tmp_path)
     build(tmp_path, "--class-weight", "0=0.2,1=1", stem="n")
     said = odtc("solve", "n.mps", "--start", "m.start.sol", folder=tmp_path)
-    assert said.code == 1 and "is of the model" in said.err
+    assert said.code == 1 and "belongs to the model" in said.err
 
 
 def test_a_manifest_of_another_build_is_refused(tmp_path):
@@ -231,7 +231,7 @@ def test_a_manifest_of_another_build_is_refused(tmp_path):
     build(tmp_path, "--class-weight", "0=0.2,1=1", stem="n")
     shutil.copy(tmp_path / "n.odt.json", tmp_path / "m.odt.json")
     said = odtc("solve", "m.mps", folder=tmp_path)
-    assert said.code == 1 and "is of another model" in said.err
+    assert said.code == 1 and "belongs to another model" in said.err
 
 
 def test_a_manifest_that_was_changed_is_refused(tmp_path):
@@ -320,7 +320,7 @@ def test_a_false_optimum_is_refused_by_a_solver_that_is_asked(tmp_path):
     refused = odtc("verify", "m.sol", "--confirm", "highs", folder=tmp_path)
     assert refused.code == 1 and "is claimed" in refused.err
     unknown = odtc("verify", "m.sol", "--confirm", "nosuch", folder=tmp_path)
-    assert unknown.code == 1 and "nosuch" in unknown.err and "Traceback" not in unknown.err
+    assert unknown.code == 2 and "nosuch" in unknown.err and "Traceback" not in unknown.err
 
 
 @pytest.mark.parametrize("ended", ["Optimal", "Stopped on time", "Status unknown"])

@@ -186,7 +186,7 @@ def test_a_mixture_that_came_otherwise_is_refused(tmp_path):
             assert odtc(*words, folder=tmp_path / folder).code == 0
     shutil.copy(tmp_path / "b" / "m.odt.json", tmp_path / "a")
     for words in (("decode", "m.sol"), ("solve", "m.mps")):
-        assert "is of another model" in odtc(*words, folder=tmp_path / "a").err
+        assert "belongs to another model" in odtc(*words, folder=tmp_path / "a").err
 
 
 SHA, EMPTY = hashlib.sha256(b"keep me").hexdigest(), hashlib.sha256(b"").hexdigest()

@@ -55,7 +55,7 @@ def test_the_end_of_a_command_is_that_of_python():
     said = subprocess.run(
         [sys.executable, "-c", code.replace("models", "nothing")], capture_output=True, text=True, env=environment()
     )
-    assert said.returncode == 1 and said.stdout == "what is left for the end\n" and said.stderr.count("\n") == 1
+    assert said.returncode == 2 and said.stdout == "what is left for the end\n" and said.stderr.count("\n") == 1
 
 
 def test_the_end_of_a_command_waits_for_threads():

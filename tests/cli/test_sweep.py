@@ -77,10 +77,10 @@ def test_depth_0_is_a_leaf_alone_as_in_tune(tmp_path):
     assert rows["depth"].to_list() == [0, 0] + [1] * 4 and rows["error"].null_count() == 6
     (found,) = swept.facts["data"].values()
     leaf, stump = found["results"][:2]
-    assert leaf["name"] == "depth 0, a leaf alone" and leaf["n_leaves"] == 1
+    assert leaf["name"] == "depth 0, a single leaf" and leaf["n_leaves"] == 1
     tuned = odtc("tune", *words, "-o", "t", folder=tmp_path)
     told = {one["name"]: one["score"] for one in tuned.facts["results"]}
-    assert leaf["score"] == told["depth 0, a leaf alone"] and stump["score"] == told["cart, depth 1"]
+    assert leaf["score"] == told["depth 0, a single leaf"] and stump["score"] == told["cart, depth 1"]
 
 
 def test_the_same_command_and_the_folder_alone_do_nothing_again(quiet, tmp_path):
@@ -119,7 +119,8 @@ def test_tune_says_that_kept_fits_are_of_another_grid(tmp_path):
     (tmp_path / "t.tune.fits" / "0123.json").write_text("{}")
     said = odtc(*words)
     assert (
-        said.code == 0 and "are of another grid, other data or another version of odtc: all are run again" in said.err
+        said.code == 0
+        and "were made for another grid, other data or by another version of odtc: all are run again" in said.err
     )
 
 
@@ -418,16 +419,16 @@ def test_a_fit_that_is_refused_is_a_row_that_says_why(tmp_path):
 def test_what_is_wrong_is_said_before_the_work(words, expected, tmp_path):
     data = [] if words[0] == "-o" else [MONKS / "monks-1.csv"]
     said = odtc("sweep", *data, *words, folder=tmp_path)
-    assert said.code == 1 and expected in said.err and said.err.count("\n") == 1, said.err
+    assert said.code in (1, 2) and expected in said.err and said.err.count("\n") == 1, said.err
     assert not list(tmp_path.glob("*/tasks/*"))
 
 
 def test_two_files_of_one_name_and_the_folder_of_another_study(quiet, tmp_path):
     shutil.copy(MONKS / "monks-1.csv", tmp_path / "monks-1.csv")
     said = odtc("sweep", MONKS / "monks-1.csv", tmp_path / "monks-1.csv", "-o", tmp_path / "s")
-    assert said.code == 1 and "got 'monks-1' twice" in said.err
+    assert said.code == 2 and "got 'monks-1' twice" in said.err
     said = odtc("sweep", MONKS / "monks-2.csv", "-o", quiet[0])
-    assert said.code == 1 and "got one of other data" in said.err
+    assert said.code == 2 and "got one of other data" in said.err
 
 
 def test_the_best_trees_are_found_side_by_side_where_the_fits_were(quiet, tmp_path, monkeypatch):
@@ -485,7 +486,7 @@ def test_sizes_of_leaves_and_constraints_are_tried_as_in_tune(tmp_path):
     assert again.code == 0 and "8 of 8 fits were finished before" in again.err
     for bad in (["--min-leaf-rows", "0"], ["--try-constraint", "leafs <= 2"]):
         refused = odtc("sweep", MONKS / "monks-1.csv", "--depths", "1", *bad, "-o", "u", folder=tmp_path)
-        assert refused.code == 1 and not (tmp_path / "u").exists(), refused.err
+        assert refused.code in (1, 2) and not (tmp_path / "u").exists(), refused.err
 
 
 def test_nested_choices_and_seeds_are_those_of_tune(tmp_path):

@@ -37,7 +37,7 @@ def test_bounds_that_are_not_searched_again_are_called_the_word_of_the_run(folde
     points = json.loads((folder / "m.frontier.json").read_text())["points"]
     assert {one["ended"] for one in points} == {"optimal", "infeasible"}
     assert said.code == 0 and said.facts["word_of_run"] == [one["constraint"] for one in points], said.err
-    assert "is the word of the run, not derived again" in said.err
+    assert "is stated by the run, and was not derived again" in said.err
 
 
 def test_the_frontier_of_a_stem_is_verified_with_its_run(folder, tmp_path):
@@ -53,7 +53,7 @@ def test_the_frontier_of_a_stem_is_verified_with_its_run(folder, tmp_path):
 def test_the_frontier_of_another_data_file_beside_a_run_is_refused(folder, tmp_path):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert odtc("fit", MONKS / "monks-2.csv", *WORDS, "-o", "m", folder=tmp_path).code == 0
-    assert "m.frontier.json is of a data file of the SHA-256" in refused(odtc("verify", "m", folder=tmp_path))
+    assert "m.frontier.json was made from a data file with the SHA-256" in refused(odtc("verify", "m", folder=tmp_path))
 
 
 def _forge(folder, forge, name="m.frontier.json"):
@@ -197,7 +197,7 @@ def test_a_frontier_that_is_false_is_refused(folder, forge, tmp_path):
 def test_a_worse_tree_is_refused_without_a_search_if_another_tree_of_the_file_is_better(folder, tmp_path):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     _forge(tmp_path, _tree_of_a_tighter_number, "free.frontier.json")
-    assert "costs less than that of" in refused(odtc("verify", "free", "--time-limit", 0, folder=tmp_path))
+    assert "costs less than the tree of" in refused(odtc("verify", "free", "--time-limit", 0, folder=tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,14 @@ def test_what_a_run_leaves_is_verified(folder, name):
     said = odtc("verify", name, "--json", folder=folder)
     assert said.code == 0 and said.facts["verified"], said.err
     assert [one["check"] for one in said.facts["checks"]][-1] == ("near-optimal" if name.startswith("n") else "pool")
-    assert "word of the run" not in said.err
+    assert "the run, and was not" not in said.err
 
 
 def test_what_is_not_counted_again_is_called_the_word_of_the_run(folder):
     said = odtc("verify", "m", "--time-limit", 0, folder=folder)
-    assert said.code == 0 and "no other tree is as good as one of these is the word of the run" in said.err
+    assert said.code == 0 and "no other tree is as good as one of these is stated by the run" in said.err
     said = odtc("verify", "n", "--time-limit", 0, folder=folder)
-    assert said.code == 0 and "how many trees there are is the word of the run" in said.err
+    assert said.code == 0 and "how many trees there are is stated by the run" in said.err
 
 
 def _forged(folder, copy, name, forge):
@@ -210,7 +210,7 @@ def _ended_in_its_sample(facts):
 def test_a_set_that_its_time_ended_says_less_and_is_no_forgery(folder, end, tmp_path):
     said = odtc("verify", "n", folder=_forged(folder, tmp_path / "m", "n.near-optimal.json", end))
     assert said.code == 0, said.err
-    claimed = "word of the run" in said.err or "claimed by the run" in said.err
+    claimed = "stated by the run" in said.err or "claimed by the run" in said.err
     assert claimed or end is _ended_before_columns
 
 

@@ -274,12 +274,12 @@ def certified(tmp_path_factory):
 @pytest.mark.parametrize(
     "other, words",
     [
-        ("depth", "is of trees of depth 2, and this run of depth 1"),
+        ("depth", "covers trees of depth 2, and this run has depth 1"),
         ("constraint", "is about trees that satisfy 'recall[1] >= 0.9', which this run does not require"),
         ("costs", "counts other costs of errors than this run"),
         ("price", "counts 0.25 for a branch node, and this run 0"),
         ("reading", "states other terms than this run: 'columns', 'ignore'"),
-        ("data", "is of a data file of the SHA-256"),
+        ("data", "was made from a data file with the SHA-256"),
     ],
 )
 def test_the_certificate_of_another_run_is_no_proof_of_this_one(certified, other, words, tmp_path):
@@ -490,7 +490,7 @@ def test_a_certificate_of_other_data_is_none_of_a_run_whatever_digest_it_states(
     facts["data"]["sha256"] = record["fit"]["data"]["sha256"]
     (tmp_path / "m.certificate.json").write_text(json.dumps(facts))
     passed, words = _check_of_certificate(tmp_path)
-    assert not passed and "is of a data file of the SHA-256" in words
+    assert not passed and "was made from a data file with the SHA-256" in words
 
 
 def test_a_certificate_of_all_rows_is_none_of_a_run_of_selected_ones(tmp_path):
@@ -499,7 +499,7 @@ def test_a_certificate_of_all_rows_is_none_of_a_run_of_selected_ones(tmp_path):
     assert odtc("certify", "d.csv", "--depth", 1, "-o", "c.certificate.json", folder=tmp_path).code == 0
     (tmp_path / "m.certificate.json").write_bytes((tmp_path / "c.certificate.json").read_bytes())
     passed, words = _check_of_certificate(tmp_path)
-    assert not passed and "is of all rows of a data file, and this run of some of them that were selected" in words
+    assert not passed and "covers all rows of a data file, and this run only some of them that were selected" in words
 
 
 def test_a_certificate_at_another_price_proves_nothing_of_a_solved_model(tmp_path):
@@ -559,7 +559,7 @@ def test_a_solver_that_ends_as_optimal_before_its_bound_is_there_is_told(tmp_pat
         record |= {"bound": bound, "gap": (paid - bound) / paid, "history": []}
         (tmp_path / "m.run.json").write_text(json.dumps(record))
         said = odtc("verify", "m.sol", "--time-limit", 0, folder=tmp_path)
-        assert said.code == 0 and ("it calls optimal what costs" in said.out) == told, said.out
+        assert said.code == 0 and ("it calls a cost of" in said.out) == told, said.out
 
 
 def test_the_data_and_the_reading_of_a_tree_are_those_of_its_record_as_long_as_both_are_as_they_were(tmp_path):

@@ -150,7 +150,7 @@ def test_the_check_of_a_certificate_has_limits(certified, monkeypatch):
 
     monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 30)
     monkeypatch.setattr(certificate, "check", hungry)
-    assert "takes more memory than 0.5 GiB, half of what is free" in refused(odtc(*words, folder=certified))
+    assert "needs more memory than 0.5 GiB, half of the free memory" in refused(odtc(*words, folder=certified))
     monkeypatch.undo()
     assert odtc(*words, folder=certified).code == 0
 

@@ -412,7 +412,7 @@ def test_an_optimal_solution_has_values(tmp_path, words):
 
 def test_a_solution_of_xpress_names_every_column(tmp_path):
     raw = read_text(tmp_path, "NAME M\n C a 1\nENDATA\n")
-    with pytest.raises(SolutionError, match="has 1 columns, the model 2"):
+    with pytest.raises(SolutionError, match="has 1 column, the model 2"):
         raw.on((NamedBlock(("a", "b")),))
 
 

@@ -307,7 +307,7 @@ def test_the_command_line_adds_the_rows_and_decodes_elsewhere(tmp_path):
     assert decoded["verified"] and decoded["cuts"] == built["cuts"]
     assert odtc("verify", "m.sol", folder=tmp_path).code == 0
     refused = odtc("build", MONKS / "monks-1.csv", "--cuts", "paper4", "-o", "n", folder=tmp_path)
-    assert refused.code == 1 and "bottom=flow" in refused.err and not list(tmp_path.glob("n.*"))
+    assert refused.code == 2 and "bottom=flow" in refused.err and not list(tmp_path.glob("n.*"))
 
 
 def test_a_loop_solves_with_the_rows_too():

@@ -237,8 +237,8 @@ RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]], "options": {"gap": 0.2
         ({"history": [[0.2, 7.0, 1.0], [0.1, 5.0, 4.0]]}, "do not rise"),
         ({"history": [[None, 7.0, 1.0]]}, "do not rise"),
         ({"history": [[0.2, 7.0, 6.0]]}, "history has the bound 6"),
-        ({"options": {"gap": 0.1}, "fit": {}}, "it calls optimal what costs 5, and its bound is 4"),
-        ({"options": {}, "fit": {}}, "it calls optimal what costs 5"),
+        ({"options": {"gap": 0.1}, "fit": {}}, "it calls a cost of 5 optimal, but its bound is 4"),
+        ({"options": {}, "fit": {}}, "it calls a cost of 5 optimal"),
     ],
 )
 def test_a_record_whose_figures_contradict_each_other_is_refused(change, words):
@@ -260,7 +260,7 @@ def test_a_record_of_an_optimum_has_no_gap_but_that_which_was_allowed():
     """ "Optimal" beside a bound that proves nothing passed, and was repeated in `--json`."""
     exact = RECORD | {"options": {"gap": 0.0}, "fit": {}}
     solver = check_record(RECORD | {"options": {"gap": 0.0}}, 5.0)  # with a gap of its own
-    assert solver.passed and solver.text.endswith("it calls optimal what costs 5, and its bound is 4")
+    assert solver.passed and solver.text.endswith("it calls a cost of 5 optimal, but its bound is 4")
     assert "it calls" not in check_record(RECORD, 5.0).text
     assert not check_record(exact, 5.0).passed
     assert check_record(exact, 5.0, rounded=5.0).passed  # no tree costs what lies between

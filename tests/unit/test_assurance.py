@@ -109,7 +109,7 @@ def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_pat
     recall = "recall[yes] >= 0.7"
     words = ["fit", data, "--constraint", recall, "--constraint", "leaves <= 4", "-o", tmp_path / "t"]
     said = command(*words, "--confidence", 0.95)
-    assert "60 of 200 rows were set aside by chance before the search" in said.err and "assured   recall" in said.out
+    assert "60 of 200 rows were set aside at random before the search" in said.err and "assured   recall" in said.out
     facts = command(*words, "--confidence", 0.95, "--json").facts
     assert facts["n_rows"] == 140 and facts["n_test_rows"] == 60
     (assured,) = facts["assured"]["constraints"]
@@ -126,7 +126,7 @@ def test_a_number_with_no_room_is_said_not_to_be_asked_harder(files, tmp_path):
         "a test on 36 rows can assure at most statistical_parity[group=side,positive=yes] <= 0.02 within 0."
         in close.err
     )
-    assert "cannot be given a stricter constraint" in close.err and "the search was asked for" not in close.err
+    assert "cannot be given a stricter constraint" in close.err and "the search required" not in close.err
     loose = command(*words, "--constraint", "recall[yes] >= 0.5", "--constraint", "leaf_rows >= 20")
     assert "cannot be given a stricter constraint" not in loose.err
 
@@ -242,7 +242,7 @@ def test_the_page_of_a_run_shows_what_is_assured_and_counts_it_again(files, tmp_
         return text[text.index("What new rows satisfy") :].split("</section>")[0]
 
     told = page()
-    assert "counted again for this page" in told and "the word of the run" not in told
+    assert "counted again for this page" in told and "from the run itself" not in told
     assert re.findall(r">(assured|not assured)<", told) == ["assured", "not assured"]
     for entry in facts["constraints"]:
         assert f"{entry['figure']:.4g} or more" in told and f"{entry['test']:.4g}" in told
@@ -262,7 +262,7 @@ def test_the_page_says_that_it_believes_the_run_if_the_rows_to_test_on_are_not_k
     train, test = files
     words = ["--depth", 1, "--constraint", "recall[yes] >= 0.7", "--test", test, "--confidence", 0.95]
     command("fit", train, *words, "-o", tmp_path / "t")
-    assert command("report", tmp_path / "t").code == 0 and "word of the run" in (tmp_path / "t.html").read_text()
+    assert command("report", tmp_path / "t").code == 0 and "from the run itself" in (tmp_path / "t.html").read_text()
     assert command("report", tmp_path / "t", "--test", test).code == 0
     assert "counted again for this page" in (tmp_path / "t.html").read_text()
 
@@ -345,7 +345,7 @@ def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_a
         "of the tree and its training rows only: leaf_rows >= 20"
         in command(*given, "--constraint", "recall[yes] >= 0.2").out
     )
-    assert "expected a --constraint that speaks of new rows, such as 'recall[" in refused(command(*given))
+    assert "expected a --constraint on the rate of new rows, such as 'recall[" in refused(command(*given))
 
 
 def test_rows_that_were_trained_on_assure_nothing(rare, tmp_path):
@@ -454,7 +454,7 @@ def test_the_file_is_read_once_and_its_notes_are_said_once(tmp_path, monkeypatch
     monkeypatch.setattr(csv_reader, "read", lambda *of, **how: [times.append(of), load(*of, **how)][1])
     said = command("fit", tmp_path / "t.csv", "--depth", 1, "--constraint", "recall[yes] >= 0.7", "--confidence", 0.9)
     assert said.code == 0 and len(times) == 1, said.err
-    assert said.err.count("dropped 1 row") == 1 and said.err.count("were set aside by chance") == 1
+    assert said.err.count("dropped 1 row") == 1 and said.err.count("were set aside at random") == 1
 
 
 def test_the_tests_are_made_once_for_all_searches(files, monkeypatch):

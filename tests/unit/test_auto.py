@@ -89,7 +89,7 @@ def test_command_line(tmp_path):
     said = command("fit", MONKS / "monks-1.csv", *words, folder=tmp_path)
     assert said.code == 0 and said.facts["model"] == "dpflow" and "--model auto: dpflow" in said.err
     bad = command("fit", MONKS / "monks-1.csv", "--model", "auto", "-p", "speed=1", folder=tmp_path)
-    assert bad.code == 1 and "speed" in bad.err
+    assert bad.code == 2 and "speed" in bad.err
 
 
 def test_a_constraint_that_dpflow_does_not_take():

@@ -333,7 +333,7 @@ def test_build_marks_the_path_rows_where_the_dialect_reads_lazy_rows(dialect, fo
     words = ["build", MONKS / "monks-3.csv", "--model", "bendersoct", "--encoding", "onehot", "--format", format]
     said = command(*words, "--dialect", dialect, "-o", "m", folder=tmp_path)
     assert (
-        said.err == f"rows path stand in LAZYCONS, as {dialect} reads them\n"
+        said.err == f"rows path are in LAZYCONS, as {dialect} reads them\n"
         and word in (tmp_path / f"m.{format}").read_text()
     )
     for other, why in (("cbc", "cbc has no sections for cuts"), (None, "--dialect names"), ("all", "not every solver")):
@@ -415,7 +415,7 @@ def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):
 def test_what_no_loop_can_keep_is_refused(tmp_path):
     data = MONKS / "monks-3.csv"
     once = command("fit", data, "--model", "flowoct", "--keep", folder=tmp_path)
-    assert once.code == 1 and "flowoct is solved once" in once.err
-    assert command("fit", data, "--model", "bendersoct", "-p", "cuts=path", "--keep", folder=tmp_path).code == 1
+    assert once.code == 2 and "flowoct is solved once" in once.err
+    assert command("fit", data, "--model", "bendersoct", "-p", "cuts=path", "--keep", folder=tmp_path).code == 2
     many = command("fit", data, "--model", "bendersoct", "--format", "mps", folder=tmp_path)
-    assert many.code == 1 and "--keep keeps them all" in many.err and not list(tmp_path.iterdir())
+    assert many.code == 2 and "--keep keeps them all" in many.err and not list(tmp_path.iterdir())

@@ -196,10 +196,10 @@ def test_groups_are_compared_as_they_are_counted_by_hand(loans):
     page = page_of(loans, "loans", "--test", "loans.csv", "--group", "age<=30")
     assert "Groups side by side" in page and "By region, test rows" in page and "age&lt;=30" in page
     said = command("report", "loans", "--group", "nosuch", folder=loans)
-    assert said.code == 1 and "'nosuch'" in said.err
+    assert said.code == 2 and "'nosuch'" in said.err
     (loans / "bare.tree.json").write_bytes((loans / "loans.tree.json").read_bytes())
     said = command("report", "bare.tree.json", "--group", "age<=30", folder=loans)
-    assert said.code == 1 and "--test" in said.err
+    assert said.code == 2 and "--test" in said.err
 
 
 def test_the_page_of_an_estimator_tells_its_proof():

@@ -81,7 +81,9 @@ def test_a_tree_above_its_bound_is_not_called_the_best():
     assert str(replace(open_end, checked=False)).endswith(f"found costs {found.objective:g}; allow more time")
     asked = problem(constraints=("leaf_rows >= 1",))
     bound_of_all = replace(open_end, fit=replace(open_end.fit, problem=asked))
-    assert str(bound_of_all).endswith("it satisfies the constraints; the bound is of all trees, whether they do or not")
+    assert str(bound_of_all).endswith(
+        "it satisfies the constraints; the bound applies to all trees, with or without the constraints"
+    )
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_certifying_the_data_does_not_replace_the_tree_of_a_run(folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in ("m", "m.certificate.json", "m.json"):
         said = command(*words, name, folder=folder)
-        assert said.code == 1 and "another file with -o" in said.err and "`odtc certify m`" in said.err
+        assert said.code in (1, 2) and "another file with -o" in said.err and "`odtc certify m`" in said.err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert command("verify", "m", folder=folder).code == 0
     for _ in range(2):  # a tree of a certificate may be replaced
@@ -80,11 +80,11 @@ def test_what_cannot_be_certified_is_a_sentence_that_says_what_to_do(folder):
         edited(folder / "m.run.json", **fields)
         said = command("certify", "m", *words, folder=folder)
         (folder / "m.run.json").write_text(record)
-        assert said.code == 1 and "Traceback" not in said.err and not (folder / "m.certificate.json").exists()
+        assert said.code in (1, 2) and "Traceback" not in said.err and not (folder / "m.certificate.json").exists()
         return said.err
 
     assert "leave --depth out" in refused("--depth", 2)
-    assert "proved" in refused(bound=facts["objective"] - 1) and "longer" in refused(bound=None)
+    assert "proved" in refused(bound=facts["objective"] - 1) and "with --model auto" in refused(bound=None)
     assert "took 4,000 seconds" in (long := refused(seconds=4000.0)) and "--time-limit 8000" in long
     lower = facts["objective"] - 1  # a record that claims a better tree than there is
     assert "its record says" in refused(objective=lower, bound=lower)

@@ -210,8 +210,8 @@ def test_each_look_is_one_at_the_deadline(monkeypatch):
     ("unproved", "interrupted", "words", "made"),
     [
         (None, False, "the tree is not proved", False),
-        ({"made": True}, False, "the certificate is of a bound: no tree costs less than 4", True),
-        ({"made": True}, True, "the certificate is of a bound: no tree costs less than 4", True),
+        ({"made": True}, False, "the certificate proves a bound: no tree costs less than 4", True),
+        ({"made": True}, True, "the certificate proves a bound: no tree costs less than 4", True),
         (ChoiceError("too many tests"), False, "too many tests", False),
         (CertificateError("it does not hold"), False, "it does not hold", False),
         (TimeLimitReached("late"), False, "it was not made and checked in a moment", False),

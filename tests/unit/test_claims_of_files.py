@@ -61,7 +61,7 @@ def test_a_file_that_does_not_say_its_model_proves_nothing(termination, bound, c
     manifest, model, solution, _ = case
     given = replace(solution, model="", termination=termination, bound=bound, message="")
     nameless = replace(manifest, facts={key: value for key, value in manifest.facts.items() if key != "identity"})
-    for known, more in ((manifest, ""), (nameless, ", nor does the manifest")):
+    for known, more in ((manifest, ""), (nameless, ", and neither does the manifest")):
         same, found = settled_claim(known, model, given, tmp_path / "m.sol")
         assert same is model
         if claimed is None:
@@ -70,11 +70,11 @@ def test_a_file_that_does_not_say_its_model_proves_nothing(termination, bound, c
         ended = Termination.UNKNOWN if termination == Termination.OPTIMAL else termination
         assert (found.termination, found.bound) == (ended, None)
         assert found.message.startswith(
-            f"the file does not say which model it is of{more}, so its claim{claimed} does not count as a proof; "
+            f"the file does not name its model{more}, so its claim{claimed} does not count as a proof; "
         )
     named = replace(given, model=solution.model)
     found = settled_claim(nameless, model, named, tmp_path / "m.sol")[1]
-    assert found == named if claimed is None else "nor does the manifest" in found.message
+    assert found == named if claimed is None else "neither does the manifest" in found.message
 
 
 def test_of_columns_alone_nothing_is_proved(case, tmp_path):

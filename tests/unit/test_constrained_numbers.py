@@ -147,7 +147,7 @@ def test_shares_of_classes_are_added_if_their_common_unit_is_exact(totals, exact
 def test_a_case_of_no_test_or_of_no_set_of_columns_is_none(root, columns):
     """There are five tests, and trees over one column each."""
     case = {"root": root, "columns": columns, "multipliers": []}
-    refused(added("features <= 1", key="cases", value=case), "lists a case that is none")
+    refused(added("features <= 1", key="cases", value=case), "lists an invalid case")
     assert added("features <= 1", key="cases", value=case | {"root": 4, "columns": ["a"]})("").optimal
 
 

@@ -109,5 +109,5 @@ def test_a_pool_says_that_one_of_trees_alike_is_listed(tmp_path):
     asked = ("--depth", 1, "--model", "dpflow", "--pool", 9, "--constraint", "recall[p] >= 0.5", "-o", "m")
     assert command("fit", "twin.csv", *asked, folder=tmp_path).code == 0
     shown = command("show", "m.pool.json", folder=tmp_path).out
-    assert "of trees whose splits divide the training rows alike one is listed" in shown
+    assert "trees whose splits divide the training rows in the same way are listed once" in shown
     assert json.loads((tmp_path / "m.pool.json").read_text())["feature_use"] == {"a": 2}

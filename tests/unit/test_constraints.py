@@ -205,7 +205,7 @@ def test_where_no_tree_is_mended_there_is_no_start_and_one_line_says_so(tmp_path
     monkeypatch.setattr("odtc.problem.constraints.constraint.mended", lambda problem, heap: None)
     said = command("build", MONKS_3, "--encoding", "onehot", "--max-features", 1, "-o", "m", folder=tmp_path)
     assert said.code == 0 and not (tmp_path / "m.mst").exists()
-    assert said.err.splitlines()[0] == "no start is given: the tree of 'cart' breaks a constraint (features <= 1)"
+    assert said.err.splitlines()[0] == "no start is given: the tree of 'cart' violates a constraint (features <= 1)"
 
 
 # What a tree answers, by class and by group, and where a column may be asked.

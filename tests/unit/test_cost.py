@@ -12,7 +12,7 @@ from odtc.base import deadline
 from odtc.data import cost_matrix as cost_module
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.encoding import encode
-from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.errors import ChoiceError, DataError, TimeLimitReached
 from odtc.testing.exhaustive import cheapest
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
@@ -108,7 +108,7 @@ def test_bad_costs_are_refused_in_a_sentence(words, part):
 )
 def test_bad_cost_files_are_refused_in_a_sentence(tmp_path, text, part):
     (tmp_path / "cost.csv").write_text(text)
-    with pytest.raises(ChoiceError) as said:
+    with pytest.raises(DataError) as said:
         cost_matrix(ABC, WEIGHTS, cost=tmp_path / "cost.csv")
     assert part in str(said.value) and "cost.csv" in str(said.value)
 
@@ -248,7 +248,7 @@ def test_from_the_command_line_to_a_check_against_the_data(tmp_path):
     "words", [("--class-weight", "nosuch=2"), ("--cost", "absent.csv"), ("--cost", "setosa:virginika=5")]
 )
 def test_the_command_line_refuses_in_a_sentence(tmp_path, words):
-    assert refused(run("fit", CHECKOUT / "examples" / "iris" / "iris.csv", *words, folder=tmp_path), 1)
+    assert refused(run("fit", CHECKOUT / "examples" / "iris" / "iris.csv", *words, folder=tmp_path), 2)
 
 
 def test_weighted_rows_are_told_by_number_and_by_weight(tmp_path):

@@ -69,7 +69,7 @@ def test_only_a_model_of_ours_and_its_solution_are_decoded(model, found):
     for given in ((replace(model, problem=None), found), (model, "a.sol"), (model, MONKS), (object(), found)):
         with pytest.raises(ChoiceError, match="expected a model of odtc.build and its solution"):
             decode(*given)
-    with pytest.raises(SolutionError, match="the solution is of the model"):
+    with pytest.raises(SolutionError, match="the solution belongs to the model"):
         decode(model, replace(found, model="f" * 64))
     for unknown in ("", model.identity):
         assert decode(model, replace(found, model=unknown)).verified
@@ -279,7 +279,7 @@ def test_the_tree_that_was_known_at_the_limit_says_how_it_came_about(model):
         said = unfinished(ready(model, heap, searched=Found(bound, is_it))).solution
         assert said.termination == (OPTIMAL if is_it else TIME_LIMIT)
         assert said.bound == pytest.approx(min(bound, paid)) and said.objective == paid
-        assert ("search proved the tree" if is_it else "came before there was a model") in said.message
+        assert ("search proved the tree" if is_it else "came before the model was built") in said.message
     ended = Solution(None, Termination.ERROR, None, message="it fell over", claimed=3.0)
     told = unfinished(ready(model, heap, searched=Found(paid, True)), found=ended).solution
     assert told.termination == Termination.ERROR and told.message.endswith(": it fell over")
@@ -456,11 +456,14 @@ def test_a_solution_without_a_name_proves_nothing_of_a_named_model(model, found,
     known = decode(model, claim).solution
     assert (known.termination, known.bound) == (OPTIMAL, claim.bound)
     nameless = decode(model, replace(claim, model="")).solution
-    assert (nameless.termination, nameless.bound) == (Termination.UNKNOWN, 0) and "which model" in nameless.message
+    assert (nameless.termination, nameless.bound) == (
+        Termination.UNKNOWN,
+        0,
+    ) and "does not name its model" in nameless.message
     plain = replace(model, identity="")  # has no name that a solution could say
     assert decode(plain, replace(claim, model="")).solution.termination == OPTIMAL
     edited = replace(model, edited=replace(model, name="e"))  # its claim is of the edited model, and told as that
-    assert "which model" not in decode(edited, replace(claim, model="", scope=EDITED)).solution.message
+    assert "does not name its model" not in decode(edited, replace(claim, model="", scope=EDITED)).solution.message
 
 
 def test_what_a_file_does_not_prove_a_search_of_a_moment_does(model, found, monkeypatch):

@@ -63,7 +63,7 @@ def test_a_solution_of_an_edited_model_is_one_of_no_other(model, optimum, name):
     assert decoded.solution.scope == "the edited model" and told(decoded)[1:] == ("unknown", None)
     assert "b" in repr(edited) and ("added" in repr(edited) or "changed" in repr(edited))
     for other in (model, *(others[key] for key in others if key != name)):
-        with pytest.raises(SolutionError, match="the solution is of the model"):
+        with pytest.raises(SolutionError, match="the solution belongs to the model"):
             odtc.decode(other, solution)
 
 
@@ -89,7 +89,7 @@ def test_a_solution_that_names_no_model_proves_nothing(model, optimum):
     cost = model.objective(x)
     assert cost > optimum
     decoded = odtc.decode(model, odtc.Solution(x, "optimal", cost, cost))
-    assert told(decoded)[1:] == ("unknown", decoded.solution.bound) and "does not say which model" in (
+    assert told(decoded)[1:] == ("unknown", decoded.solution.bound) and "does not name its model" in (
         decoded.solution.message
     )
     assert told(odtc.decode(model, solved))[:2] == (True, "optimal")

@@ -454,7 +454,7 @@ def test_what_each_class_costs_on_each_row_is_one_table():
 
 def test_costs_of_classes_that_are_larger_than_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 10**6)
-    with pytest.raises(ModelError, match="what each of 400 classes costs on 2,000 rows would take about .* GiB"):
+    with pytest.raises(ModelError, match="the costs of 400 classes on 2,000 rows would take about .* GiB"):
         of_many_classes().loss  # noqa: B018
 
 

@@ -161,7 +161,7 @@ OF_OTHERS = {
         ("--auxiliary", "kind", "--constraint", "statistical_parity[group=kind,positive=p] <= 1"),
         "a,b,kind,y\n" + "".join(f"{i % 2},{i % 5},{'uvw'[i * i // 7 % 3]},{'np'[i % 2]}\n" for i in range(30)),
     ),
-    "what the leaves add up of the rows": (("--task", "policy", "--actions", "kind1,kind2"), COSTS),
+    "the sums of the rows that the leaves add up": (("--task", "policy", "--actions", "kind1,kind2"), COSTS),
 }
 
 

@@ -128,7 +128,7 @@ def test_times_have_no_unit():
 
 def test_a_leaf_alone_has_the_rows_that_are_asked_for():
     for make, told in ((odtc.OptimalTreeRegressor, [1.0]), (odtc.OptimalPolicyTree, [[0, 1.0]])):
-        with pytest.raises(odtc.errors.ChoiceError, match="at most the 1 rows"):
+        with pytest.raises(odtc.errors.ChoiceError, match="at most the 1 row"):
             make(0, min_samples_leaf=2).fit(X[:1], told)
         assert make(0, min_samples_leaf=1).fit(X[:1], told).get_n_leaves() == 1
     for words in ({}, {"criterion": "absolute_error"}):  # numbers that are all the same were refused

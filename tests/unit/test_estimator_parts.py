@@ -220,7 +220,7 @@ def test_what_a_leaf_alone_says_is_checked_field_by_field():
         assert failed(tree(), costs) == wrong
     large = checks_alone(True, tree(counts=(1e9, 3.5)), tree(counts=(1e9, 3.0)), (3.0, 3.0, 3.0))
     assert all(check.passed for check in large)  # beside so much the half is rounding
-    for only, words in ((True, "and there is no other tree"), (False, "but the depth or a split allows other trees")):
+    for only, words in ((True, "and every tree is a leaf"), (False, "but the depth or a split allows other trees")):
         assert checks_alone(only, tree(), tree(), (3.0, 3.0, 3.0))[0].text == f"a single leaf, {words}"
     assert same("a", "a") and not same("a", "b") and same(1.0, 1 + 1e-10) and not same(1.0, 1 + 1e-8)
     assert same(1e12, 1e12 + 100) and not same(1e12, 1e12 + 1e4) and not same(0.0, 1e-8) and not same("1", 1.0)

@@ -64,7 +64,7 @@ def test_the_reported_constraints_are_judged_exactly(name, words, least, model, 
     given = ("fit", REPORTS / f"{name}.csv", "--target", "y", *words, *model)
     if least is None:
         said = command(*given, folder=tmp_path)
-        assert said.code == 3 and "proved: no tree of this depth over these splits keeps cost <=" in said.err
+        assert said.code == 3 and "proved: no tree of this depth over these splits satisfies cost <=" in said.err
     else:
         said = command(*given, folder=tmp_path).out
         assert f"proved optimal, certified: objective {least:.10g}, bound {least:.10g}, gap 0.00 %" in said

@@ -259,7 +259,7 @@ def test_plot_and_text_take_an_estimator():
     assert len(odtc.plot_tree(fitted, ax=Figure().add_subplot())) == 3
     numbers = odtc.OptimalTreeRegressor(1).fit([[0.0], [1.0], [2.0]], [1.5, 4.0, 4.5])
     shown = odtc.plot_tree(numbers, ax=Figure().add_subplot())
-    assert [note.get_text() for note in shown][1:] == ["1.5\n1 rows", "4.25\n2 rows"]
+    assert [note.get_text() for note in shown][1:] == ["1.5\n1 row", "4.25\n2 rows"]
 
 
 def test_every_exporter_is_listed_with_templates_first(tmp_path):
@@ -280,7 +280,7 @@ def test_the_command_writes_bytes_to_a_file_or_to_a_pipe(tmp_path):
     assert command("export", tmp_path / "tree.json", "--to", "sklearn", "-o", tmp_path / "tree.pkl").code == 0
     assert pickle.loads((tmp_path / "tree.pkl").read_bytes()).tree_.node_count == 3
     refused = command("show", tmp_path / "tree.json", "--to", "png")
-    assert refused.code == 1 and "use `odtc export`" in refused.err
+    assert refused.code == 2 and "use `odtc export`" in refused.err
 
 
 def test_a_refused_cell_is_refused_by_the_tree_itself():

@@ -46,7 +46,7 @@ WORDED = {
     "interval_bound._child: it names state": "the state is looked up by its number",
     "threshold_columns.rank_columns: it has no columns of splits": "there is nothing to stack",
     "threshold_columns.cells_of: the certificate splits on the column": "there are no cells",
-    "constrained_certificate._check_cases: the certificate lists a case that": "no such set",
+    "constrained_certificate._check_cases: the certificate lists an invalid case:": "not one of the sets",
     "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
     "constrained_certificate._left: the certificate splits on the column": "the column is looked up by its name",
     "stated_constraints.of_class: the certificate states a constraint on": "the class is looked up by name",
@@ -343,7 +343,7 @@ FORGERIES = {
     "certificate._whole: expected": lambda: listed(
         depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, targets=[""]
     ),
-    "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
+    "certificate._loss: the certificate has the classes": lambda: listed(classes=["p", "n"]),
     "certificate._loss: its losses are not a square": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
     "certificate._whole_weights: the weights of the data are": lambda: listed(
         weight=[1.25] + [1] * 11, tree={"root": untold(true("splits")["tree"]["root"])}
@@ -352,7 +352,7 @@ FORGERIES = {
     "certificate.left_of: the certificate splits on the column": lambda: listed(
         splits=[A | {"feature": "z"}, *true("splits")["splits"][1:]]
     ),
-    "certificate.left_of: a split is of no known": lambda: (
+    "certificate.left_of: a split has an unknown kind:": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
     "certificate.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
@@ -423,11 +423,11 @@ FORGERIES = {
     "constrained_certificate.read_problem: a certificate under constraints is checked": lambda: patched(
         constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
     ),
-    "constrained_certificate._expect_size: a certificate under constraints is of": lambda: alone("p", depth=5),
+    "constrained_certificate._expect_size: a certificate under constraints has depth": lambda: alone("p", depth=5),
     "constrained_certificate.read_problem: its scales or its penalty are": lambda: alone(
         "p", weight_scale=2, scale=3, claim=10
     ),
-    "constrained_certificate.read_problem: the certificate is of the classes": lambda: alone("p", classes=["p", "n"]),
+    "constrained_certificate.read_problem: the certificate has the classes": lambda: alone("p", classes=["p", "n"]),
     "constrained_certificate.read_problem: its weights are too large to": lambda: alone(
         "p", weight_scale=2**49, scale=2**49, loss=[[0, 0], [1, 0]], claim=0
     ),
@@ -445,7 +445,7 @@ FORGERIES = {
     "constrained_certificate._check_cases: cases are neither excluded by multipliers": lambda: constrained(
         "recall[p] >= 0.6", "features <= 2", cases=[], passes=[]
     ),
-    "constrained_certificate._check_cases: the certificate lists a case that": lambda: added(
+    "constrained_certificate._check_cases: the certificate lists an invalid case:": lambda: added(
         "features <= 2", key="cases", value={"root": 0, "columns": ["a"], "multipliers": []}
     ),
     "constrained_certificate._check_cases: the certificate lists all trees over": lambda: added(

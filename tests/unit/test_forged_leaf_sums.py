@@ -199,8 +199,8 @@ def _alone() -> dict:
 
 
 FORGERIES = {
-    "leaf_sums._check: the certificate is of a": of_another_task,
-    "leaf_sums._check: the certificate is of the classes": lambda: forged(true(), classes=["other"]),
+    "leaf_sums._check: the certificate is for": of_another_task,
+    "leaf_sums._check: the certificate has the classes": lambda: forged(true(), classes=["other"]),
     "leaf_sums._check: its depth is": lambda: forged(with_terms(true(), depth=9), depth=9, tried=[]),
     "leaf_sums._check: its leaves have": lambda: forged(true(), least=0),
     "leaf_sums._check: the tree of the certificate has": of_unlimited_trees,
@@ -219,7 +219,7 @@ FORGERIES = {
         with_terms(true(), constraints=["together[a]"]), together=[["a"]]
     ),
     "whole_trees.expect_kept: the tree of the certificate does": of_more_tests,
-    "whole_trees.least: it is of no such limits:": lambda: forged(
+    "whole_trees.least: its limits are not supported:": lambda: forged(
         with_terms(true("regression", 4), constraints=["together[a,b]"]), together=[["a", "b"]], tried=[]
     ),
     "whole_trees.least: a column of it holds splits": of_columns_together,

@@ -155,7 +155,7 @@ def test_a_looser_number_costs_no_more_and_has_a_tree_if_a_tighter_one_has(curve
                     == f"it has no tree for {none.constraint}, although the tree of {tight.constraint} satisfies it"
                 )
             else:
-                assert ("costs less than that of" in wrong) == (paid > costs[at + 1] + 1e-6)
+                assert ("costs less than the tree of" in wrong) == (paid > costs[at + 1] + 1e-6)
 
 
 def held(point, problem, tree):
@@ -276,7 +276,7 @@ def test_a_file_is_checked_by_its_data_beside_a_run_of_the_same_data_alone(kind,
     assert recheck_frontier(path).word_of_run == () == recheck_frontier(path, None, 5.0).word_of_run
     done = recheck_frontier(path, None, 0, other)
     assert [(one.name, one.passed) for one in done.checks] == [("frontier", False)]
-    assert done.checks[0].text.endswith(f"and this run of {other.source['sha256'][:12]}…")
+    assert done.checks[0].text.endswith(f"and this run from one with {other.source['sha256'][:12]}…")
     moved = tmp_path / "there" / "d.csv"
     moved.parent.mkdir()
     (tmp_path / "d.csv").rename(moved)
@@ -297,13 +297,13 @@ def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
     first, last = facts["points"][0], facts["points"][-1]
     lower = [one | {"bound": None if one["bound"] is None else one["bound"] - 1} for one in facts["points"]]
     for words, check, said in (
-        ({"points": facts["points"][1:]}, "frontier", "its points are not those of "),
-        ({"points": facts["points"][::-1]}, "frontier", "its points are not those of "),
-        ({"points": [*facts["points"], last]}, "frontier", "its points are not those of "),
+        ({"points": facts["points"][1:]}, "frontier", "its points are not the points of "),
+        ({"points": facts["points"][::-1]}, "frontier", "its points are not the points of "),
+        ({"points": [*facts["points"], last]}, "frontier", "its points are not the points of "),
         ({"points": [first | {"constraint": last["constraint"]}, *facts["points"][1:]]}, "frontier", "its points are"),
-        ({"depth": 2}, "frontier", "its 'depth' differs from that of its data"),
-        ({"data": "no"}, "frontier", "its 'data' differs from that of its data"),
-        ({"constraints": ["leaves <= 2"]}, "frontier", "its 'constraints' differs from that of its data"),
+        ({"depth": 2}, "frontier", "its 'depth' differs from its data"),
+        ({"data": "no"}, "frontier", "its 'data' differs from its data"),
+        ({"constraints": ["leaves <= 2"]}, "frontier", "its 'constraints' differs from its data"),
         ({"source": facts["source"] | {"n_rows": 7}}, "frontier", "of its data it states another 'n_rows' than the"),
         ({"source": facts["source"] | {"more": 7}}, "frontier", "of its data it states another 'more' than the"),
         ({"points": lower}, "trees", f"of {first['constraint']} it states the ended optimal, and it is open"),

@@ -422,7 +422,7 @@ def test_a_tree_of_classes_is_a_policy_whose_actions_they_are(tmp_path, goal):
     started = command("fit", "d.csv", *words[2:], "--depth", 3, "--start", "t.tree.json", "-o", "f", folder=tmp_path)
     assert started.code == 0, started.err
     untold = command("import", "t.tree.json", "--data", "d.csv", "-o", "v.tree.json", folder=tmp_path)
-    assert untold.code == 1 and "expected --actions A,B" in untold.err
+    assert untold.code in (1, 2) and "expected --actions A,B" in untold.err
 
 
 def drawn_numbers(folder, rows=60, seed=11):
@@ -505,7 +505,7 @@ def test_a_survival_tree_keeps_its_risks_on_other_rows(tmp_path):
     shown = command("show", "new.tree.json", folder=tmp_path)
     assert shown.code == 0 and "0 events" in shown.out
     untold = command("import", "old.tree.json", "--data", "new.csv", "-o", "no.tree.json", folder=tmp_path)
-    assert untold.code == 1 and "expected --time COL and --event COL" in untold.err
+    assert untold.code == 2 and "expected --time COL and --event COL" in untold.err
 
 
 def test_numbers_are_risks_if_they_are_above_zero(tmp_path):

@@ -154,7 +154,7 @@ def test_an_estimator_keeps_its_remarks_and_has_its_own_words():
     X, y = frame.drop(columns="y"), frame["y"]
     learner = odtc.OptimalTreeClassifier(max_depth=1).fit(X, y)
     assert [note.split()[1] for note in learner.notes_] == ["'id'", "'age'", "'price'"]
-    assert learner.notes_[2].startswith("column 'price' determines the class by itself") and not any(
+    assert learner.notes_[2].startswith("column 'price' decides the label by itself") and not any(
         "--" in note for note in learner.notes_
     )
     few = pd.Series(["rare" if at < 4 else "often" for at in range(100)])

@@ -176,7 +176,7 @@ def test_the_sentence_names_what_is_whole():
     assert "before there was a result" in interrupts.words()
     interrupts.wrote("m.tree.json")
     interrupts.wrote("m.tree.json")
-    assert interrupts.words() == "interrupted; what was written by then is whole: m.tree.json"
+    assert interrupts.words() == "interrupted; these files are complete: m.tree.json"
 
 
 def test_after_the_end_the_exit_code_stays(monkeypatch):

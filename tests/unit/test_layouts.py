@@ -259,7 +259,7 @@ def test_a_tree_with_a_damaged_layout_is_refused(tmp_path):
     for layout in ('{"separator": "ab"}', '{"separator": 3}', "[]"):
         Path(tmp_path / "d.tree.json").write_text(re.sub(r'"layout": \{[^}]*\}', f'"layout": {layout}', text))
         said = command("predict", "d.tree.json", "t.csv", folder=tmp_path)
-        assert said.code == 1 and "fault in odtc" not in said.err
+        assert said.code in (1, 2) and "fault in odtc" not in said.err
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv.gz", "jsonl", "arff", "csv"])
@@ -435,9 +435,9 @@ def test_further_files_name_their_sheets_behind_a_sign(book):
     assert said.code == 0, said.err
     for command_line in (("fit", "book.xlsx", "--sheet", "Train", "--test"), ("predict", "t")):
         said = command(*command_line, "book.xlsx#Tst", folder=book)
-        assert said.code == 1 and "it has Read me, Train, Test, Codebook" in said.err
+        assert said.code in (1, 2) and "it has Read me, Train, Test, Codebook" in said.err
     said = command("fit", "book.xlsx#Train", folder=book)
-    assert said.code == 1 and "--sheet Train" in said.err
+    assert said.code == 2 and "--sheet Train" in said.err
 
 
 @pytest.mark.parametrize("test", ["book.xlsx", "book.xlsx#Train"])

@@ -96,9 +96,9 @@ def test_command_line(tmp_path):
     whole = command("export", "m.pool.json", "--to", "python", folder=tmp_path)
     assert whole.code == 1 and "--tree N" in whole.err
     beyond = command("show", "m.pool.json", "--tree", 999, folder=tmp_path)
-    assert beyond.code == 1 and "999" in beyond.err
+    assert beyond.code == 2 and "999" in beyond.err
     refused = command("fit", MONKS / "monks-1.csv", "--model", "flowoct", "--pool", 3, "-o", "n", folder=tmp_path)
-    assert refused.code == 1 and "dpflow" in refused.err and not list(tmp_path.glob("n.*"))
+    assert refused.code == 2 and "dpflow" in refused.err and not list(tmp_path.glob("n.*"))
 
 
 @given(data=st.data())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from tests.command_line import odtc as command
 
 
@@ -26,3 +26,18 @@ def test_misclassified_rows_of_little_weight_do_not_vanish(light, tmp_path):
     said = command(*words, folder=tmp_path)
     assert said.code == 0, said.err
     assert "2 of 3" in said.out and "100.00 %" not in said.out and "by weight > 99.99 %" in said.out
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "form", "words"),
+    [
+        (1, "leaf", ",", "1 leaf"),
+        (2, "leaf", ",", "2 leaves"),
+        (0, "row", ",", "0 rows"),
+        (3, "class", ",", "3 classes"),
+        (1200, "split", ",", "1,200 splits"),
+        (1200, "split", "", "1200 splits"),
+    ],
+)
+def test_a_number_has_its_noun_in_the_singular_or_the_plural(number, noun, form, words):
+    assert count_of(number, noun, form) == words

@@ -209,7 +209,7 @@ def test_other_makers_of_another_model_leave_its_file_or_its_columns(change, ope
     who = "flowoct of odtc 0.0.1" if "odtc" in change else "flowoct 1.5 of odtc"
     here = f"odtc {package.__version__}" if "odtc" in change else "flowoct of odtc"
     begins = f"built by {who}, here is {here}: the tree is read from the columns that the manifest records"
-    assert found.recorded == f"{begins}, and the rows are those of the model file" and not found.rowless
+    assert found.recorded == f"{begins}, and the rows from the model file" and not found.rowless
     assert rows_of(found) == rows_of(read_model(folder / "m.mps"))
     assert found.problem is manifest.problem and found.cuts == manifest.cuts
     assert found.columns == manifest.columns

@@ -359,7 +359,7 @@ def test_a_solution_of_another_model_is_refused(built):
     assert len(model.identity) == 64 and not found.model
     assert pipeline.decode(model, found).verified
     assert pipeline.decode(model, replace(found, model=model.identity)).verified
-    with pytest.raises(SolutionError, match="the solution is of the model ffffffffffff"):
+    with pytest.raises(SolutionError, match="the solution belongs to the model ffffffffffff"):
         pipeline.decode(model, replace(found, model="f" * 64))
 
 

@@ -350,7 +350,7 @@ def test_rows_that_answer_alike_may_have_boxes_that_do_not(folder):
 def test_a_box_that_makes_no_sense_is_refused_in_one_sentence(folder, words, said):
     model = () if "--model" in words else ("--model", "flowoct")
     done = command("fit", "a.csv", *model, "--depth", "1", *words, folder=folder)
-    assert done.code == 1 and said in done.err and "Traceback" not in done.err, done.err
+    assert done.code in (1, 2) and said in done.err and "Traceback" not in done.err, done.err
 
 
 def test_a_hyperplane_over_columns_that_stay_is_no_obstacle():
@@ -438,7 +438,10 @@ def test_settings_are_compared_by_rows_that_are_moved(folder):
     assert leaf.accuracy == leaf.robust_accuracy
     for words, got in (((), "none"), (("-p", "robust=1,2"), "2")):
         done = command("tune", "a.csv", "--score", "robust_accuracy", *words, folder=folder)
-        assert done.code == 1 and f"one box that all settings are judged by, as -p robust=age:2, got {got}" in done.err
+        assert (
+            done.code in (1, 2)
+            and f"one box that all settings are judged by, as -p robust=age:2, got {got}" in done.err
+        )
 
 
 @pytest.mark.parametrize(("penalty", "counts"), [("0.1", True), ("1e-7", False)])

@@ -273,7 +273,7 @@ def test_rounds_of_the_same_rows_are_made_once():
 
 def test_a_selection_without_trees_refuses_what_only_trees_need(cloud, tmp_path):
     said = run("select", cloud, "--test", cloud, "-p", "seconds=1", "-o", "rows.csv", folder=tmp_path)
-    assert said.code == 1 and "--test and -p with a selection in rounds" in said.err
+    assert said.code == 2 and "--test and -p with a selection in rounds" in said.err
     assert not (tmp_path / "rows.csv").exists()
     assert "round" not in run("select", cloud, "--depth", 1, folder=tmp_path).out
 

@@ -99,7 +99,7 @@ def test_both_leave_out_the_same_rows_that_are_set_aside(task, target, tmp_path)
         pairs += [facts, facts | {"data": facts["data"] | {"hold_out": 0.8}}, facts | {"data": less}]
         untold = {key: value for key, value in facts["of"].items() if key not in ("hold_out", "n_set_aside")}
         pairs += [facts | {"of": untold}, facts | {"of": facts["of"] | {"n_set_aside": 0}}]
-        assert f"{facts['of']['n_set_aside']} set aside by chance (hold_out={share:g})" in words(facts["of"])
+        assert f"{facts['of']['n_set_aside']} set aside at random (hold_out={share:g})" in words(facts["of"])
     said = [line.split()[0] for line in expect_same([(facts, file) for facts in pairs])]
     assert said == ["proved", *["refused"] * 4] * 3
 

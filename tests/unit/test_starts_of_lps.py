@@ -32,7 +32,9 @@ def test_no_start_is_laid_out_for_an_lp(name, small, tmp_path):
     names, _, note = lay_out(module, plain, point, None, tmp_path)
     assert bool(names["start"]) == module.DIALECT.lp_start == (tmp_path / "start.mst").exists()
     assert note == (
-        "" if module.DIALECT.lp_start else f"no start is given, as the model is an LP: one of {module.NAME} is of a MIP"
+        ""
+        if module.DIALECT.lp_start
+        else f"no start is given, because the model is an LP, and {module.NAME} takes a start only for a MIP"
     )
     assert not lay_out(module, plain, None, None, tmp_path)[2]
 

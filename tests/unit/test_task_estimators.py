@@ -190,7 +190,7 @@ def test_a_median_of_numbers_that_are_near_fractions_by_chance():
 
 def test_treatments_and_outcomes_that_tell_nothing_are_named():
     X, outcome = np.arange(8.0)[:, None], np.array([1.0, 2, np.nan, 4, np.inf, 6, 7, 8])
-    with pytest.raises(ValueError, match="finite outcomes, got nan in row 2 and in 1 rows more; leave"):
+    with pytest.raises(ValueError, match="finite outcomes, got nan in row 2 and in 1 row more; leave"):
         odtc.OptimalPolicyTree(1).fit(X, np.arange(8) % 2, outcome)
     with pytest.raises(ValueError, match="two treatments or more, got 'a' in all 8 rows"):
         odtc.OptimalPolicyTree(1).fit(X, np.array(["a"] * 8), np.arange(8.0))

@@ -155,7 +155,7 @@ BEFORE, BEHIND = "target 'y' (n, p); every row counts 1", "rows left out: none"
         ({"task": "other"}, f"task other, of which the cost is its own; {BEFORE}; {BEHIND}"),
         (
             {"n_dropped_missing": 2, "hold_out": 0.25, "n_set_aside": 1500},
-            f"{BEFORE}; rows left out: 2 with missing cells, 1,500 set aside by chance (hold_out=0.25)",
+            f"{BEFORE}; rows left out: 2 with missing cells, 1,500 set aside at random (hold_out=0.25)",
         ),
     ],
     ids=str,

@@ -186,6 +186,6 @@ def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets,
             found.append(drop_dominated(Points(state, vector, code), budgets.both, unit))
             require_memory(
                 2 * sum(part.n_bytes for part in found),
-                f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
+                f"{sum(map(len, found)):,} subtrees of one level with their costs and uses",
             )
     return drop_dominated(Points.joined(found), budgets.both, unit)

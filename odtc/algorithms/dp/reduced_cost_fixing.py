@@ -226,7 +226,7 @@ def join_points(
         found.append(drop_dominated(points, flow.budgets.both, flow.unit))
         require_memory(
             2 * sum(part.n_bytes for part in found),
-            f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
+            f"{sum(map(len, found)):,} subtrees of one level with their costs and uses",
             f"set {param('tail', 1)}",
         )
         begin = end

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.options import (
@@ -99,9 +100,11 @@ def build(
         return
     pieces = f" {words}" if (words := TASKS.get(problem.encoded.task).PIECES) else ""
     print(
-        f"{facts['model']} of depth {facts['depth']} for {facts['n_rows']} rows ({facts['n_rows_merged']}{pieces} "
-        f"after merging) and {facts['n_features_encoded']} splits: {facts['n_cols']:,} variables, "
-        f"{facts['n_model_rows']:,} constraints, {facts['nnz']:,} nonzeros"
+        f"{facts['model']} of depth {facts['depth']} for {count_of(facts['n_rows'], 'row', '')} "
+        f"({facts['n_rows_merged']}{pieces} "
+        f"after merging) and {count_of(facts['n_features_encoded'], 'split', '')}: "
+        f"{count_of(facts['n_cols'], 'variable')}, "
+        f"{count_of(facts['n_model_rows'], 'constraint')}, {count_of(facts['nnz'], 'nonzero')}"
     )
     for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")

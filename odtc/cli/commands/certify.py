@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from odtc.base import interrupts
+from odtc.base.text import count_of
 from odtc.cli import console
 from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
 from odtc.errors import ChoiceError, OutputError
@@ -158,7 +159,11 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
     print(found)
     if refused is not None:
         raise refused
-    right = f": {done.training.train_correct} of {done.size.n_rows} rows correct" if done.judged is None else ""
+    right = (
+        f": {done.training.train_correct} of {count_of(done.size.n_rows, 'row', '')} correct"
+        if done.judged is None
+        else ""
+    )
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
     _print_file(path, proof, unchecked)
 
@@ -216,11 +221,13 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
     told = head | sizes | _scope(proof) | {"of": proof.of}
     if none:
         none_of = certifying.none_satisfies(proof)
-        lines = [f"proved: {none_of} on {proof.n_rows} rows; {_steps(proof)} checked in whole numbers"]
+        lines = [f"proved: {none_of} on {count_of(proof.n_rows, 'row', '')}; {_steps(proof)} checked in whole numbers"]
     else:
         lines = [
-            f"proved: no tree of depth {proof.depth} over {proof.n_candidate_splits} splits{_satisfying(proof)} costs "
-            f"less than {proof.bound:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; "
+            f"proved: no tree of depth {proof.depth} over "
+            f"{count_of(proof.n_candidate_splits, 'split', '')}{_satisfying(proof)} costs "
+            f"less than {proof.bound:.10g} on "
+            f"{count_of(proof.n_rows, 'row', '')}{f' ({proof.terms})' if proof.terms else ''}; "
             f"{_steps(proof)} checked in whole numbers"
         ]
     if not proof.optimal:

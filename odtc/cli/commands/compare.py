@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
@@ -106,7 +106,8 @@ def compare(
     for entry in found.entries:
         if (seen := entry.facts.get("n_training_rows", 0)) > SAME_ROWS * entry.facts.get("n_rows", 0):
             console.say(
-                f"note: {seen:,} of the {entry.facts['n_rows']:,} rows are equal to training rows of {entry.name}: the "
+                f"note: {seen:,} of the {count_of(entry.facts['n_rows'], 'row')} are equal to training rows of "
+                f"{entry.name}: the "
                 "test figure is not an estimate for new rows"
             )
     own = f" {words}" if not task.CLASSES else ""
@@ -129,9 +130,9 @@ def compare(
     if found.agreement is not None:
         numbers = found.difference is not None
         print(
-            f"\nmean difference of the answers on {found.n_rows} rows"
+            f"\nmean difference of the answers on {count_of(found.n_rows, 'row', '')}"
             if numbers
-            else f"\nshare of {found.n_rows} rows predicted alike"
+            else f"\nshare of {count_of(found.n_rows, 'row', '')} predicted alike"
         )
         names = [entry.name for entry in found.entries]
         pairs, shown = (found.difference, _number) if numbers else (found.agreement, _share)
@@ -141,7 +142,10 @@ def compare(
         )
         if found.differing:
             some = f"the {rows} furthest apart" if numbers else f"the first {rows}"
-            print(f"\n{len(found.differing)} rows differ" + (f", {some}" if len(found.differing) > rows else ""))
+            print(
+                f"\n{count_of(len(found.differing), 'row', '')} differ"
+                + (f", {some}" if len(found.differing) > rows else "")
+            )
             _table(
                 [
                     ["row", found.label, *names],
@@ -197,7 +201,7 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
 
     _expect_picture(o)
     facts, points = read_tuned(file if file.suffix == ".json" or file.is_file() else Path(f"{file}.tune.json"))
-    title, figure = f"{facts['data']}, {facts['folds']} folds", facts["score"]
+    title, figure = f"{facts['data']}, {count_of(facts['folds'], 'fold', '')}", facts["score"]
     of = next((one for one in map(TASKS.get, TASKS.names()) if figure and one.HEADLINE == figure), None)
     print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title, of), inches))
 

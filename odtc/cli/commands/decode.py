@@ -132,14 +132,19 @@ def verify(
     if frontier is not None and (frontier == named or not _has_more(named)):
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
-            raise ChoiceError(f"{needless[0]} is of a solution file, and {str(frontier)!r} is a frontier")
+            raise ChoiceError(
+                f"{needless[0]} needs a solution file, but {str(frontier)!r} is a frontier; leave the option out"
+            )
         _verify_frontier(frontier, data, time_limit, as_json)
         return
     solution_file, certificate, near_best = _of_stem(named)
     if solution_file.suffix == ".json":
         given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
         if needless := [name for name, value in given.items() if value is not None]:
-            raise ChoiceError(f"{needless[0]} is of a solution file, and {str(solution_file)!r} is named as a tree is")
+            raise ChoiceError(
+                f"{needless[0]} needs a solution file, but {str(solution_file)!r} has the name of a tree; leave "
+                "the option out"
+            )
         with console.at_work("verify", as_json):
             done, again, *remarks = recheck_tree(solution_file, data, time_limit)
         dropped = done.dataset.n_dropped if done.dataset is not None else None

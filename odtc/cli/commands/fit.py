@@ -101,7 +101,7 @@ def fit(
     except NoSolutionError as problem:
         console.print_no_solution(problem, sinks[-1].files if sinks else [], as_json)
         if certificate and problem.outcome.certified:
-            console.say("note: `odtc certify` writes the certificate that there is no such tree")
+            console.say("note: `odtc certify` writes a certificate that no tree satisfies the constraints")
         raise
     except OutputError as problem:
         if (found := problem.result) is not None:  # hours of search are not lost with a disk that is full

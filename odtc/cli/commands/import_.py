@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from odtc.cli import console
 from odtc.cli.options import Json, Part, takes, tree_path
 from odtc.data.reading_spec import CLASSIFICATION
@@ -79,7 +79,7 @@ def import_(
         print("\n".join(task.told(facts)))
         return console.say(f"wrote {path}")
     print(
-        f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} correct "
+        f"{facts['train_correct']} of {count_of(dataset.n_rows, 'row', '')} of {dataset.name} correct "
         f"({percent_text(facts['train_accuracy'])})"
     )
     console.say(f"wrote {path}")

@@ -41,7 +41,7 @@ def list_(
         console.print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
         return
     if not entries:
-        console.say(f"there are no {kind} in this version")
+        console.say(f"this version has no {kind}")
     width = max((len(name) for name, _ in entries), default=0)
     for name, summary in entries:
         print(f"{name:<{width}}  {summary}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import (
@@ -205,7 +205,7 @@ def _print_change(done, drift: dict) -> None:
         f"differ; the best tree: {far.rows_words}, {100 * far.splits:.0f} %"
     )
     print(
-        f"compared  {done.n_trees} trees that cost at most {done.within:.6g} more than the best, "
+        f"compared  {count_of(done.n_trees, 'tree', '')} that cost at most {done.within:.6g} more than the best, "
         f"{done.best.proof.objective:.10g}{'' if done.complete else '; there may be more'}"
     )
     print()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import DATA
@@ -127,7 +127,8 @@ def select(
     if done:
         print_rounds(done)
     print(
-        f"{part.n_rows:,} of {dataset.n_rows:,} rows ({percent_text(facts['share'])}) in {facts['n_clusters']} "
+        f"{part.n_rows:,} of {count_of(dataset.n_rows, 'row')} ({percent_text(facts['share'])}) in "
+        f"{facts['n_clusters']} "
         f"clusters, {facts['seconds']:.2f} s"
         + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else "")
     )
@@ -163,7 +164,7 @@ def write_programs(dataset, spec, format: str, program: int | None, stem: str, a
         if not as_json:
             print(
                 f"{facts['file']}  leaf {facts['leaf']}, class {facts['class']}, {len(facts['rows']):,} points, "
-                f"{facts['n_cols']:,} variables, {facts['n_model_rows']:,} constraints"
+                f"{count_of(facts['n_cols'], 'variable')}, {count_of(facts['n_model_rows'], 'constraint')}"
             )
     if as_json:
         console.print_json({"program": number, "eps": eps, "clusters": files})
@@ -180,8 +181,8 @@ def expect_rounds(several: bool, spec, test: Path | None) -> None:
     told = [word for word, value in given.items() if value]
     if told and not several:
         raise ChoiceError(
-            f"expected {' and '.join(told)} with a selection in rounds, which learns trees (iterative, "
-            f"coarse_to_fine), got --select {spec.model.select}, which learns none to choose by"
+            f"expected {' and '.join(told)} with a selection in rounds (iterative, coarse_to_fine), because "
+            f"only these learn trees, got --select {spec.model.select}; leave the option out"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from odtc.base import interrupts
+from odtc.base.text import count_of
 from odtc.cli import console
 from odtc.cli.commands.tune import (
     EACH_FIT,
@@ -165,9 +166,11 @@ def sweep(
                 again = lambda some: run_tasks(some, pool, Store(o / "tasks"))
                 honest = nested_of(study, results[len(own) :], score, rule, again)
         if sum(before):
-            console.say(f"{sum(before):,} of {len(tasks):,} fits were finished before")
+            console.say(f"{sum(before):,} of {count_of(len(tasks), 'fit')} were finished before")
         if which[1] > 1:
-            console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
+            console.say(
+                f"part {part} is done: {count_of(len(tasks), 'fit')}; `odtc sweep -o {o}` makes the table when all are"
+            )
             return
         near = pool if cluster in (None, LOCAL) else None  # workers elsewhere need not see the folder
         with _interrupted(study, kept, score, as_json, o):

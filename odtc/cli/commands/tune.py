@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from odtc.base import interrupts
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from odtc.cli import console
 from odtc.cli.options import (
     READING,
@@ -153,8 +153,9 @@ def tune(
     store.make()
     if which[1] == 1 and any(folder.glob("*.json")) and not tuning.goes_on(store):
         console.say(
-            f"the fits kept in {str(folder)!r} are of another grid, other data or another version of odtc: all are "
-            "run again"
+            f"the fits kept in {str(folder)!r} were made for another grid, other data or by another version of "
+            "odtc: all "
+            "are run again"
         )
     fits: list[cross_validation.Fold] = []
     try:
@@ -219,7 +220,8 @@ def _run_part(tuning, which: tuple[int, int], jobs: int, cluster: str | None, st
         with console.counted(len(tasks), "fits") as done:
             run_tasks(tasks, pool, store, lambda place, result, before: done(_fit_text(tuning, Fold(**result))))
         console.say(
-            f"part {which[0]}/{which[1]} is done: {len(tasks):,} fits; the command without --part ends the study"
+            f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; the command without --part "
+            "ends the study"
         )
 
 
@@ -298,7 +300,7 @@ def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, 
         console.print_json({"script": str(path), "parts": parts, "fits": n_fits})
         return
     how = f"submit it from {path.parent}: sbatch {path.name}" if kind == "slurm" else f"run it: sh {path}"
-    print(f"wrote {path}: {parts} jobs for {n_fits:,} fits; {how}")
+    print(f"wrote {path}: {parts} jobs for {count_of(n_fits, 'fit')}; {how}")
     if kind == "slurm":
         print(f"afterwards: {afterwards}")
 

@@ -179,7 +179,7 @@ def expect_time(place: str, rows: int) -> None:
     """Raise TimeLimitReached if the deadline has passed when this many rows of a file were read."""
     if deadline.is_over():
         raise TimeLimitReached(
-            f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so there is no tree; "
+            f"{deadline.what_ends()} came while {place} was read, after {rows:,} of its rows, so no tree was found; "
             f"allow more time ({option('time_limit')}), or write fewer rows or columns to a file"
         )
 

@@ -98,7 +98,7 @@ def in_time(future: Any, place: str) -> Any:
         if not deadline.is_over():
             raise
         raise TimeLimitReached(
-            f"{deadline.what_ends()} came while {place} was read by the cluster, so there is no tree; allow more time "
+            f"{deadline.what_ends()} came while {place} was read by the cluster, so no tree was found; allow more time "
             f"({option('time_limit')}), more workers, or write fewer rows or columns to a file"
         ) from None
 

@@ -378,16 +378,16 @@ def version_note(folder: Path) -> str | None:
         return None
     if made == __version__ or not any((folder / "tasks").glob("*.json")):
         return None
-    return f"the study in {str(folder)!r} is of odtc {made}, this is odtc {__version__}: its fits are run again"
+    return f"the study in {str(folder)!r} was made by odtc {made}, this is odtc {__version__}: its fits are run again"
 
 
 def _expect_kept(study: Study, folder: Path) -> None:
-    """Write study.json again if the folder was removed meanwhile; raises ChoiceError if it has another study now."""
+    """Write study.json again if the folder was removed meanwhile; raises DataError if it has another study now."""
     if not (folder / "study.json").exists():
         keep(study, folder)
     there, own = ({**one.to_json(folder), "odtc": None} for one in (kept(folder), study))
     if json.dumps(there, default=str) != json.dumps(own, default=str):
-        raise ChoiceError(
+        raise DataError(
             f"expected the study of this command in {str(folder)!r}, but another run has replaced it meanwhile; the "
             "fits are kept: run the same command again, or with another -o"
         )

@@ -14,7 +14,7 @@ from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object,
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.task import TASKS
-from odtc.errors import ChoiceError
+from odtc.errors import DataError
 from odtc.evaluation.cross_validation import (
     SCHEMA,
     Fold,
@@ -47,17 +47,17 @@ TUNED = {
 
 
 def read_tuned(path: Path) -> tuple[dict, list[tuple[str, float, float]]]:
-    """Return (STEM.tune.json, its settings that have a score as (name, leaves, score)). Raises ChoiceError for another
+    """Return (STEM.tune.json, its settings that have a score as (name, leaves, score)). Raises DataError for another
     file, and for one without such a setting."""
-    facts = read_object(path, "STEM.tune.json of `odtc tune`", ChoiceError)
+    facts = read_object(path, "STEM.tune.json of `odtc tune`", DataError)
     try:
         validate(facts, TUNED)
     except SchemaError as problem:
-        raise ChoiceError(f"expected the STEM.tune.json that `odtc tune` wrote, got {str(path)!r}: {problem}") from None
+        raise DataError(f"expected the STEM.tune.json that `odtc tune` wrote, got {str(path)!r}: {problem}") from None
     told = [(one["name"], one["n_leaves"], one["score"]) for one in facts["results"]]
     points = [point for point in told if None not in point]
     if not points:
-        raise ChoiceError(f"expected a setting with a score in {str(path)!r}, got none")
+        raise DataError(f"expected a setting with a score in {str(path)!r}, got none")
     return facts, points
 
 
@@ -162,7 +162,7 @@ class Tuning:
 
         Raises
         ------
-        ChoiceError
+        DataError
             If no setting has a tree in every fold.
         """
 

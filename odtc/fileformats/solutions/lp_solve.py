@@ -35,6 +35,6 @@ def read(data: bytes) -> RawPoint:
     begin = VARIABLES.search(data, objective.end())
     end = data.find(CONSTRAINTS, begin.end() - 1) if begin else -1
     if end < 0:
-        raise cut_off("the values of the variables and then those of the constraints")
+        raise cut_off("the values of the variables and then the values of the constraints")
     names, values = table(data, begin.end(), end + 1, 2, "the variables")
     return RawPoint(NAME, names, values.numbers("the variables"), status, number(objective[1]), len(names))

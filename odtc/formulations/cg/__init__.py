@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.text import count_of
 from odtc.base.whole_numbers import as_written
 from odtc.base.wording import param
 from odtc.data.threshold_scales import Scales
@@ -206,7 +207,7 @@ def counts(problem: Problem) -> Counts | None:
     """Return None if all paths are columns, because otherwise the columns come from a search."""
     if problem.params.columns == "all" or (problem.params.columns == "auto" and is_small(problem)):
         return None
-    return Counts(words="its columns are those of the paths that a search finds")
+    return Counts(words="its columns are the paths that a search finds")
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
@@ -219,7 +220,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     chosen = columns.of_tree(columns_asked(paths, heap.split))
     if chosen is None:
         raise TreeError(
-            f"a path of the tree is none of the {len(columns):,} columns of the model; give the start of a heuristic, "
+            f"a path of the tree is none of the {count_of(len(columns), 'column')} of the model; give the start "
+            "of a heuristic, "
             f"or columns that hold it ({param('columns', 'all')}, or a file of odtc fit --model cg)"
         )
     x[chosen] = 1
@@ -242,7 +244,8 @@ def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     paths = printed_fit.paths_of(problem)
     if (chosen := paths.of_tree(heap)) is None:
         raise TreeError(
-            f"a path of the tree is not among the {len(paths):,} paths of the model; give the start of a heuristic, or "
+            f"a path of the tree is not among the {count_of(len(paths), 'path')} of the model; give the start "
+            "of a heuristic, or "
             f"all paths ({param('columns', 'all')})"
         )
     return paths.point(chosen)
@@ -345,7 +348,7 @@ def pricing(problem: Problem, leaf: int, label: int | None = None) -> Model:
     if is_printed(problem.params) != (label is not None):
         raise ChoiceError(
             f"--pricing: expected leaf=N,class=LABEL with {param('search', False)} or {param('literal', True)}, "
-            f"because the printed pricing problem is of a leaf and a class, and leaf=N without them"
+            f"because the printed pricing problem has a leaf and a class, and leaf=N without them"
         )
     if label is not None:
         return printed_fit.pricing(problem, leaf, label)
@@ -359,11 +362,11 @@ def scope(problem: Problem) -> str:
     if is_printed(problem.params):
         paths = printed_fit.paths_of(problem)
         some = problem.params.columns.startswith(MARK) or printed_fit.scope_words(problem, paths)
-        return f"trees over the {len(paths)} paths of the model" if some else ""
+        return f"trees over the {count_of(len(paths), 'path')} of the model" if some else ""
     columns = columns_of(problem)
     if not problem.params.columns.startswith(MARK) and not _some_splits(problem, columns.paths):
         return ""
-    return f"trees over the {len(columns)} columns of the model"
+    return f"trees over the {count_of(len(columns), 'column')} of the model"
 
 
 def _some_splits(problem: Problem, paths: Paths) -> str:
@@ -376,7 +379,7 @@ def _some_splits(problem: Problem, paths: Paths) -> str:
         return ""
     if min(asked) < len(paths.candidates):
         return f"the splits that were chosen for each node, {len(paths.candidates)} of {F}"
-    return f"the {len(paths.candidates)} of {F} splits that were chosen"
+    return f"the {len(paths.candidates)} of {count_of(F, 'split', '')} that were chosen"
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:

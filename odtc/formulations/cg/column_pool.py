@@ -18,7 +18,7 @@ from odtc.base.json_schema import validate as fit_shape
 from odtc.base.wording import param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
-from odtc.errors import ChoiceError, OdtcError
+from odtc.errors import ChoiceError, DataError, OdtcError
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.pricing import best_splits, subtree_values
 
@@ -64,7 +64,7 @@ class ColumnPool:
             fit_shape(facts, POOL | {"cover": [WHOLE]})
             pool = cls._from_json(facts)
             pool._expect_whole(depth, tail, range(encoded.n_candidate_splits))
-            _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
+            _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is not one of the rows")
         except (ValueError, OverflowError, zlib.error, RecursionError, SchemaError) as problem:
             raise ChoiceError(
                 f"expected the columns that odtc wrote in {param(MARK[:-1], f'{MARK}…')}, got others: "
@@ -104,7 +104,7 @@ class ColumnPool:
             _expect(len(way) == level, f"{place} has {len(way)} splits on its way to node {t}, and {level} lead there")
             _expect(
                 all(split in asked[t >> level - up] for up, split in enumerate(way)),
-                f"{place} asks a split that its node may not ask",
+                f"{place} has a split that its node may not use",
             )
             wanted = len(below_end) if t == e else 0
             _expect(
@@ -112,7 +112,7 @@ class ColumnPool:
             )
             _expect(
                 all(split == -1 or split in asked[(e << down) + side] for split, (down, side) in zip(below, below_end)),
-                f"{place} has a subtree with a split that its node may not ask",
+                f"{place} has a subtree with a split that its node may not use",
             )
 
     def to_json(self, encoded: Encoded, depth: int, tail: int) -> dict:
@@ -145,12 +145,13 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         there = False
     if not there:
         raise ChoiceError(
-            f"cannot read the columns {str(path)[:200]!r}: there is no such file; expected auto, all, start, or a file "
+            f"cannot read the columns {str(path)[:200]!r}: the file does not exist; expected auto, all, start, "
+            "or a file "
             f"of odtc fit --model cg"
         )
-    facts = read_object(path, "file of columns", ChoiceError)
+    facts = read_object(path, "file of columns", DataError)
     if facts.get("schema") != SCHEMA:
-        raise ChoiceError(
+        raise DataError(
             f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; make them "
             f"with odtc fit --model cg"
         )
@@ -171,9 +172,10 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
             fit_shape(entry, {"ones_left": FLAG}, f"splits[{at}]")
             if (split, entry["ones_left"]) not in known:
                 raise ChoiceError(
-                    f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is not a split of the "
-                    f"encoding "
-                    f"{encoded.scheme!r} here (they were made with {show_value(facts['encoding'])}); use that data and "
+                    f"the columns {str(path)!r} have the split {split.words(encoded.features)[0]!r}, which the "
+                    "encoding "
+                    f"{encoded.scheme!r} does not have here (they were made with "
+                    f"{show_value(facts['encoding'])}); use that data and "
                     f"encoding, or no columns"
                 )
             place[at] = known[split, entry["ones_left"]]
@@ -186,14 +188,14 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         ]
         return ColumnPool._from_json({"node_splits": splits, "columns": columns, "cover": ()})
     except (SchemaError, OverflowError) as problem:
-        raise ChoiceError(
+        raise DataError(
             f"the columns {str(path)!r} are not whole: {explain_error(problem)}; "
             f"make them again with odtc fit --model cg"
         ) from None
-    except ChoiceError:
+    except (ChoiceError, DataError):
         raise
     except OdtcError as problem:
-        raise ChoiceError(f"the columns {str(path)!r} cannot be used: {problem}") from None
+        raise DataError(f"the columns {str(path)!r} cannot be used: {problem}") from None
 
 
 def follow_tree(paths: Paths, split: np.ndarray):

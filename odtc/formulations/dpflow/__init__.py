@@ -104,7 +104,7 @@ class Params:
         False, "only the states that prove the optimum, which the compiler has found: the smallest such file"
     )
     cases: str = parameter(
-        "", "what a search under constraints leaves of a large program, packed: odtc sets it itself", silent=True
+        "", "the rest of a large program after a search under constraints, packed: odtc sets it itself", silent=True
     )
     merge: bool = merge_rows()
 

@@ -7,6 +7,7 @@ splits; over many ordered thresholds the size of the search over intervals count
 from contextlib import suppress
 from math import comb
 
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
@@ -32,7 +33,7 @@ def estimate(sizes: Sizes) -> Estimate:
     thresholds. If a tree is fitted, dpflow's own search counts: always without constraints, because it has a tree
     and a bound at every moment, and under constraints if it is not too long."""
     if sizes.fitting and not sizes.constraints:
-        words = f"searches all trees of depth {sizes.depth} over {sizes.n_candidate_splits:,} splits"
+        words = f"searches all trees of depth {sizes.depth} over {count_of(sizes.n_candidate_splits, 'split')}"
         return Estimate(True, f"{words}, and has the best tree so far and a bound at every moment", 0.0)
     from odtc.algorithms.constrained import engines  # most runs never need it
     from odtc.formulations.dpflow import constrained
@@ -41,11 +42,11 @@ def estimate(sizes: Sizes) -> Estimate:
         sums = engines.sums(sizes.n_candidate_splits, sizes.depth)
         if sizes.encoded is not None and sums > engines.MOST_SUMS:
             if constrained.can_search(sizes.encoded, sizes.depth):
-                words = f"searches the {sizes.n_candidate_splits:,} splits, or some of them, for a good tree"
+                words = f"searches the {count_of(sizes.n_candidate_splits, 'split')}, or some of them, for a good tree"
                 fewer = f"fewer splits ({option('encoding', 'auto:bins=8')}) prove it"
                 return Estimate(True, f"{words} under constraints, and has a bound: {fewer}", sums)
         elif sums <= engines.MOST_SUMS:
-            words = f"searches for the tree under constraints itself: {_one_look(sizes, sums)}"
+            words = f"uses its own search under constraints ({_one_look(sizes, sums)})"
             return Estimate(True, words, sums)
     kept = (*states.ROWS, *resources.kinds())
     on_splits = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
@@ -57,12 +58,15 @@ def estimate(sizes: Sizes) -> Estimate:
     n_candidate_splits, depth = sizes.n_candidate_splits, sizes.depth
     columns, what, most = _columns(sizes, remembers)
     sums = size_estimate.sums(n_candidate_splits, depth)
-    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_candidate_splits} splits"
+    size = (
+        f"at most {count_of(columns, 'column')} and {rough(sums)} operations at depth {depth} over "
+        f"{count_of(n_candidate_splits, 'split', '')}"
+    )
     if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Estimate(True, f"is {what} of {size}", sums)
     sums = engines.sums(n_candidate_splits, depth)
     if sizes.constraints and n_candidate_splits <= engines.MOST_TESTS and sums <= constrained.MOST_BEFORE:
-        words = f"writes what its search under constraints leaves: {_one_look(sizes, sums)}"
+        words = f"writes the rest of the problem after its search under constraints ({_one_look(sizes, sums)})"
         return Estimate(True, words, sums)
     return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
 
@@ -70,8 +74,8 @@ def estimate(sizes: Sizes) -> Estimate:
 def _one_look(sizes: Sizes, sums: float) -> str:
     """Return a text on the length of a search under constraints, which goes through all trees once in each of its
     rounds."""
-    splits = f"{sizes.n_candidate_splits} splits"
-    return f"one look at all trees of depth {sizes.depth} over {splits} takes about {rough(sums)} sums"
+    splits = count_of(sizes.n_candidate_splits, "split")
+    return f"about {rough(sums)} operations at depth {sizes.depth} with {splits} for one pass over all trees"
 
 
 def counts(problem: Problem) -> Counts:
@@ -117,7 +121,7 @@ def _remembers(sizes: Sizes) -> bool:
 def _by_intervals(sizes: Sizes) -> Estimate:
     scales, depth = Scales.of(sizes.encoded), sizes.depth
     sums = intervals.work(scales, depth)
-    size = f"about {rough(sums)} sums at depth {depth} over {sizes.n_candidate_splits} thresholds"
+    size = f"about {rough(sums)} operations at depth {depth} over {count_of(sizes.n_candidate_splits, 'threshold', '')}"
     if sums <= MOST_CELLS:
         return Estimate(True, f"is a linear program of intervals, found by {size}", sums)
     with suppress(TimeLimitReached):

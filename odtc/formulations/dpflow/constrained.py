@@ -399,10 +399,9 @@ def search(
     phases = ""
     if by_some_splits(problem):
         some = (
-            "some splits of each column were searched; the bound is of all splits, with a price on what the "
-            "constraints "
+            "some splits of each column were searched; the bound applies to all splits, with a price on the limits of "
+            "the constraints, or without these"
         )
-        some += "limit, or without these"
         phases = "; ".join([*before[-1:], some])
     elif isinstance(engine, ConstrainedSearch):
         cases = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"

@@ -163,7 +163,9 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
     problem = search.problem
     require_certifiable(problem)
     if problem.encoded.dataset is None:
-        raise ChoiceError("a certificate is of the data; expected a problem that was read from a file or from arrays")
+        raise ChoiceError(
+            "expected a problem that was read from a file or from arrays, because a certificate covers their rows"
+        )
     numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.splits.ranked
     unit = int(ranked.unit) * numbers.unit
     if not unit:  # costs that are less than one unit of the certificate

@@ -18,6 +18,7 @@ from odtc.algorithms.constrained.engines import Engine, engine_of
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.one_split import OneSplitSearch
 from odtc.base import deadline
+from odtc.base.text import count_of
 from odtc.base.wording import command, option
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
@@ -118,8 +119,9 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
 def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedError:
     """Return the error for a search that was ended, with its tree."""
     error = NotProvedError(
-        f"{deadline.what_ends()} came before the proof, so there is no certificate; more time, fewer splits "
-        f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')} would let it finish"
+        f"{deadline.what_ends()} came before the proof, so no certificate was written; allow more time, or use "
+        "fewer splits "
+        f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
     )
     error.interrupted = deadline.is_interrupted()
     if found.split is not None:
@@ -238,7 +240,8 @@ def certificate_of(
         return None, f"{alone}: no certificate supports these constraints, this depth or this encoding"
     if not small_enough(depth, n_candidate_splits, rows := problem.encoded.dataset.n_rows, apart):
         return None, (
-            f"{alone}: {n_candidate_splits:,} splits of {rows:,} rows are too many for a certificate of depth {depth} "
+            f"{alone}: {count_of(n_candidate_splits, 'split')} of {count_of(rows, 'row')} are too many for a "
+            f"certificate of depth {depth} "
             f"under constraints; use fewer ({option('encoding', 'auto:bins=8')})"
         )
     if isinstance(engine, OneSplitSearch):
@@ -491,7 +494,7 @@ def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: in
         trees.bound(claim)
         multipliers = [int(m) for m in [*np.zeros((1, len(arrays.bound))), *trees.multipliers][-1]]
         if holds_one(Weighted(read.problem, scale, multipliers), cells, claim):
-            raise ChoiceError("a tree over one column costs less than what the search has found")
+            raise ChoiceError("a tree over one column costs less than the tree that the search has found")
         name = names[int(read.problem.column_sets[subset][0])]
         found[subset] = {"columns": [name], "multipliers": multipliers}
     return found

@@ -15,6 +15,7 @@ from math import gcd
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.text import count_of
 from odtc.base.whole_numbers import common_unit
 from odtc.data.encoding import Encoded
 from odtc.data.original_features import splits_by_feature
@@ -100,9 +101,10 @@ class Contrast:
         if column not in told:
             names = [feature.name for feature in encoded.features]
             why = (
-                f"its {len(first)} rows are one group: no split of the encoding {encoded.scheme!r} separates them"
+                f"its {count_of(len(first), 'row', '')} are one group: no split of the encoding "
+                f"{encoded.scheme!r} separates them"
                 if column in names
-                else f"there is no such column{did_you_mean(column, names)}"
+                else f"the data has no such column{did_you_mean(column, names)}"
             )
             raise ChoiceError(
                 f"expected group=COLUMN with a column whose values separate groups of rows, got {column!r}; {why}"

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
+from odtc.base.text import count_of
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
 from odtc.formulations.shared.node_choices import (
     FULL,
@@ -65,7 +66,7 @@ PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: 
 ANY_COST = True
 CHANGES = (
     FULL,
-    Change("flows from the root and from leaves to the sink are replaced by what they equal", SAME, SAME),
+    Change("flows from the root and from leaves to the sink are replaced by equal expressions", SAME, SAME),
     STUMP,
     Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME),
     MERGED,
@@ -414,7 +415,7 @@ def estimate(sizes: Sizes) -> Estimate:
     if sizes.encoded is None or sizes.fitting:
         return Estimate(True, words)
     size = counts_of(Problem(sizes.encoded, CompleteTree(sizes.depth), NAME, Params()))
-    return Estimate(True, f"{words} ({size.columns:,} columns, {size.rows:,} rows)")
+    return Estimate(True, f"{words} ({count_of(size.columns, 'column')}, {count_of(size.rows, 'row')})")
 
 
 def subjects(params) -> tuple[Subject, ...]:

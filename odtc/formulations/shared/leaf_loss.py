@@ -10,6 +10,7 @@ costs: L_t is the cost of the label of t, and the big M is the largest loss, in 
 
 import numpy as np
 
+from odtc.base.text import count_of
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import whole_costs
 from odtc.errors import ChoiceError
@@ -23,7 +24,7 @@ def expect_n_min(problem: Problem) -> None:
     """Raise ChoiceError if n_min is more than all rows of the data, so that no tree has a leaf."""
     n_min, rows = problem.params.n_min, problem.encoded.copies.sum()
     if n_min > rows:
-        raise ChoiceError(f"expected n_min of at most the {rows} rows of the data, got {n_min}")
+        raise ChoiceError(f"expected n_min of at most the {count_of(rows, 'row', '')} of the data, got {n_min}")
 
 
 def columns(m: ModelBuilder, encoded: Encoded, leaf: Axis, klass: Axis) -> tuple[Block, Block]:

@@ -173,7 +173,7 @@ def _prices_text(problem: Problem, chosen: MarginPrices) -> str:
     return (
         f"{doubt}{words} are chosen by {seen.folds} folds: of the trees of one path those that they rank first have "
         f"{held} on held-out rows (of the folds that chose, so a little too good), the majority {most}; the solver "
-        f"goes on from such a tree, and what it finds beyond was not held against held-out rows"
+        f"continues from such a tree, and later trees were not compared on held-out rows"
     )
 
 

@@ -68,16 +68,17 @@ class Conflict:
         """In words."""
         names = "; ".join(map(str, self.constraints))
         if len(self.constraints) == 1:
-            said = f"no tree of this depth over these splits keeps {names}"
+            said = f"no tree of this depth over these splits satisfies {names}"
         else:
-            said = f"no tree of this depth over these splits keeps together: {names}"
-            said += " (without any one of them there is a tree)" if self.smallest else ""
+            said = f"no tree of this depth over these splits satisfies all of: {names}"
+            said += " (without any one of them a tree exists)" if self.smallest else ""
         for given, value, settled in self.nearest:
             if not settled and value <= 0:  # every tree satisfies this
                 continue
-            said += f"; {replace(given, bound=_eased(value, given.op))} can be kept"
+            eased = replace(given, bound=_eased(value, given.op))
+            said += f"; the best possible value is {eased}" if settled else f"; {eased} is possible"
             said += "" if self.alone else ", with the others as requested"
-            said += "" if settled else " (whether a nearer number can was not settled in the time)"
+            said += "" if settled else " (the time ended before it was decided whether a nearer value is, too)"
         return said
 
 

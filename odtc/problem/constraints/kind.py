@@ -48,7 +48,7 @@ class Subject(StrEnum):
     RIGHT_OF_TWO = "which rows are correct, if there are two classes"
     PREDICTIONS = "which class each row is predicted"
     DEPTHS = "how deep a column of the data is used"
-    LEAVES = "what each leaf holds and predicts"
+    LEAVES = "the rows and the prediction of each leaf"
     SETTLED = "the tree without branch nodes that separate no rows"
 
 

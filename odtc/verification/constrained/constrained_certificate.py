@@ -199,7 +199,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         raise ValueError("its scales or its penalty are not valid")
     if facts["classes"] != list(dataset.classes):
         raise CertificateError(
-            f"the certificate is of the classes {', '.join(facts['classes'])}, in this order, the data has "
+            f"the certificate has the classes {', '.join(facts['classes'])}, in this order, but the data has "
             f"{', '.join(dataset.classes)}"
         )
     scaled = dataset.weight * weight_scale
@@ -271,7 +271,7 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
 def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int] | None) -> None:
     if not small_enough(depth, len(facts["splits"]), dataset.n_rows, apart):
         raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} splits, "
+            f"a certificate under constraints has depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} splits, "
             f"of {MOST_DEPTH} over some tens in each set of columns, or up to {DEEPEST} over the thresholds of one "
             f"column; got depth {depth} over {len(facts['splits']):,} splits"
         )
@@ -363,7 +363,9 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
         deadline.check()
         columns = tuple(sorted(names.index(name) for name in case["columns"]))
         if columns not in place or not case.get("root", 0) < len(problem.column):
-            raise CertificateError("the certificate lists a case that is none: its columns are no such set")
+            raise CertificateError(
+                "the certificate lists an invalid case: its columns are not one of the sets of columns"
+            )
         if "root" in case:
             cases += [(case, place[columns], columns)] if few or place[columns] not in found.walked else []
         elif place[columns] not in found.walked:

@@ -251,7 +251,7 @@ def _expect_exact(size: int, given: _Text) -> None:
 def _keyed(given: _Text, *keys: str) -> list[str]:
     found = {key.strip(): value.strip() for key, _, value in (arg.partition("=") for arg in given.args)}
     if set(found) != set(keys) or len(given.args) != len(keys):
-        raise CertificateError(f"the certificate states {given.text!r}, whose arguments are no {' and '.join(keys)}")
+        raise CertificateError(f"the certificate states {given.text!r}, whose arguments must be {' and '.join(keys)}")
     return [found[key] for key in keys]
 
 

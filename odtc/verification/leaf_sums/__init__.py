@@ -35,6 +35,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validate
+from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
@@ -109,10 +110,12 @@ def stated_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
 def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
     law = MEASURES[facts["schema"]]
     if dataset.task != law.TASK:
-        raise CertificateError(f"the certificate is of a {law.TASK}, the data was read for {dataset.task}")
+        raise CertificateError(
+            f"the certificate is for {option('task', law.TASK)}, but the data was read for {dataset.task}"
+        )
     if facts["classes"] != list(dataset.classes):
         raise CertificateError(
-            f"the certificate is of the classes {facts['classes']}, the leaves of a {law.TASK} are of "
+            f"the certificate has the classes {facts['classes']}, but the leaves of {law.TASK} have "
             f"{list(dataset.classes)}"
         )
     ends = facts["claim"] if law.ROUNDS else [facts["claim"]] * 2

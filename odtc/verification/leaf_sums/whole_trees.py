@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import comb
 from typing import NamedTuple
 
+from odtc.base.text import count_of
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.all_or_none import MOST_NEEDED, AllOrNone
 from odtc.verification.leaf_sums.sets_of_splits import SetsOfSplits
@@ -31,7 +32,7 @@ class WholeTrees(NamedTuple):
         """Return the limits of a certificate. Raises ValueError for limits that are not valid."""
         found = cls(facts.get("splits"), tuple(map(tuple, facts.get("together", ()))))
         if found.splits is not None and found.splits < 0:
-            raise ValueError(f"its trees have {found.splits} splits")
+            raise ValueError(f"its trees have {count_of(found.splits, 'split', '')}")
         if any(len(set(group)) < 2 for group in found.together):
             raise ValueError("its trees split on fewer than two columns together")
         return found
@@ -51,7 +52,7 @@ class WholeTrees(NamedTuple):
         """Return why no certificate supports the limits, for trees of a depth with at most this many leaves (0 for any
         number) over this many splits; "" if one does."""
         if self.splits is not None and self.together:
-            return "there is no certificate for `splits <= N` together with `together`"
+            return "no certificate supports `splits <= N` together with `together`"
         if self.splits is not None:
             most = min(self.splits, n_candidate_splits)
             if most > MOST_TESTS or comb(n_candidate_splits, max(0, most - 1)) > MOST_SETS:
@@ -62,10 +63,11 @@ class WholeTrees(NamedTuple):
         if self.together:
             if depth > LEVELS or leaves:
                 return (
-                    f"a certificate of `together` tries all trees of at most {LEVELS} levels, of any number of leaves"
+                    "a certificate of `together` tries all trees of at most "
+                    f"{count_of(LEVELS, 'level', '')}, of any number of leaves"
                 )
             if len({name for group in self.together for name in group}) > MOST_NEEDED:
-                return f"a certificate of `together` is of at most {MOST_NEEDED} columns"
+                return f"a certificate of `together` supports at most {count_of(MOST_NEEDED, 'column', '')}"
         return ""
 
     def features(self, columns: list[dict]) -> list[str] | None:
@@ -94,7 +96,7 @@ class WholeTrees(NamedTuple):
         need : Fraction, the bound to reach
         """
         if refused := self.why_not(depth, limit.leaves, int(bound.cuts.sum())):
-            raise ValueError(f"it is of no such limits: {refused}")
+            raise ValueError(f"its limits are not supported: {refused}")
         if self.splits is not None:
             return SetsOfSplits(bound, limit).least(self.splits, depth, need)
         if any("feature" not in column for column in columns):

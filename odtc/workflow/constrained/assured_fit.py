@@ -17,6 +17,7 @@ from math import ceil, floor
 from pathlib import Path
 
 from odtc.base import deadline
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
@@ -83,7 +84,7 @@ def fit_assured(
     began, reporter = time.monotonic(), reporter or Reporter()
     if not spec.model.constraints:
         raise ChoiceError(
-            f"{option('confidence')} needs a {option('constraints')} on a rate, such as 'recall[1] >= 0.7'"
+            f"{option('confidence')} needs a {option('constraints')} on a rate, such as 'accuracy >= 0.7'"
         )
     dataset = data
     if not isinstance(dataset, Dataset):
@@ -133,7 +134,8 @@ def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
     expect_classes(dataset.task, option("confidence"))
     if (dataset.weight != 1).any():
         raise ChoiceError(
-            f"a confidence is of rows that are drawn, and these count by weight: leave out {option('confidence')}, or "
+            "a confidence needs rows that are drawn at random, but these have weights: leave out "
+            f"{option('confidence')}, or "
             "the weights"
         )
     if test is None and dataset.held_out is None:
@@ -164,9 +166,9 @@ class _BeforeSearch(Sink):
     def posed(self, problem: Problem, spec: RunSpec) -> None:
         if not any(map(speaks_of_new_rows, problem.constraints)):
             raise ChoiceError(
-                f"expected a {option('constraints')} that speaks of new rows, such as "
-                f"{RATE.format(rarest(problem.encoded))!r}, got {', '.join(map(str, problem.constraints))}: that is of "
-                f"the tree itself, or of its training rows; leave out {option('confidence')}"
+                f"expected a {option('constraints')} on the rate of new rows, such as "
+                f"{RATE.format(rarest(problem.encoded))!r}, got {', '.join(map(str, problem.constraints))}, which "
+                f"limits the tree itself or its training rows; leave out {option('confidence')}"
             )
         labelled = held_out_rows(problem) if self.test is None else test_rows(problem, self.test)
         for words in never_assured(problem, labelled, self.confidence):
@@ -198,7 +200,8 @@ def _unasked_text(given: list[Constraint], width: dict[Constraint, float], label
     """Return why the search required no more than the constraints of the user."""
     unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
     return (
-        f"a test on {labelled.n_rows} rows can assure at most {unsure}, so the search cannot be given a stricter "
+        f"a test on {count_of(labelled.n_rows, 'row', '')} can assure at most {unsure}, so the search cannot be "
+        "given a stricter "
         "constraint: use more rows, or require less"
     )
 
@@ -209,6 +212,6 @@ def _asked_text(asked: tuple[Constraint, ...], texts: tuple[str, ...], n_rows: i
     if not harder:
         return ""
     return (
-        f"the search was asked for {' and '.join(harder)}, so that the test on {n_rows} rows can assure what you "
-        "ask for"
+        f"the search required {' and '.join(harder)}, so that the test on {count_of(n_rows, 'row', '')} can "
+        "assure your constraints"
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.base.atomic_write import require_writable
+from odtc.base.text import count_of
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.workflow.constrained.frontier import SUFFIX, Point, frontier_facts, loosest_first, write_frontier
@@ -95,7 +96,7 @@ class Frontier(Sequence):
         return table(self.facts)
 
     def __repr__(self) -> str:
-        return f"<frontier of {self.vary!r}, {len(self)} numbers>"
+        return f"<frontier of {self.vary!r}, {count_of(len(self), 'number', '')}>"
 
 
 def file_of(path: Path) -> Path:

@@ -107,7 +107,7 @@ def open_text(paid: float, bound: float | None) -> str:
     least = (
         "no bound excludes one" if bound is None or bound <= 0 else f"none can cost less than its bound, {bound:.10g}"
     )
-    return f"it is open whether a better tree keeps the constraints: none below {paid:.10g} was met, and {least}"
+    return f"it is open whether a better tree satisfies the constraints: none below {paid:.10g} was found, and {least}"
 
 
 def unmet_text(problem: Problem, ended: str) -> str:
@@ -117,8 +117,8 @@ def unmet_text(problem: Problem, ended: str) -> str:
     reached = ", ".join(f"{given} ({show_figure(value)})" for given, value in broken(problem, cart))
     which = "the constraint" if len(problem.constraints) == 1 else "one of them"
     return (
-        f"no tree that keeps {'; '.join(map(str, problem.constraints))} was met before {ended}, and it is open whether "
-        f"there is one; CART breaks {reached}: allow more time ({option('time_limit')}) or a greater "
+        f"no tree that satisfies {'; '.join(map(str, problem.constraints))} was found before {ended}, and it is open "
+        f"whether there is one; CART violates {reached}: allow more time ({option('time_limit')}) or a greater "
         f"{option('depth')}, or relax {which}"
     )
 

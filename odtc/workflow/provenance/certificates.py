@@ -125,7 +125,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
         return None, str(reason)
     except (TimeLimitReached, KeyboardInterrupt):
         return None, f"it was not made and checked in a moment; {_by_hand()}"
-    return facts, f"the certificate is of a bound: no tree costs less than {proof.bound:.10g}"
+    return facts, f"the certificate proves a bound: no tree costs less than {proof.bound:.10g}"
 
 
 def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, searched: float = 0.0) -> Certified:

@@ -11,7 +11,7 @@ from odtc.base.commit import together
 from odtc.base.deadline import limit_left
 from odtc.base.json_schema import read_object
 from odtc.base.wording import option
-from odtc.errors import CertificateError, ChoiceError, OdtcError, TreeError
+from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
 from odtc.model.feasibility import is_close
 from odtc.model.solution import is_proved
 from odtc.problem.formulation import FORMULATIONS, Certifies
@@ -97,9 +97,10 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     objective, bound = record.get("objective"), record.get("bound")
     if not is_proved(objective, bound):
         known = "no bound" if bound is None else f"the bound {bound:.10g}"
-        raise ChoiceError(
+        again = option("model", "auto") if bound is None else f"a longer {option('time_limit')}"
+        raise DataError(
             f"expected a run that proved its tree, got one with {known} for a tree that costs {objective}; fit again "
-            f"with a longer {option('time_limit')}"
+            f"with {again}"
         )
     data = data or data_of_tree(path)
     if data is None:
@@ -108,10 +109,14 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     params = dict(spec.model.params)
     if spec.model.model != model:
         if others := sorted(set(params) - {LAMBDA}):
-            raise ChoiceError(f"a certificate knows no {', '.join(others)} of {option('model', spec.model.model)}")
+            raise ChoiceError(
+                f"a certificate does not support {', '.join(others)} of {option('model', spec.model.model)}"
+            )
         params = {LAMBDA: params.get(LAMBDA, 0.0)}
     if spec.model.select is not None:
-        raise ChoiceError(f"a certificate is of all rows of the file, and {option('select')} left some out")
+        raise ChoiceError(
+            f"a certificate covers all rows of the file, but {option('select')} left some out; fit without it"
+        )
     posed = replace(spec.with_model(model=model, params=params, cuts=None), fitting=False)
     problem = pose_run(posed.with_solving(time_limit=None), data)
     return ProvedRun(stem, problem, tree, Path(data), objective, record.get("seconds"))

@@ -10,6 +10,7 @@ from typing import Any
 from odtc.base import deadline
 from odtc.base.atomic_write import require_beside, require_writable, stem_of
 from odtc.base.commit import together
+from odtc.base.text import count_of
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -150,13 +151,15 @@ class Certificate:
             return f"{'proved' if self.checked else 'by the search'}: {none_satisfies(proof)}; {covered}"
         lines = [
             f"{'' if self.checked else 'by the search, '}no tree of depth {proof.depth} over these "
-            f"{proof.n_candidate_splits} splits{of} costs less than {proof.bound:.10g}; {covered}"
+            f"{count_of(proof.n_candidate_splits, 'split', '')}{of} costs less than {proof.bound:.10g}; {covered}"
         ]
         if not proof.optimal:
             but = ": the bound is proved, not the tree" if self.checked else ""
             lines.append(f"the best tree found costs {proof.objective:.10g}{but}; allow more time")
             if len(proof.of["constraints"]) < len(self.fit.problem.constraints):
-                lines.append("it satisfies the constraints; the bound is of all trees, whether they do or not")
+                lines.append(
+                    "it satisfies the constraints; the bound applies to all trees, with or without the constraints"
+                )
         return "\n".join(lines)
 
 
@@ -167,7 +170,10 @@ def tree_beside(path: Path) -> Path:
 
 def none_satisfies(proof) -> str:
     """Return the statement that the certificate of conflicting constraints proves, in words."""
-    return f"no tree of depth {proof.depth} over these {proof.n_candidate_splits} splits satisfies the constraints"
+    return (
+        f"no tree of depth {proof.depth} over these {count_of(proof.n_candidate_splits, 'split', '')} "
+        "satisfies the constraints"
+    )
 
 
 def certify(problem: Problem, time_limit: float | None, source: Path | None = None) -> Certificate:

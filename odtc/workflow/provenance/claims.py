@@ -42,10 +42,10 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
     if not solution.has_solution:
         return model, solution
     if not solution.model or not manifest.identity:
-        told = "which model it is of" if manifest.identity else "which model it is of, nor does the manifest"
+        told = "its model" if manifest.identity else "its model, and neither does the manifest"
         return model, unproved(
             solution,
-            f"the file does not say {told}, so its claim{_claimed(solution)} does not count as a proof; `odtc solve` "
+            f"the file does not name {told}, so its claim{_claimed(solution)} does not count as a proof; `odtc solve` "
             f"on the model file writes one that does, and `odtc verify {path} --confirm SOLVER` has it solved again",
         )
     if model.rowless:

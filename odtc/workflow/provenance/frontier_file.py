@@ -12,7 +12,7 @@ from pathlib import Path
 
 from odtc.base import deadline, phases
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
-from odtc.base.text import some
+from odtc.base.text import count_of, some
 from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
@@ -130,7 +130,10 @@ def recheck_frontier(
     facts = read_frontier(path)
     hashes = facts.get("source", {}).get("sha256"), None if beside is None else beside.source.get("sha256")
     if None not in hashes and hashes[0] != hashes[1]:
-        told = f"{path.name} is of a data file of the SHA-256 {hashes[0][:12]}…, and this run of {hashes[1][:12]}…"
+        told = (
+            f"{path.name} was made from a data file with the SHA-256 {hashes[0][:12]}…, and this run from "
+            f"one with {hashes[1][:12]}…"
+        )
         return RecheckedFrontier(facts["vary"], (Check("frontier", False, told),))
     dataset = _data(facts, path, data)
     texts, problem = _posed(facts, path, dataset)
@@ -138,7 +141,7 @@ def recheck_frontier(
     given = tightening(rising, rising[0].op)
     stated, wrong = facts["points"], _wrong_head(facts, path, problem)
     if not wrong and [one["constraint"] for one in stated] != [str(one) for one in given]:
-        wrong = f"its points are not those of {facts['vary']!r}, the loosest first"
+        wrong = f"its points are not the points of {facts['vary']!r}, the loosest first"
     if wrong:
         return RecheckedFrontier(facts["vary"], (Check("frontier", False, f"{path.name}: {wrong}"),))
     encoded = problem.encoded
@@ -146,8 +149,9 @@ def recheck_frontier(
         Check(
             "frontier",
             True,
-            f"{path.name}: {len(given)} numbers, trees of depth {problem.topology.depth} over the "
-            f"{encoded.n_candidate_splits:,} splits of {encoded.scheme} on {int(encoded.copies.sum()):,} rows of "
+            f"{path.name}: {count_of(len(given), 'number', '')}, trees of depth {problem.topology.depth} over the "
+            f"{count_of(encoded.n_candidate_splits, 'split')} of {encoded.scheme} on "
+            f"{count_of(int(encoded.copies.sum()), 'row')} of "
             f"{dataset.name}",
         )
     ]
@@ -159,7 +163,7 @@ def recheck_frontier(
         return RecheckedFrontier(facts["vary"], tuple(checks))
     again = _searched_again(problem, texts, SECONDS if seconds is None else seconds)
     wrong = _contradicted(problem, points, [*greedy(problem), *_trees(points, "the tree of {}"), *_trees(again, MET)])
-    held = "no known tree contradicts the bounds, or the claim that there is no tree"
+    held = "no known tree contradicts the bounds, or the claim that no tree exists"
     checks.append(Check("bounds", not wrong, f"{path.name}: {wrong or held}"))
     open_points = () if wrong else _not_derived(problem, points, again)
     return RecheckedFrontier(facts["vary"], tuple(checks), open_points, _note(path, open_points))
@@ -223,7 +227,7 @@ def _wrong_head(facts: dict, path: Path, problem: Problem) -> str:
         "data": facts["source"].get("name"),
     }
     if other := [key for key, value in here.items() if facts[key] != value]:
-        return f"its {some(other)} differs from that of its data"
+        return f"its {some(other)} differs from its data"
     return ""
 
 
@@ -256,7 +260,10 @@ def _points(problem: Problem, given: list[Constraint], stated: list[dict]) -> tu
         if tight.heap is not None and loose.heap is None:
             return [], f"it has no tree for {loose.constraint}, although the tree of {tight.constraint} satisfies it"
         if tight.heap is not None and is_below(problem, tight.objective, loose.objective):
-            return [], f"the tree of {tight.constraint} costs less than that of {loose.constraint}, and satisfies it"
+            return (
+                [],
+                f"the tree of {tight.constraint} costs less than the tree of {loose.constraint}, and satisfies it",
+            )
     return points, ""
 
 

@@ -20,12 +20,11 @@ from odtc.model.points import align
 from odtc.model.solution import EDITED, Solution, Termination, proof
 
 UNNAMED = (
-    "a point by itself does not say which model it is of, so nothing is proved; hand in the solver's object, or the "
-    "solution of odtc.solve"
+    "a point by itself does not name its model, so nothing is proved; pass the solver's object, or the solution of "
+    "odtc.solve"
 )
 NAMELESS = (
-    "the solution does not say which model it is of, so its claim does not count as a proof; odtc.solve makes one that "
-    "does"
+    "the solution does not name its model, so its claim does not count as a proof; odtc.solve makes one that does"
 )
 GUROBI = {2: Termination.OPTIMAL, 3: Termination.INFEASIBLE, 9: Termination.TIME_LIMIT, 11: Termination.INTERRUPTED}
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from odtc.base.text import count_of
 from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.feasibility import Check
@@ -64,11 +65,13 @@ def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tupl
     rows = done.problem.encoded.dataset or done.dataset
     if rows is not None and rows.selected is not None:
         word = "what its trees cost, of the rows that were selected, is the word of the run"
-        return Check(name, True, f"{path.name}: a list of {len(found.trees)} trees"), f"{path.name}: {word}"
+        return Check(
+            name, True, f"{path.name}: a list of {count_of(len(found.trees), 'tree', '')}"
+        ), f"{path.name}: {word}"
     wrong, word = (_wrong_set if near is not None else _wrong_pool)(done, found, seconds)
     if wrong:
         return Check(name, False, f"{path.name}: {wrong}"), ""
-    held = f"{path.name}: its {len(found.trees)} trees have the counts and the costs that it states"
+    held = f"{path.name}: its {count_of(len(found.trees), 'tree', '')} have the counts and the costs that it states"
     return Check(name, True, held), word and f"{path.name}: {word}"
 
 
@@ -85,7 +88,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if any(is_beyond(problem, a, b) for a, b in pairwise(pool.objectives)):
         return "its trees are not in the order of their objectives", ""
     if pool.at_least < len(told) or (pool.complete and pool.at_least != len(told)):
-        return f"it states {pool.at_least} trees, complete: {pool.complete}, and holds {len(told)}", ""
+        return f"it states {count_of(pool.at_least, 'tree', '')}, complete: {pool.complete}, and holds {len(told)}", ""
     if is_beyond(problem, pool.objectives[-1], pool.limit):
         return f"it holds a tree of {pool.objectives[-1]:.10g}, and its limit is {pool.limit:.10g}", ""
     try:
@@ -95,7 +98,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if again is None or len(again.trees) < len(told):
         if again is not None and again.complete:
             return f"there are {len(again.trees)} such trees, and it holds {len(told)}", ""
-        return "", "that no other tree is as good as one of these is the word of the run, not derived again"
+        return "", "that no other tree is as good as one of these is stated by the run, and was not derived again"
     for at, (here, there) in enumerate(zip(pool.objectives, again.objectives), 1):  # again has one more
         if not same_objective(problem, here, there):
             return f"its tree {at} costs {here:.10g}, and the {at}-th best costs {there:.10g}", ""
@@ -104,7 +107,10 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if pool.limit is None:
         return "", "the run claims that these are all trees within the requested bound, but it states no bound"
     if len(again.trees) == len(told):
-        return "", f"that no further tree costs at most {pool.limit:.10g} is the word of the run, not derived again"
+        return (
+            "",
+            f"that no further tree costs at most {pool.limit:.10g} is stated by the run, and was not derived again",
+        )
     following = again.objectives[len(told)]
     if not is_beyond(problem, following, pool.limit):
         return f"a further tree costs {following:.10g}, and its limit is {pool.limit:.10g}", ""
@@ -132,7 +138,7 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
     except (ChoiceError, TimeLimitReached):
         again = None
     if again is None or not again.complete:
-        return "", "how many trees there are is the word of the run, not derived again"
+        return "", "how many trees there are is stated by the run, and was not derived again"
     there = json.loads(json.dumps(again.facts))
     differ = [key for key in OF_ALL if there[key] != facts[key]]
     # Whether there is a graph, or time to count columns, is a matter of time.
@@ -232,7 +238,7 @@ def _wrong_sums(near: NearOptimalSet, problem: Problem) -> str:
     short = len(facts["objectives"]) >= LISTED
     if sums["leaves"] != facts["count"] or (sums["objectives"] != facts["count"] and not short):
         listed = f"lists {sums['leaves']:,} by leaves and {sums['objectives']:,} by objective"
-        return f"it states {facts['count']:,} trees, and {listed}"
+        return f"it states {count_of(facts['count'], 'tree')}, and {listed}"
     if facts["objectives"] and not same_objective(problem, facts["objectives"][0][0], facts["best"]):
         return f"it lists a tree of {facts['objectives'][0][0]:.10g}, and its best is {facts['best']:.10g}"
     if near.graph is not None:
@@ -240,5 +246,5 @@ def _wrong_sums(near: NearOptimalSet, problem: Problem) -> str:
         for _, leaves, trees in near.cells():
             by_leaves[leaves] = by_leaves.get(leaves, 0) + trees
         if sorted(by_leaves.items()) != sorted(map(tuple, facts["leaves"])):
-            return f"its graph has {sum(by_leaves.values()):,} trees, and it states {facts['count']:,}"
+            return f"its graph has {count_of(sum(by_leaves.values()), 'tree')}, and it states {facts['count']:,}"
     return ""

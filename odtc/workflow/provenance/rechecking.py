@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline, phases
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
@@ -105,7 +106,9 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
     """Report the part of a selection that is only claimed by the run; "" if the same rows are selected again in some
     seconds."""
     chosen = dataset.selected
-    word = f"which {dataset.n_rows:,} of the {chosen.whole.n_rows:,} rows were selected is the word of the run"
+    word = (
+        f"which {dataset.n_rows:,} of the {count_of(chosen.whole.n_rows, 'row')} were selected is the word of the run"
+    )
     scheme = chosen.facts["scheme"]
     try:
         if rounds_of(scheme) > 1:
@@ -126,7 +129,7 @@ def _check_rows(manifest: Manifest, dataset: Dataset) -> Check:
     """Check "rows read": the numbers of rows and of rows left out equal those in the manifest."""
     stated = manifest.facts["data"]["n_rows"], manifest.facts["data"]["n_rows_dropped"]
     found = dataset.n_file_rows, dataset.n_dropped
-    words, told = (f"{rows:,} rows, {left_out:,} left out" for rows, left_out in (found, stated))
+    words, told = (f"{count_of(rows, 'row')}, {left_out:,} left out" for rows, left_out in (found, stated))
     return Check("rows read", stated == found, f"{words}; the manifest says {'the same' if stated == found else told}")
 
 
@@ -158,7 +161,7 @@ def check_record(
         # Solvers stop at a bound from which nothing else costs less.
         least = bound if rounded is None else max(bound, rounded)
         if least < objective and (gap(objective, least) or 0.0) > allowed * (1 + LOGGED):
-            open_end = f"it calls optimal what costs {objective:.10g}, and its bound is {bound:.10g}"
+            open_end = f"it calls a cost of {objective:.10g} optimal, but its bound is {bound:.10g}"
     if open_end and "fit" in facts:  # a solver may end so, by a gap of its own; the search of odtc does not
         wrong.append(open_end)
     if (stated is None) != (again is None) or (stated != again and not is_close(stated, again, 1e-9)):

@@ -74,7 +74,7 @@ def described(manifest: Manifest, path: Path) -> Model:
         moved,
         problem=manifest.problem,
         cuts=manifest.cuts,
-        recorded=f"{changed}: the tree is read from the columns that the manifest records, and the rows are those of "
+        recorded=f"{changed}: the tree is read from the columns that the manifest records, and the rows from "
         "the model file",
     )
 

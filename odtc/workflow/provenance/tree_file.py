@@ -77,7 +77,7 @@ def recheck_tree(
             break
     if found is None:
         raise TreeError(
-            f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, beside {str(path)!r}, found none of them; "
+            f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, next to {str(path)!r}, found none of them; "
             "the tree is checked against the run that wrote it"
         )
     return found
@@ -161,11 +161,14 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     # The data file named in the certificate is not used, because its check has read a file.
     hashes = proved["data_sha256"], source.get("sha256")
     if hashes[1] is not None and hashes[0] != hashes[1]:
-        return f"is of a data file of the SHA-256 {hashes[0][:12]}…, and this run of {hashes[1][:12]}…"
+        return (
+            f"was made from a data file with the SHA-256 {hashes[0][:12]}…, and this run from one with "
+            f"{hashes[1][:12]}…"
+        )
     if done.dataset is not None and done.dataset.selected is not None:
-        return "is of all rows of a data file, and this run of some of them that were selected"
+        return "covers all rows of a data file, and this run only some of them that were selected"
     if proved["depth"] != problem.topology.depth:
-        return f"is of trees of depth {proved['depth']}, and this run of depth {problem.topology.depth}"
+        return f"covers trees of depth {proved['depth']}, and this run has depth {problem.topology.depth}"
     if done.dataset is not None:
         terms = claim_of(done.dataset, proved["depth"], 0, False)
         names = dict.fromkeys([*terms, *proved["of"]])
@@ -184,7 +187,7 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     except OdtcError:  # it uses a split that this run does not have: with more splits it proves no less
         if str(facts["penalty"]) == "0" and _same(problem, proved["objective"], own.loss(problem.encoded)):
             return ""
-        return "has a tree over other splits than those of this run"
+        return "has a tree over other splits than this run"
     there, here = problem.module.objective(problem, heap), problem.module.objective(problem, own)
     if not same_objective(problem, there, here):
         return f"has a tree that costs {there:.10g}, and the one of this run costs {here:.10g}"
@@ -220,7 +223,7 @@ def _of_other_rows(path: Path, facts: dict, proved: dict, done: Fit, data: Path 
     if done.dataset is None and encoded.dataset is None:  # the manifest names no file, and contains the rows
         again = check_encoding(encoded, rows)
         if not again.passed:
-            return f"is of other rows than this run, whose data file is not at hand ({again.text})"
+            return f"covers other rows than this run, whose data file is not available ({again.text})"
     if absent := uncovered_splits(done.problem, rows, facts, proved["left_out"]):
         return f"is over splits among which {absent:,} of the {encoded.n_candidate_splits:,} splits of this run are not"
     return ""

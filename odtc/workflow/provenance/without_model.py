@@ -126,7 +126,7 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
             return OpenedFit()
         validate(facts, RECORD | {"fit": FIT})
         if facts["schema"] != SCHEMA:
-            return OpenedFit(note=f"{path.name} is of the schema {facts['schema']!r}, expected {SCHEMA!r}")
+            return OpenedFit(note=f"{path.name} has the schema {facts['schema']!r}, expected {SCHEMA!r}")
         told = facts["fit"]
         if told["tree"]["sha256"] != fingerprint(tree_path):
             return OpenedFit(note=f"{path.name} is the record of another tree than {tree_path.name}")

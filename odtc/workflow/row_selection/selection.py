@@ -20,7 +20,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
-from odtc.base.text import show_number
+from odtc.base.text import count_of, show_number
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import NUMERIC, Dataset, Selected
 from odtc.data.encoding import encode
@@ -273,7 +273,7 @@ def select_in_rounds(
 def _round_text(done, part: Dataset, dataset: Dataset, found: tuple, least: tuple) -> str:
     """Report the rows of a round and the broken constraints and loss of its tree, compared with the best before."""
     broken, lost = found
-    texts = [f"{part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "]
+    texts = [f"{part.n_rows} of {count_of(dataset.n_rows, 'row', '')} selected; of all, {lost:.10g} "]
     texts.append("misclassified" if done.size.cost is None else "lost")
     texts.append(f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
     if found >= least:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from odtc.base.text import percent_text
+from odtc.base.text import count_of, percent_text
 from odtc.data.task import TASKS
 from odtc.workflow.constrained.assurance import assumption, assured_text, speaks_of_new_rows
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_line
@@ -51,7 +51,7 @@ def figures(done: Fit) -> Iterator[Line]:
     for entry in done.kept:
         yield kept_line(entry, done.tree), False
     if words := broken_text(done.kept):
-        yield f"          CART breaks {words}", False
+        yield f"          CART violates {words}", False
     for name, line in done.robust_lines:
         yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}", False
     if done.test is not None and done.test.test_accuracy is not None:
@@ -68,8 +68,8 @@ def size_lines(done: Fit) -> list[str]:
     if done.smallest_words:
         lines.append(f"smallest  {done.smallest_words}")
     if done.uncertified_words:
-        lines.append(f"certified no: {done.uncertified_words}")
-    return [*lines, f"verified  {sum(check.passed for check in checks)} of {len(checks)} checks passed"]
+        lines.append(f"not certified: {done.uncertified_words}")
+    return [*lines, f"verified  {sum(check.passed for check in checks)} of {count_of(len(checks), 'check', '')} passed"]
 
 
 def assured_lines(done: Fit) -> Iterator[Line]:
@@ -170,7 +170,8 @@ def _all_rows(done: Fit) -> Iterator[Line]:
         )
     if every.relabelled:
         yield (
-            f"          {every.relabelled} of {training.n_leaves} leaves predict what loses least of all their "
+            f"          {every.relabelled} of {count_of(training.n_leaves, 'leaf', '')} predict what loses "
+            "least of all their "
             "rows, not of the selected",
             False,
         )
@@ -179,8 +180,8 @@ def _all_rows(done: Fit) -> Iterator[Line]:
     if heavy := done.selection.get("n_heavy"):
         yield (
             f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
-            f"right: objective, loss and constraints of the "
-            "selected rows are by these weights, those of all rows are not",
+            "correct: objective, loss and constraints of the selected rows use these weights, the figures of all rows "
+            "do not",
             True,
         )
     if not costs and every.accuracy < training.train_accuracy:

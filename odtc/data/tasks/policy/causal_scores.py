@@ -60,8 +60,9 @@ def expect_enough(taken: np.ndarray, weight: np.ndarray, actions: tuple[str, ...
     if least.min() < 2 * FOLDS:
         few = int(least.argmin())
         raise DataError(
-            f"expected {2 * FOLDS} rows or more of each action to estimate what it does, got {int(least[few])} of "
-            f"{actions[few]!r} in {place}; scores of ips with a known propensity estimate nothing, else leave the "
+            f"expected {2 * FOLDS} rows or more of each action to estimate its effect, got {int(least[few])} of "
+            f"{actions[few]!r} in {place}; use scores of ips with a known propensity, which need no estimate, "
+            "leave the "
             "action out, or take more rows"
         )
 

@@ -87,8 +87,9 @@ def told_of_received(
     if _is_received(chance, taken, len(actions)):
         return ()
     text = (
-        f"column {name!r} looks like the probability of {actions[action]!r} in all rows, and is read as that of the "
-        f"action which each row received; give {(words or _of_options())[1]} a column for each action, in the order "
+        f"column {name!r} looks like the probability of {actions[action]!r} in all rows, and is read as the "
+        f"probability of the action which each row received; give {(words or _of_options())[1]} a column for "
+        "each action, in the order "
         f"{', '.join(actions)}"
     )
     return ((name, text),)

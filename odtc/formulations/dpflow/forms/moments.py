@@ -60,7 +60,9 @@ def takes(problem: Problem) -> bool:
     params, task = problem.params, problem.encoded.task
     if params.intervals == "true" or params.tail in ("1", "2"):
         asked = ("intervals", True) if params.intervals == "true" else ("tail", params.tail)
-        raise ChoiceError(f"{param(*asked)} folds costs of rows, which {option('task', task)} has not; leave it out")
+        raise ChoiceError(
+            f"{param(*asked)} folds costs of rows, which {option('task', task)} does not have; leave it out"
+        )
     return not params.proof
 
 
