@@ -177,7 +177,7 @@ def needs_floor(problem: Problem) -> bool:
     if ends_soon(engine):
         return False
     left = deadline.seconds_left()
-    if isinstance(engine, ConstrainedSearch) and engine.subset_trees is not None and engine.subset_trees.ready():
+    if isinstance(engine, ConstrainedSearch) and engine.subset_trees is not None:
         return left is not None and engine.subset_trees.seconds > AT_ONCE * left
     if left is None:
         return type(engine) is CoarseSearch and _sums(problem) > MOST_FREE
@@ -196,7 +196,7 @@ def may_end_first(problem: Problem) -> bool:
     if isinstance(engine, CoarseSearch):
         return not engine.long
     trees = engine.subset_trees
-    seconds = trees.seconds if trees is not None and trees.ready() else _sums(problem) / SUMS_A_SECOND
+    seconds = trees.seconds if trees is not None else _sums(problem) / SUMS_A_SECOND
     return seconds <= SEARCH_FRACTION * left
 
 
