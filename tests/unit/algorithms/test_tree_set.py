@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from odtc.algorithms.near_optimal import pair_counts
 from odtc.algorithms.near_optimal.stored_graph import count_using, fewest_columns, store
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
@@ -127,7 +126,7 @@ def test_products_of_counts_beyond_int64_are_exact():
     for b, x, times in ((0, 1, big), (1, 0, big + 1), (1, 3, 7)):
         one.add(b, x, times)
     whole = TreeTable(units, 2, 0, 4)
-    whole.add_products(one, one, 3, None)
+    whole.add_products(one, one, 3)
     assert [cell for cell in whole.cells() if cell[2]] == [
         (3, 0, 3 * (big + 1) ** 2),
         (2, 1, 6 * big * (big + 1)),
@@ -139,5 +138,5 @@ def test_products_of_counts_beyond_int64_are_exact():
     few = TreeTable(units, 1, 0, 3)
     few.add(0, 2, 5)
     before = whole.at(1, 4)
-    whole.add_products(few, few, 2, pair_counts.add_products)  # to numbers beyond int64
+    whole.add_products(few, few, 2)  # to numbers beyond int64
     assert whole.at(1, 4) == before + 50 and whole.at(3, 0) == 3 * (big + 1) ** 2
