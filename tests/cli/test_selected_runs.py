@@ -218,7 +218,7 @@ def test_that_no_tree_keeps_a_constraint_is_of_the_selected_rows(noisy):
         "accuracy >= 0.999",
         folder=noisy,
     )
-    assert said.code == 3 and "keeps the constraint accuracy >= 0.999 on the selected rows: relax" in said.err
+    assert said.code == 3 and "satisfies the constraint accuracy >= 0.999 on the selected rows: relax" in said.err
 
 
 def test_a_data_set_read_anew_is_that_of_the_selected_rows(noisy):
