@@ -73,7 +73,8 @@ def connected(address: str, workers: int, say: Callable[[str], object] = lambda 
     """
     if find_spec("distributed") is None:
         raise ChoiceError(
-            f"{option('cluster')}: expected the package dask[distributed]; install it: pip install 'odtc[cluster]'"
+            f"{option('cluster')}: expected the package dask[distributed]; install it: pip install 'dask[distributed]' "
+            "cryptography"
         )
     found = Cluster(address, "")
     with contextlib.ExitStack() as stack:

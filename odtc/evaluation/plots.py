@@ -28,7 +28,7 @@ def expect_format(format: str) -> None:
         raise ChoiceError(
             f"expected a picture that ends in .{', .'.join(FORMATS)}, got {f'.{format}' if format else 'none'}"
         )
-    need("matplotlib", "plot", "a picture")
+    need("matplotlib", "a picture")
 
 
 def save(draw: Callable, format: str = "png", inches: tuple[float, float] = INCHES) -> bytes:

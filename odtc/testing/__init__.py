@@ -9,7 +9,7 @@ In a test of your package:
     def test_law(case):
         case.expect()
 
-The laws need the package hypothesis: `pip install 'odtc[testing]'`.
+The laws need the package hypothesis: `pip install hypothesis`.
 """
 
 try:
@@ -18,7 +18,7 @@ except ImportError:
     from odtc.errors import ChoiceError
 
     raise ChoiceError(
-        "the laws need the package 'hypothesis', which is not installed: pip install 'odtc[testing]'"
+        "the laws need the package 'hypothesis', which is not installed: pip install hypothesis"
     ) from None
 
 from odtc.testing.law import Case, Law, LawBrokenError, Outcome, Trial

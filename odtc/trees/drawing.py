@@ -51,7 +51,7 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
     >>> len(odtc.plot_tree(tree))
     3
     """
-    need("matplotlib", "plot", "plot_tree")
+    need("matplotlib", "plot_tree")
     import matplotlib.pyplot as plt
 
     tree = with_answers(_fitted(tree))[0].shown
@@ -85,7 +85,7 @@ def export_text(tree) -> str:
 
 def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
     """Return the drawing as a file; needs matplotlib."""
-    need("matplotlib", "plot", f"--to {format}")
+    need("matplotlib", f"--to {format}")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

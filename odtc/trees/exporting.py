@@ -141,7 +141,7 @@ def written(exporter: Member, tree: Tree) -> bytes:
     return exporter.write(tree)
 
 
-def need(package: str, extra: str, what: str):
+def need(package: str, what: str):
     """Import an optional package; raises ChoiceError with the command that installs it."""
     import importlib
 
@@ -149,7 +149,7 @@ def need(package: str, extra: str, what: str):
         return importlib.import_module(package)
     except ImportError:
         raise ChoiceError(
-            f"{what} needs the package {package.split('.')[0]!r}, which is not installed: pip install 'odtc[{extra}]'"
+            f"{what} needs the package {package.split('.')[0]!r}, which is not installed: pip install {package}"
         ) from None
 
 

@@ -126,7 +126,7 @@ def test_a_sheet_is_what_polars_reads(folder, header, sheet):
 
 def test_a_workbook_without_fastexcel_names_the_command(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
-    with pytest.raises(DataError, match=r"install it by `pip install 'odtc\[excel\]'`"):
+    with pytest.raises(DataError, match=r"install it by `pip install fastexcel`"):
         read(REPORTS / "two-sheets.xlsx")
 
 

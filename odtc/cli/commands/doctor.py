@@ -38,7 +38,7 @@ def doctor(
         print(f"odtc {about['odtc']}, Python {about['python']}, {about['system']}\n")
         for package in packages:
             there = package.version or (
-                "MISSING" if not package.extra else f"not installed; pip install 'odtc[{package.extra}]'"
+                "MISSING" if not package.extra else f"not installed; pip install {package.name}"
             )
             print(f"{package.name:<14}{there}")
         print()

@@ -14,7 +14,7 @@ from odtc.errors import ChoiceError, DataError
 NAME = "excel"
 SUFFIXES = (".xlsx", ".xlsm")
 OPTIONS = ("header", "skip_lines", "sheet")
-SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install 'odtc[excel]')"
+SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install fastexcel)"
 
 
 def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = None) -> pl.DataFrame:
@@ -56,7 +56,7 @@ def _workbook(path: Path):
         import fastexcel
     except ImportError:
         raise DataError(
-            f"expected the package fastexcel, which reads {str(path)!r}; install it by `pip install 'odtc[excel]'`, or "
+            f"expected the package fastexcel, which reads {str(path)!r}; install it by `pip install fastexcel`, or "
             "save the sheet as CSV"
         ) from None
     try:

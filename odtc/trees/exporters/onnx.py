@@ -34,7 +34,7 @@ LABELS = {
 
 
 def write(tree: Tree) -> bytes:
-    onnx = need("onnx", "onnx", "--to onnx")
+    onnx = need("onnx", "--to onnx")
     tree, numbers = with_answers(tree)
     helper = onnx.helper
     graph = _Graph(helper, onnx.TensorProto, onnx.numpy_helper, tree, numbers)
