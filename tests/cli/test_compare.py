@@ -10,7 +10,7 @@ import pytest
 from odtc.data import reading
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Subset, Threshold
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import plots
 from odtc.evaluation.compare import compare
 from odtc.trees.tree import Branch, Leaf, Tree, read_tree
@@ -304,7 +304,7 @@ def test_regions_of_numbers_have_shades_and_rows_their_own(tmp_path):
 
 
 def test_progress_needs_something_told():
-    with pytest.raises(ChoiceError, match="told none"):
+    with pytest.raises(DataError, match="got one without them"):
         plots.save(lambda ax: plots.progress((), ax))
     made = plots.save(lambda ax: plots.progress(((0.1, 4.0, None), (0.5, 2.0, -7.0), (1.0, 2.0, 2.0)), ax), "svg")
     ET.parse(io.BytesIO(made))

@@ -52,7 +52,7 @@ def test_the_model_file_has_the_rows(solved, monkeypatch):
     checks = odtc("verify", "m.sol", "--json", folder=folder).facts["checks"]
     told = next(check["text"] for check in checks if check["check"] == "formulation")
     assert "built by cut_based 1.5 of cut_based.py (sha256" in told and "here is cut_based 2.0 of cut_based.py" in told
-    assert "rows are those of the model file" in told and "odtc 0" not in told
+    assert "the rows from the model file" in told and "odtc 0" not in told
     shown = odtc("decode", "m.sol", folder=folder)
     assert "built by cut_based 1.5" in shown.out + shown.err
     assert {"bounds", "rows"} <= {check["check"] for check in checks}

@@ -104,7 +104,7 @@ def test_the_best_round_is_the_one_that_loses_least_of_all_rows(noisy):
     lost = [
         float(line.split("of all, ")[1].split(" lost")[0])
         for line in said.err.splitlines()
-        if "rows selected; of all" in line
+        if " selected; of all" in line
     ]
     assert len(lost) > 1 and said.facts["all_rows"]["loss"] == min(lost)
     tree = odtc.trees.tree.read_tree(noisy / "it.tree.json")
@@ -263,14 +263,14 @@ def test_rows_that_a_selection_does_not_make_are_the_word_of_the_run(noisy):
     assert run("build", "d.csv", *BINS, "--depth", 1, "--select", "convex_hull", "-o", "w", folder=noisy).code == 0
     assert run("solve", "w.mps", folder=noisy).code == 0
     said = run("verify", "w.sol", folder=noisy)
-    assert said.code == 0 and "rows were selected is the word of the run" not in said.err
+    assert said.code == 0 and "rows were selected is stated by the run" not in said.err
     manifest = noisy / "w.odt.json"
     facts = json.loads(manifest.read_text())
     for scheme, why in (("balanced", "balanced selects others here"), ("iterative", "iterative selects in rounds")):
         facts["data"]["selection"]["scheme"] = scheme
         manifest.write_text(json.dumps(facts))
         said = run("verify", "w.sol", "--time-limit", 300, folder=noisy)  # however busy the machine is
-        assert f"rows were selected is the word of the run: {why}" in said.err, said.err
+        assert f"rows were selected is stated by the run: {why}" in said.err, said.err
 
 
 def test_an_interruption_of_a_round_ends_all_rounds_and_the_bound_by_parts(tmp_path, monkeypatch):

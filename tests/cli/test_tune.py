@@ -41,7 +41,7 @@ def test_each_class_is_dealt_out_evenly(y, n, seed):
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if len(counts) < 2 or counts[-2] < n:
         few = len(counts) < 2 or counts[-2] < 2  # then no number of folds would do, and none is named
-        with pytest.raises(ChoiceError, match="two classes of 2 rows" if few else f"from 2 to {counts[-2]} folds, so"):
+        with pytest.raises(ChoiceError, match="two classes of 2 rows" if few else rf"from 2 to {counts[-2]} folds?"):
             cross_validation.deal_folds(y, n, seed)
         return
     fold = cross_validation.deal_folds(y, n, seed)

@@ -468,7 +468,7 @@ def lp(**parts) -> bytes:
     (mps(sense="OBJSENSE\n UP\n"), 2, "MIN or MAX"),
     (mps(sense="OBJNAME\n c1\n"), 2, "N row"),
     (mps().replace(b"ENDATA\n", b""), 19, "ENDATA"),
-    (mps().replace(b"ENDATA\n", b"ENDATA x y 4\nENDATA\n"), 20, "alone on its line"),
+    (mps().replace(b"ENDATA\n", b"ENDATA x y 4\nENDATA\n"), 20, "expected only ENDATA on its line"),
     (mps(rhs="RHS\n"), 18, "second"),
     (lp(rows=" c1: x + y >= 2 + z\n"), 4, "right side"),
     (lp(rows=" c1: x + y >= 2 z\n"), 4, "right side"),

@@ -907,7 +907,7 @@ def test_trees_of_a_task_are_drawn_by_size_and_its_own_figure(fitted_tasks, name
 def test_a_price_where_no_share_is_bounded_is_told_as_none(fitted_tasks):
     words = ("fit", "r.csv", *TABLES["regression"], "--depth", 1, "--constraint", "leaf_rows >= 2", "--price")
     found = command(*words, folder=fitted_tasks)
-    assert found.code == 0 and "note: no price: --price is of a --constraint on a share" in found.err
+    assert found.code == 0 and "note: no price: --price needs a --constraint on a share" in found.err
     assert "which --task regression has not" in found.err
 
 

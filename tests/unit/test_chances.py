@@ -52,7 +52,7 @@ def test_a_feature_that_is_a_probability_is_told(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_probability_of_one_action_that_is_read_as_of_the_one_received_is_told(seed):
     (text,) = said(campaign(seed, mail=1), propensity=["mail"])
-    assert "is read as that of the action which each row received; give --propensity a column for each" in text
+    assert "is read as the probability of the action which each row received; give --propensity a column" in text
     assert said(campaign(seed, received=1), propensity=["received"]) == []
     both = campaign(seed, mail=1).with_columns(none=1 - pl.col("mail"))
     assert said(both, propensity=["mail", "none"]) == []

@@ -277,7 +277,7 @@ def test_arrays_and_frames_with_their_labels():
 def test_a_model_says_what_it_is():
     model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
     text, page = repr(model), model._repr_html_()
-    assert f"{model.n_cols} columns" in text and "b[node, test]" in text and "<table>" in page
+    assert f"{model.n_cols} columns" in text and "b[node, split]" in text and "<table>" in page
     mine = [name for name in model.column_names if name.startswith("b_")]
     assert model["b"].size == len(mine) and model["b"].names() == mine
     own = model.add_columns(["y1", "y22"]).add_rows([{"y1": 1.0}], upper=1)

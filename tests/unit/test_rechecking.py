@@ -252,7 +252,7 @@ def test_other_makers_of_a_model_of_the_same_size_have_the_rows_of_its_file(open
     upper = np.where(np.isfinite(model.row_upper), model.row_upper + 1, model.row_upper)
     monkeypatch.setattr(recorded, "_built", lambda _: replace(model, row_upper=upper, matrix=model.A))
     found = described(with_facts(opened[2], model={"version": "1.5"}), folder / "m.sol")
-    assert "rows are those of the model file" in found.recorded and rows_of(found) == rows_of(model)
+    assert "the rows from the model file" in found.recorded and rows_of(found) == rows_of(model)
 
 
 def test_no_other_makers_and_another_model_is_an_edited_manifest(opened, folder):
@@ -272,7 +272,7 @@ def test_a_build_that_fails_is_told_unless_its_maker_changed(opened, folder, mon
     fails_with(KeyError("z"), monkeypatch)
     with pytest.raises(ManifestError, match="cannot be built again by flowoct: KeyError: 'z'"):
         described(manifest, folder / "m.sol")
-    assert "rows are those of the model file" in described(changed, folder / "m.sol").recorded
+    assert "the rows from the model file" in described(changed, folder / "m.sol").recorded
     fails_with(ManifestError("its own words"), monkeypatch)
     with pytest.raises(ManifestError, match="^its own words$"):
         described(manifest, folder / "m.sol")
@@ -293,7 +293,7 @@ def test_rows_that_are_selected_again_are_no_word_of_the_run():
     chosen = dataset.selected
     for seconds in (None, 60.0):
         assert rechecking._selected_again(problem, dataset, seconds) == ""
-    word = f"which {dataset.n_rows:,} of the {chosen.whole.n_rows:,} rows were selected is the word of the run"
+    word = f"which {dataset.n_rows:,} of the {chosen.whole.n_rows:,} rows were selected is stated by the run"
     others = np.setdiff1d(np.arange(chosen.whole.n_rows), chosen.rows)[: len(chosen.rows)]
     for other in (
         replace(dataset, selected=replace(chosen, rows=np.sort(np.append(chosen.rows[1:], others[0])))),

@@ -57,7 +57,7 @@ def test_a_solution_file_without_a_manifest_is_decoded_by_its_model(solved, tmp_
     with pytest.raises(ManifestError, match="expected one manifest"):
         odtc.decode(tmp_path / "m.sol")
     other = odtc.build(MONKS / "monks-1.csv", "flowoct", 2, encoding="onehot")
-    with pytest.raises(ManifestError, match="of another model, .* than this model"):
+    with pytest.raises(ManifestError, match="another model, .* than this model"):
         odtc.decode(other, tmp_path / "m.sol")
 
 

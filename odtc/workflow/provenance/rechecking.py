@@ -107,7 +107,7 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
     seconds."""
     chosen = dataset.selected
     word = (
-        f"which {dataset.n_rows:,} of the {count_of(chosen.whole.n_rows, 'row')} were selected is the word of the run"
+        f"which {dataset.n_rows:,} of the {count_of(chosen.whole.n_rows, 'row')} were selected is stated by the run"
     )
     scheme = chosen.facts["scheme"]
     try:
