@@ -22,20 +22,20 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_broken_law_is_told_with_the_smallest_example(own):
-    said = odtc("check", "wrong", "--law", "splits", "--plugin", "wrong.py", folder=own)
+    said = odtc("check", "wrong", "--property", "splits", "--plugin", "wrong.py", folder=own)
     assert said.code == 1 and "Traceback" not in said.err
     told = ("splits: broken at case", "law: Each column", "what came: ZeroDivisionError: ", "(wrong.py:5)")
     assert all(words in said.out for words in told), said.out
     data = said.out.partition("data:\n")[2].split("encoding wrong")[0]
     assert data.split()[0] == "f0,class" and len(data.split()) == 6  # five rows, as few as break it
     assert said.out.endswith("encoding wrong: 0 of 1 hold, 1 broken\n")
-    facts = odtc("check", "wrong", "--law", "splits", "--json", "--plugin", "wrong.py", folder=own).facts
-    assert not facts["ok"] and "data" in facts["laws"][0]["example"]
+    facts = odtc("check", "wrong", "--property", "splits", "--json", "--plugin", "wrong.py", folder=own).facts
+    assert not facts["ok"] and "data" in facts["properties"][0]["example"]
 
 
 def test_a_member_of_a_stranger_holds(own):
     facts = odtc("check", "right", "--examples", 5, "--json", "--plugin", "right.py", folder=own).facts
-    assert facts["ok"] and facts["kind"] == "encoding" and [law["holds"] for law in facts["laws"]] == [True] * 3
+    assert facts["ok"] and facts["kind"] == "encoding" and [law["holds"] for law in facts["properties"]] == [True] * 3
 
 
 def test_names_of_two_kinds_and_of_none_are_answered_in_a_sentence(own):

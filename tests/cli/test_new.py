@@ -17,7 +17,7 @@ def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
     assert facts["files"] == ["my_own.py", "test_my_own.py"]
     assert FIRST[kind] not in (tmp_path / "my_own.py").read_text()
     law = {"formulation": "start", "cut": "needs", "constraint": "refused", "solver": "folders"}.get(kind)
-    words = ("--law", law) if law else ()
+    words = ("--property", law) if law else ()
     said = odtc("check", "my_own", "--examples", 1, *words, "--json", "--plugin", "my_own.py", folder=tmp_path)
     assert said.facts["ok"] and said.facts["kind"] == kind, said.out
 

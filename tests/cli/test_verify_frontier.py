@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", ["m", "m.frontier.json", "free", "falling"])
 def test_what_the_command_writes_is_verified(folder, name):
     said = odtc("verify", name, "--json", folder=folder)
-    assert said.code == 0 and said.facts["verified"] and said.facts["word_of_run"] == [], said.err
+    assert said.code == 0 and said.facts["verified"] and said.facts["claimed"] == [], said.err
     assert [one["check"] for one in said.facts["checks"]] == ["frontier", "trees", "bounds"]
 
 
@@ -36,7 +36,7 @@ def test_bounds_that_are_not_searched_again_are_called_the_word_of_the_run(folde
     said = odtc("verify", "m", "--time-limit", 0, "--json", folder=folder)
     points = json.loads((folder / "m.frontier.json").read_text())["points"]
     assert {one["ended"] for one in points} == {"optimal", "infeasible"}
-    assert said.code == 0 and said.facts["word_of_run"] == [one["constraint"] for one in points], said.err
+    assert said.code == 0 and said.facts["claimed"] == [one["constraint"] for one in points], said.err
     assert "is stated by the run, and was not derived again" in said.err
 
 
@@ -191,7 +191,7 @@ def test_a_frontier_that_is_false_is_refused(folder, forge, tmp_path):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     _forge(tmp_path, forge)
     said = refused(odtc("verify", "m", folder=tmp_path))
-    assert "checks of the frontier failed: " in said and "m.frontier.json: " in said
+    assert " of the frontier failed: " in said and "m.frontier.json: " in said
 
 
 def test_a_worse_tree_is_refused_without_a_search_if_another_tree_of_the_file_is_better(folder, tmp_path):

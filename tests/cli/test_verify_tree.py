@@ -137,7 +137,7 @@ def test_a_tree_alone(folder, tmp_path):
 
 
 def test_options_of_solutions(folder):
-    assert "--confirm is of a solution file" in refused(
+    assert "--confirm needs a solution file" in refused(
         odtc("verify", "m.tree.json", "--confirm", "cbc", folder=folder)
     )
 
@@ -384,12 +384,12 @@ def test_what_is_not_derived_again_is_called_the_word_of_the_run(tmp_path):
     assert odtc("fit", "d.csv", "--depth", 2, "-o", "m", folder=tmp_path).code == 0
     said = odtc("verify", "m.tree.json", "--json", "--time-limit", 60, folder=tmp_path)
     assert said.code == 0 and said.facts["own_bound"] == said.facts["objective"] == said.facts["bound"]
-    assert not {*said.facts["word_of_run"]} & {*WORDS} and {"solver", "seconds"} < {*said.facts["word_of_run"]}
+    assert not {*said.facts["claimed"]} & {*WORDS} and {"solver", "seconds"} < {*said.facts["claimed"]}
     said = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
-    assert said.code == 0 and {*said.facts["word_of_run"]} >= {*WORDS} and said.facts["own_bound"] == 0
+    assert said.code == 0 and {*said.facts["claimed"]} >= {*WORDS} and said.facts["own_bound"] == 0
     assert odtc("certify", "d.csv", "--depth", 2, "-o", "m.certificate.json", folder=tmp_path).code == 0
     said = odtc("verify", "m", "--json", "--time-limit", 0, folder=tmp_path)
-    assert said.code == 0 and {*said.facts["word_of_run"]} & {*WORDS} == {"fewest_leaves", "fewest_columns"}
+    assert said.code == 0 and {*said.facts["claimed"]} & {*WORDS} == {"fewest_leaves", "fewest_columns"}
 
 
 def test_a_record_that_calls_another_tree_optimal_is_refused_by_a_search_again(tmp_path):
@@ -406,7 +406,7 @@ def test_a_record_that_calls_another_tree_optimal_is_refused_by_a_search_again(t
     failed = _forged(tmp_path, root, cart)
     assert failed.keys() == {"bound"} and f"but the tree of a search again costs {best:g}" in failed["bound"], failed
     unsearched = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
-    assert unsearched.code == 0 and {"bound", "certified"} < {*unsearched.facts["word_of_run"]}
+    assert unsearched.code == 0 and {"bound", "certified"} < {*unsearched.facts["claimed"]}
     _page_that_refuses(tmp_path)
 
 
@@ -418,14 +418,14 @@ def _page_that_refuses(folder):
     assert "<strong>not proved</strong>" in page and "Nothing of this is proved, as checks below contradict it" in page
     told = odtc("report", "m", "--json", "--time-limit", 0, folder=folder)
     page = (folder / "m.html").read_text(encoding="utf-8")
-    assert told.code == 0 and "bound" in told.facts["word_of_run"] and "are derived again" not in page
+    assert told.code == 0 and "bound" in told.facts["claimed"] and "are derived again" not in page
 
 
 @pytest.mark.parametrize("words", [SOLVED, ()], ids=["a model", "none"])
 def test_a_page_says_that_the_bound_was_derived_again(words, tmp_path):
     assert odtc("fit", MONKS / "monks-1.csv", *words, "--depth", 1, "-o", "m", folder=tmp_path).code == 0
     told = odtc("report", "m", "--json", folder=tmp_path)
-    assert told.code == 0 and "bound" not in told.facts["word_of_run"] and "seconds" in told.facts["word_of_run"]
+    assert told.code == 0 and "bound" not in told.facts["claimed"] and "seconds" in told.facts["claimed"]
     sentence = "Objective, bound and gap are derived again, the bound by a search of odtc"
     assert sentence in (tmp_path / "m.html").read_text(encoding="utf-8")
     assert odtc("report", "m", "--time-limit", 0, folder=tmp_path).code == 0
@@ -444,7 +444,7 @@ def test_a_record_that_calls_the_point_of_a_start_optimal_is_refused_by_a_search
     identity = json.loads((tmp_path / "m.odt.json").read_text())["identity"]
     (tmp_path / "m.run.json").write_text(json.dumps(record | {"model": identity, "message": "", "history": []}))
     said = odtc("verify", "m.sol", "--json", "--time-limit", 0, folder=tmp_path)
-    assert said.code == 0 and {"bound", "termination"} < {*said.facts["word_of_run"]}, said.err
+    assert said.code == 0 and {"bound", "termination"} < {*said.facts["claimed"]}, said.err
     said = odtc("verify", "m.sol", "--json", "--time-limit", 60, folder=tmp_path)
     failed = {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
     assert failed.keys() == {"bound"} and "but the tree of a search again costs" in failed["bound"]

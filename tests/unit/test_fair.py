@@ -248,7 +248,7 @@ def test_any_name_of_a_group(name, tmp_path):
     ("params", "words"),
     [
         ({"rho": 1}, "expected group=COLUMN, the protected column, with rho=1"),
-        ({"rho": 1, "group": "colur"}, "there is no such column (did you mean 'colour'?)"),
+        ({"rho": 1, "group": "colur"}, "the data has no such column (did you mean 'colour'?)"),
         ({"group": "sex"}, "its 3 rows are one group"),
         ({"n_min": 4}, "expected n_min of at most the 3 rows of the data, got 4"),
     ],

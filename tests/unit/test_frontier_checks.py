@@ -270,10 +270,10 @@ def test_a_file_is_checked_by_its_data_beside_a_run_of_the_same_data_alone(kind,
             ("trees", True),
             ("bounds", True),
         ]
-        assert bool(done.word_of_run) == bool(done.note) and done.vary == VARIED[kind]
+        assert bool(done.claimed) == bool(done.note) and done.vary == VARIED[kind]
         assert f": {len(varied(VARIED[kind]))} numbers, trees of depth 1 over the " in done.checks[0].text
         assert " on 30 rows of d" in done.checks[0].text
-    assert recheck_frontier(path).word_of_run == () == recheck_frontier(path, None, 5.0).word_of_run
+    assert recheck_frontier(path).claimed == () == recheck_frontier(path, None, 5.0).claimed
     done = recheck_frontier(path, None, 0, other)
     assert [(one.name, one.passed) for one in done.checks] == [("frontier", False)]
     assert done.checks[0].text.endswith(f"and this run from one with {other.source['sha256'][:12]}…")
@@ -312,7 +312,7 @@ def test_what_is_false_without_a_search_is_refused_without_one(tmp_path):
         done = recheck_frontier(path, None, 0)
         assert (done.checks[-1].name, done.checks[-1].passed) == (check, False), words
         assert done.checks[-1].text.startswith(f"m.frontier.json: {said}"), done.checks[-1].text
-        assert done.word_of_run == () and done.note == ""
+        assert done.claimed == () and done.note == ""
     bare = {key: facts[key] for key in facts if key != "source"}, {key: facts[key] for key in facts if key != "model"}
     for other in bare:
         path.write_text(json.dumps(other))

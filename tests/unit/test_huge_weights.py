@@ -58,7 +58,7 @@ def test_of_an_estimator(kind, scale):
 
 def test_weights_below_are_taken():
     """The least of them is lost beside the sum of all, which is told."""
-    with pytest.warns(DataWarning, match="^rounding loses 1 of 4 weights, the least 1e-160, beside the sum"):
+    with pytest.warns(DataWarning, match="^rounding loses 1 of 4 weights, the least 1e-160, because the sum"):
         assert all(np.isfinite(fit(W * 1e-160).objective_) for name, fit in FITS.items() if name != "risks")
 
 

@@ -2,12 +2,12 @@
 
 import _thread
 import importlib
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import threading
+import types
 from pathlib import Path
 
 import numba
@@ -33,10 +33,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def module(path, text: str):
+    """A module of this text; a file that is written twice within a second has no second compiled file of Python."""
     path.write_text(text)
-    spec = importlib.util.spec_from_file_location("odtc_of_tests", path)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
+    made = types.ModuleType("odtc_of_tests")
+    made.__file__ = str(path)
+    exec(compile(text, path, "exec"), made.__dict__)
     return made
 
 

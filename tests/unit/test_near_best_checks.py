@@ -224,7 +224,9 @@ def test_what_trees_of_selected_rows_cost_is_the_word_of_the_run(done, pool, whe
     assert check.passed and check.name == "pool"
     if where in ("problem", "run"):
         assert check.text == f"m.pool.json: a list of {len(trees)} trees"
-        assert told == "m.pool.json: what its trees cost, of the rows that were selected, is the word of the run"
+        assert told == (
+            "m.pool.json: the costs of its trees on the selected rows are stated by the run, and were not derived again"
+        )
     else:
         assert check.text.endswith("have the counts and the costs that it states") and told.endswith(OTHERS)
 

@@ -18,13 +18,13 @@ from odtc.verification.verify import one_leaf
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import (
     SearchedAgain,
+    claimed_facts,
+    claimed_text,
     least_objective,
     least_prices,
     search_again,
     search_solved,
     tree_size,
-    word_of_run,
-    word_of_run_text,
 )
 from tests.command_line import MONKS
 
@@ -56,26 +56,26 @@ def test_the_figures_of_a_search_are_derived_again():
     assert sorted(again.derived(done())) == sorted(FIGURES)
     (name, heap), facts = again.trees[0], done().facts
     assert done().problem.module.objective(done().problem, heap) == again.bound and "search again" in name
-    left = word_of_run(facts, again.derived(done()))
-    assert "solver" in left and "seconds" in left and not {*left} & {*FIGURES} and not word_of_run_text(left, 1)
+    left = claimed_facts(facts, again.derived(done()))
+    assert "solver" in left and "seconds" in left and not {*left} & {*FIGURES} and not claimed_text(left, 1)
 
 
 def test_without_a_search_only_equivalent_points_say_something():
     again = search_again(done().problem, done().decoded.heap, 0)
     assert again == SearchedAgain(done().problem, again.bound) and again.bound < done().proof.bound
     assert again.derived(done()) == []
-    left = word_of_run(done().facts, [])
+    left = claimed_facts(done().facts, [])
     assert {*FIGURES} < {*left} and left == [key for key in done().facts if key in left]
-    words = word_of_run_text(left, 2.5)
+    words = claimed_text(left, 2.5)
     assert words.startswith("termination, bound, gap, fewest leaves, fewest columns, certified: claimed by the run")
     assert "costs less than 2.5 " in words
 
 
 def test_a_word_that_claims_nothing_is_none():
     facts = {"bound": None, "certified": False, "nodes": 0, "gap": 0.0, "start": "", "objective": 3.0, "seconds": 1.0}
-    assert word_of_run(facts, []) == ["nodes", "gap", "seconds"]
-    assert word_of_run(facts, ["gap"]) == ["nodes", "seconds"]
-    assert word_of_run_text(["nodes", "seconds"], 1.0) == ""
+    assert claimed_facts(facts, []) == ["nodes", "gap", "seconds"]
+    assert claimed_facts(facts, ["gap"]) == ["nodes", "seconds"]
+    assert claimed_text(["nodes", "seconds"], 1.0) == ""
 
 
 def test_what_is_derived_of_figures_that_a_record_changed():

@@ -17,7 +17,7 @@ def check(
             "--kind", metavar="KIND", help="Type of the plug-in (formulation, cut, …), if several types have this name."
         ),
     ] = None,
-    law: Annotated[str | None, typer.Option("--law", metavar="LAW", help="Only this property test.")] = None,
+    law: Annotated[str | None, typer.Option("--property", metavar="NAME", help="Only this property test.")] = None,
     examples: Annotated[
         int | None,
         typer.Option(
@@ -43,7 +43,9 @@ def check(
     broken, left = (sum(bool(getattr(outcome, word)) for outcome in outcomes) for word in ("broken", "not_tried"))
     held = len(outcomes) - broken - left
     if as_json:
-        console.print_json({"kind": of[0], "name": name, "ok": not broken, "laws": [_facts(one) for one in outcomes]})
+        console.print_json(
+            {"kind": of[0], "name": name, "ok": not broken, "properties": [_facts(one) for one in outcomes]}
+        )
     else:
         tail = [f"{broken} broken"] * bool(broken) + [f"{left} not tried"] * bool(left)
         print(f"{of[0]} {name}: {', '.join([f'{held} of {len(outcomes)} hold', *tail])}")

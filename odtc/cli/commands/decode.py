@@ -111,7 +111,7 @@ def verify(
     For a TREE.json, check that it belongs to its run and that its counts are those of the data. For a STEM, check its
     solution file (or its tree, if no solver wrote one), certificate, near-optimal trees and frontier.
     """
-    from odtc.workflow.provenance.searched_again import word_of_run, word_of_run_text
+    from odtc.workflow.provenance.searched_again import claimed_facts, claimed_text
     from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
 
     if (solution_file is None) == (certificate is None):
@@ -181,17 +181,17 @@ def verify(
             found = recheck_frontier(frontier, data, time_limit, done.dataset)
         decoded = replace(decoded, checks=[*decoded.checks, *found.checks])
         remarks.append(found.note)
-    words = word_of_run(done.facts, derived)
+    words = claimed_facts(done.facts, derived)
     if not as_json:
         console.print_checks(decoded.checks)
         print(*lines, sep="\n", end="\n" * bool(lines))
-        remarks.append(word_of_run_text(words, again.bound))
+        remarks.append(claimed_text(words, again.bound))
     else:
         console.print_json(
             done.facts
             | proof
             | {
-                "word_of_run": words,
+                "claimed": words,
                 "own_bound": again.bound,
                 "n_rows_dropped": dropped,
                 "tree": None,
@@ -235,7 +235,7 @@ def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as
         console.print_json(
             {
                 "vary": found.vary,
-                "word_of_run": list(found.word_of_run),
+                "claimed": list(found.claimed),
                 "files": [],
                 "checks": [check.to_json() for check in found.checks],
                 "verified": all(check.passed for check in found.checks),

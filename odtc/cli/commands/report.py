@@ -61,7 +61,7 @@ def report(
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.base.commit import settle
     from odtc.evaluation.html_report import ENDINGS, open_run, render_page
-    from odtc.workflow.provenance.searched_again import word_of_run
+    from odtc.workflow.provenance.searched_again import claimed_facts
 
     settle(o or run)
     with console.at_work("report", as_json):
@@ -78,7 +78,7 @@ def report(
     with console.at_work("report", as_json):
         page = render_page(opened, test, templates, tuple(group))
     write_text(path, page)
-    words = {} if opened.searched is None else {"word_of_run": word_of_run(opened.facts, opened.derived)}
+    words = {} if opened.searched is None else {"claimed": claimed_facts(opened.facts, opened.derived)}
     facts = opened.facts | words | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 

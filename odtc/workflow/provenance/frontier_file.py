@@ -76,7 +76,7 @@ class RecheckedFrontier:
     ----------
     vary : str
     checks : tuple of Check
-    word_of_run : tuple of str
+    claimed : tuple of str
         The numbers, each as its constraint, whose bound was not derived again.
     note : str
         The same in a sentence; "" for nothing.
@@ -84,7 +84,7 @@ class RecheckedFrontier:
 
     vary: str
     checks: tuple[Check, ...]
-    word_of_run: tuple[str, ...] = ()
+    claimed: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -173,8 +173,8 @@ def _note(path: Path, numbers: Sequence[str]) -> str:
     if not numbers:
         return ""
     return (
-        f"{path.name}: that no tree costs less than is stated, or that there is none, is the word of the run, not "
-        f"derived again, for {some(numbers)} ({option('time_limit')} has it searched longer)"
+        f"{path.name}: that no tree costs less, or that there is none, is stated by the run, and was not derived again "
+        f"for {some(numbers)} ({option('time_limit')} searches longer)"
     )
 
 

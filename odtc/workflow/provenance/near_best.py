@@ -64,7 +64,7 @@ def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tupl
     name = (NEAR if near is not None else POOL).split(".")[1]
     rows = done.problem.encoded.dataset or done.dataset
     if rows is not None and rows.selected is not None:
-        word = "what its trees cost, of the rows that were selected, is the word of the run"
+        word = "the costs of its trees on the selected rows are stated by the run, and were not derived again"
         return Check(
             name, True, f"{path.name}: a list of {count_of(len(found.trees), 'tree', '')}"
         ), f"{path.name}: {word}"
@@ -150,7 +150,10 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
     if differ:
         return f"counted again, {', '.join(differ).replace('_', ' ')} differ: {again.words}", ""
     if 0 < drawn[1] != drawn[0]:
-        return "", "what its sample says of columns is the word of the run: time ended before the sample was whole"
+        return (
+            "",
+            "the columns of its sample are stated by the run, because time ended before the sample was whole",
+        )
     return "", ""
 
 

@@ -106,9 +106,7 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
     """Report the part of a selection that is only claimed by the run; "" if the same rows are selected again in some
     seconds."""
     chosen = dataset.selected
-    word = (
-        f"which {dataset.n_rows:,} of the {count_of(chosen.whole.n_rows, 'row')} were selected is stated by the run"
-    )
+    word = f"which {dataset.n_rows:,} of the {count_of(chosen.whole.n_rows, 'row')} were selected is stated by the run"
     scheme = chosen.facts["scheme"]
     try:
         if rounds_of(scheme) > 1:

@@ -88,7 +88,7 @@ class SearchedAgain:
         return found + [key for count, key in enumerate(fewest, 1) if self.size[:count] == own[:count]]
 
 
-def word_of_run(facts: dict, derived: list[str]) -> list[str]:
+def claimed_facts(facts: dict, derived: list[str]) -> list[str]:
     """Return the keys of a run's figures, as in `--json`, that are not derived again, but only claimed by the run.
 
     Parameters
@@ -108,8 +108,8 @@ def word_of_run(facts: dict, derived: list[str]) -> list[str]:
     ]
 
 
-def word_of_run_text(words: list[str], bound: float) -> str:
-    """Return a sentence on the claims listed by `word_of_run` and on the bound that was found again; "" if these prove
+def claimed_text(words: list[str], bound: float) -> str:
+    """Return a sentence on the claims of `claimed_facts` and on the bound that was found again; "" if these prove
     nothing."""
     claims = [key.replace("_", " ") for key in words if key in (*OF_BOUND, *OF_SEARCH)]
     if not claims:
