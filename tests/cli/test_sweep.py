@@ -107,7 +107,7 @@ def test_a_study_of_another_version_is_run_again_and_that_is_said(quiet, tmp_pat
         study = json.loads((copy / "study.json").read_text())
         (copy / "study.json").write_text(json.dumps(study | {"odtc": "0.0.1"}))
         said = odtc("sweep", *more, "-o", copy)
-        assert said.code == 0 and "is of odtc 0.0.1, this is odtc 9.9.9: its fits are run again" in said.err
+        assert said.code == 0 and "was made by odtc 0.0.1, this is odtc 9.9.9: its fits are run again" in said.err
         assert json.loads((copy / "study.json").read_text())["odtc"] == "9.9.9"
     assert "3 of 3 fits were finished before" in said.err  # by the first of the two
     assert "run again" not in odtc("sweep", "-o", copy).err

@@ -493,15 +493,13 @@ def test_all_cuts_at_once_cost_no_more_than_the_best_tree(price, depth, task, mo
     assert few.by_loops(every, depth, NO_LIMIT) == -math.inf  # fewer cuts than a tree has tests
 
 
-@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("depth", [3, 4])
 @pytest.mark.parametrize("task", ["regression", "survival"])
-def test_all_cuts_prove_what_is_so(task, depth, at_once, monkeypatch):
+def test_all_cuts_prove_what_is_so(task, depth):
     data = numbers() if task == "regression" else times()
     problem = pipeline.pose(data, "dpflow", depth, params={"lambda": 0.2})
     facts = json.loads(json.dumps(problem.module.certificate(problem))) | {"tried": ALL}
-    if at_once:
-        assert check_leaf_sums(facts, data).optimal
+    assert check_leaf_sums(facts, data).optimal
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -573,12 +571,10 @@ def test_floors_are_what_rows_cost_that_no_column_tells_apart(single):
     assert exact == pytest.approx(sum(wanted), abs=1e-12) and rounded == pytest.approx(float(exact))
 
 
-@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("depth", [2, 3])
-def test_a_leaf_alone_costs_what_it_does_beyond_its_floor(depth, at_once, monkeypatch):
+def test_a_leaf_alone_costs_what_it_does_beyond_its_floor(depth):
     """Where nodes cost more than all else; a side of one leaf tries nothing, whatever it lists."""
-    if at_once:
-        rank, every = np.array(CELLS, np.int64)[:, :2] // 2, np.arange(12)
+    rank, every = np.array(CELLS, np.int64)[:, :2] // 2, np.arange(12)
     bound = LeafSumsBound(rank, Squares(true(), numbers()), Fraction(10**4), False)
     floor, leaf = bound.floor(every), bound.measure.low(bound.moments.sum(axis=1))
     assert floor > 0

@@ -90,6 +90,6 @@ def test_an_option_that_is_near_nothing_is_answered_by_the_help():
 
 def test_what_is_proposed_exists():
     assert set(MEANT.values()) | set(SHORT) <= set(CONSTRAINTS.names())
-    text = command("fit", "--help").out + command("tune", "--help").out
+    text = command("fit", "--help").out + command("tune", "--help").out + command("bench", "models", "--help").out
     for option in set(MEANT_OPTIONS.values()):
         assert option.partition(" ")[0] in text, option

@@ -25,7 +25,7 @@ from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulations.dpflow import choices_of_splits, path_constraints, size_estimate
+from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import code_of, lay
 from odtc.formulations.dpflow.network import Columns, write_flow, write_splits
 from odtc.model.blocks import Axis, Block
@@ -126,7 +126,10 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
     tail = 0 if remembers else _folded_levels(problem, r)
     height = min(1, tail)
     graph, steps = generate(rows, depth - height, branch[0], fold=False, ends=True), []
-    graph = path_constraints.barred(problem, graph) if remembers else graph
+    if remembers:
+        from odtc.formulations.dpflow import path_constraints
+
+        graph = path_constraints.barred(problem, graph)
     for j, level in enumerate(graph.levels):
         if height and j == len(graph.levels) - 1:
             points = stump_points(rows, level, branch, budgets, unit)
@@ -142,7 +145,11 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
         flow = Flow((*steps[:-2], replace(last, points=points)), 2, branch, budgets, scale)
     if not r or not problem.params.fix:
         return FixedFlow(flow, -np.inf, None, flow.n_columns)
-    return choices_of_splits.fix_by_choices(problem, flow) if knows_nodes else fix_columns(flow)
+    if knows_nodes:
+        from odtc.formulations.dpflow import choices_of_splits
+
+        return choices_of_splits.fix_by_choices(problem, flow)
+    return fix_columns(flow)
 
 
 def _folded_levels(problem: Problem, n_sums: int) -> int:
