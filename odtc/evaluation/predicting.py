@@ -72,7 +72,7 @@ class Predicted:
                 f"and {went}"
             )
         if self.unknown:
-            words.append(f"{count_of(self.unknown, 'cell')} of columns of numbers hold no number and count as missing")
+            words.append(f"{count_of(self.unknown, 'cell')} of numeric columns, without a number, counted as missing")
         for name, rows in self.unseen.items():
             if rows:
                 words.append(

@@ -265,7 +265,7 @@ def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_
     assert plain["fit"]["n_leaves"] == 1 and all(facts["fit"]["n_leaves"] == 2 for facts in (priced, balanced, kept))
     assert kept["fit"]["constraints"] and priced["fit"]["cost"] is not None
     said = odtc(*words[:-1], "--class-weight", "nosuch=2", folder=tmp_path)
-    assert said.code == 2 and "unknown class 'nosuch' in --class-weight" in said.err
+    assert said.code == 1 and "unknown class 'nosuch' in --class-weight" in said.err
 
 
 def test_depth_zero_encodings_and_constraints_are_settings():

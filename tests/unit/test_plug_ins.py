@@ -185,7 +185,7 @@ def test_a_manifest_of_an_absent_member_says_whose_it_is(tmp_path, monkeypatch):
     monkeypatch.setenv("ODTC_PLUGINS", "")
     said = refused(odtc("solve", "m.mps", folder=tmp_path))
     assert "unknown model 'cut_based'" in said and said.endswith("name the file by --plugin, or install the package")
-    assert "the model 'cut_based' is of cut_based.py (sha256 " in said
+    assert "the model 'cut_based' comes from cut_based.py (sha256 " in said
 
 
 def test_which_models_have_the_columns_of_a_family_is_found_by_building(tmp_path):
