@@ -124,8 +124,12 @@ class Expression:
         return next((axis.first + np.arange(axis.size) for axis in self.axes if axis.name == "node"), np.zeros(0, int))
 
     def axis(self, name: str) -> Axis:
-        """Return the axis of this name."""
-        return next(axis for axis in self.axes if axis.name == name)
+        """Return the axis of this name. Raises ModelError if there is none, as a plug-in may call it otherwise."""
+        for axis in self.axes:
+            if axis.name == name:
+                return axis
+        names = ", ".join(repr(axis.name) for axis in self.axes)
+        raise ModelError(f"expected an axis {name!r} of an expression, got {names}; call its axes as `Statement` does")
 
     def labels(self) -> tuple[np.ndarray, ...]:
         """Return all labels, one array an axis, that broadcast together."""

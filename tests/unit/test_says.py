@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from odtc.errors import ModelError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.constraints.constraint import built, takes
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts import cut
+from odtc.problem.expressions import Expression
 from odtc.problem.support import small_problem
 from odtc.testing import cases
 from odtc.testing.problems import posed_first
@@ -19,11 +21,17 @@ def says(problem: Problem, model):
     b, w, s = (next(block for block in model.columns if block.name == name) for name in "bws")
     ends = s.axes[1].first + np.arange(s.axes[1].size)
     return {
-        Statement.ASKS: Expression.of(b, "node", "test"),
+        Statement.ASKS: Expression.of(b, "node", "split"),
         Statement.PREDICTS: Expression.of(w, "node", "class"),
         Statement.RIGHT: Expression(s.axes[:1], (Part(s, ("row", ends)),)),
     }
 """
+
+
+def test_an_axis_of_another_name_is_said():
+    block = built(small_problem("flowoct", {})).columns[0]
+    with pytest.raises(ModelError, match="expected an axis 'split' of an expression, got 'node', 'test'"):
+        Expression.of(block, "node", "test").axis("split")
 
 
 @pytest.fixture
