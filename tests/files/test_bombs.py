@@ -113,7 +113,7 @@ def test_selected_rows_of_a_manifest(rows, weight, files, zeros, peak):
     manifest, dataset = read_manifest(files / "s.odt.json"), read(files / "d.csv")
     assert 0 < reselected(manifest, dataset).n_rows <= dataset.n_rows
     manifest.facts["data"]["selection"] |= {"rows": zeros if rows == "zeros" else rows, "weight": weight}
-    with pytest.raises(OdtcError, match="does not say which rows"):
+    with pytest.raises(OdtcError, match="does not name valid rows"):
         reselected(manifest, dataset)
     assert peak() < ROOM
 
