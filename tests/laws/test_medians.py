@@ -1,7 +1,5 @@
 """Medians of many numbers: the search over sorted rows is held against all trees, and its kernel against numpy."""
 
-from types import FunctionType
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,12 +83,6 @@ def test_a_fenwick_tree_tells_what_numbers_cost_around_their_median(seed):
         medians.add_at(tree, place, held[place], held[place] * values[place])
     found = medians.spread(tree, values, held.sum(), (held * values).sum())
     assert found == pytest.approx(spread(values, held), abs=1e-12)
-
-
-def test_what_is_compiled_leaves_the_plain_functions():
-    medians.compiled()
-    # A compiled one without a way in from Python would end this process.
-    assert all(type(one) is FunctionType for one in (medians.add_at, medians.spread, medians.best_cut))
 
 
 def test_the_best_cut_is_the_same_compiled_and_plain():

@@ -217,10 +217,10 @@ LONG = "0.333333333333333333333333333333"
     [(f"{name} >= {LONG}", "too large") for name in ("precision[x]", "f1[x]", "leaf_precision", "leaf_precision[y]")]
     + [(f"{name} >= 0.{'5':0>13}", "") for name in ("precision[x]", "f1[x]", "leaf_precision", "leaf_precision[y]")]
     + [
-        ("group_accuracy[group=side,positive=x] >= 0.5", "no group"),
-        ("group_accuracy[of=side] >= 0.5", "no group"),
-        ("statistical_parity[group=side] <= 0.5", "no group and positive"),
-        ("statistical_parity[group=side,group=f0,positive=x] <= 0.5", "no group and positive"),
+        ("group_accuracy[group=side,positive=x] >= 0.5", "arguments must be group$"),
+        ("group_accuracy[of=side] >= 0.5", "arguments must be group$"),
+        ("statistical_parity[group=side] <= 0.5", "arguments must be group and positive"),
+        ("statistical_parity[group=side,group=f0,positive=x] <= 0.5", "arguments must be group and positive"),
         ("statistical_parity[group=side,positive=z] <= 0.5", "which the data does not have"),
         ("monotone[f9,positive=x]", "not name a column or a class"),
         ("monotone[f0,positive=z]", "not name a column or a class"),
