@@ -166,7 +166,7 @@ def made() -> dict[str, list[bytes]]:
         ).encode()
     ]
     columns = {
-        "splits": [[], [0, 1, 2], [0], [1], [], [], [], []],
+        "node_splits": [[], [0, 1, 2], [0], [1], [], [], [], []],
         "columns": [[2, 1, [], []], [2, 2, [0], [-1]], [3, 3, [0], [1]]],
     }
     found["packed-columns"] = [json.dumps(columns | {"cover": [0]}).encode(), pack(b"{}").encode()]

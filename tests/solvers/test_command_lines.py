@@ -348,13 +348,13 @@ def test_cuopt_as_documented(tmp_path, monkeypatch):
 def test_a_template_that_does_not_fit(text, words, tmp_path):
     path = tmp_path / "my.toml"
     path.write_text(text)
-    with pytest.raises(ChoiceError) as refusal:
+    with pytest.raises(SolverError) as refusal:
         find_solver(str(path))
     assert words in str(refusal.value)
 
 
 def test_a_template_that_is_not_there():
-    with pytest.raises(ChoiceError, match="cannot read"):
+    with pytest.raises(SolverError, match="cannot read"):
         find_solver("nowhere.toml")
 
 

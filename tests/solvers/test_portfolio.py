@@ -134,7 +134,7 @@ def test_a_proof_that_there_is_none_wins_too(fakes):
     [
         (("honest", "bound_30"), ("bound_30 says that nothing is below 30", "honest has a solution of 2")),
         (("proves_3", "point_2"), ("proves_3 says that nothing is below 3", "point_2 has a solution of 2")),
-        (("denies", "point_3"), ("denies says that there is no solution", "point_3 has a solution of 3")),
+        (("denies", "point_3"), ("denies reports that no solution exists", "point_3 has a solution of 3")),
     ],
 )
 def test_a_false_claim_is_an_error_that_names_both(fakes, names, both):

@@ -23,12 +23,12 @@ from odtc.verification.constrained.constrained_certificate import check_constrai
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.lower_bound import Blocks, LowerBound, read_split
 from odtc.workflow import pipeline
+from tests.plain_kernels import run_plain
 from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
 
 # Two numbers of three values and a column of two levels; 12 rows of weight 1.
 CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
-PLAIN = every_tree.count_sets, every_tree.split_parts, every_tree.join_parts, every_tree.join_leaves
 LABELS = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1]
 
 
@@ -394,7 +394,7 @@ def test_the_best_trees_on_either_side_of_each_test_are_those_of_trying_all(seed
     for loops in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(every_tree, "repays", lambda work, loops=loops: loops)
-            patch.setattr(every_tree, "_compiled", lambda: PLAIN)
+            run_plain(patch)
             bound = LowerBound({"splits": tests, "targets": texts}, X, loss, price, 3)
             assert not loops or bound._sides_of_splits() == pytest.approx(np.array(exact))
             try:

@@ -982,8 +982,7 @@ def kernel_that_waits(real):
 def test_a_large_node_hands_in_its_tree_at_the_end_of_the_time(end, monkeypatch):
     monkeypatch.setattr(BinaryNodes, "solves", lambda self, height: False)
     search, best = large_node(1, monkeypatch)
-    for name in ("depth_two", "short_depth_two"):
-        monkeypatch.setattr(ordered_nodes, name, kernel_that_waits(depth_two.depth_two))
+    monkeypatch.setattr(search.nodes, "_depth_two", kernel_that_waits(depth_two.depth_two))
     if end == "Ctrl-C":
         monkeypatch.setattr(deadline, "check", _thread.interrupt_main)
     limit, ended = (60, KeyboardInterrupt) if end == "Ctrl-C" else (0.1, TimeLimitReached)
