@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -191,7 +190,13 @@ def solve_or_loop(
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:
     """Return rounds of separation by the embedded HiGHS on one thread, so that the same data has the same
     constraints."""
-    return Rounds(partial(solve, solver="highs", threads=1, log=log), time_limit, progress, log, keep)
+    spec = SolvingSpec(solver="highs", threads=1)
+
+    def solve_relaxation(model, *, start=None, time_limit=None, path=None, progress=None):
+        # Its optimum is no claim about trees, so it counts also where a proof by this solver does not.
+        return _solve(model, spec, Hearing(progress, log), start, progress, time_limit, path)
+
+    return Rounds(solve_relaxation, time_limit, progress, log, keep)
 
 
 def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.problem.exact_objective import exact_objective
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.testing.problems import COMPILED, VARIANTS, form_id
@@ -71,7 +72,9 @@ def fitted(name, form, solver, start, cuts):
         time_limit=60,
     )
     assert found.verified, [check for check in found.decoded.checks if not check.passed]
-    return tree_cost(found.problem, found.decoded.heap), str(found.solution.termination)
+    # No tolerance of a solver supports a proof where trees may differ by any amount, as by their margins.
+    provable = exact_objective(found.problem) is not None
+    return tree_cost(found.problem, found.decoded.heap), str(found.solution.termination), provable
 
 
 def case_id(case) -> str:
@@ -85,7 +88,6 @@ def test_every_way_to_a_tree_has_one_optimum(case):
     solver, name, form, start, cuts = case
     if not version(find_solver(solver)):
         pytest.skip(f"{solver} is not installed")
-    assert fitted(name, form, solver, start, cuts) == (
-        pytest.approx(fitted(name, form, "highs", "none", "none")[0], abs=1e-5),
-        "optimal",
-    )
+    cost, ended, provable = fitted(name, form, solver, start, cuts)
+    assert cost == pytest.approx(fitted(name, form, "highs", "none", "none")[0], abs=1e-5)
+    assert ended == "optimal" or (not provable and ended == "unknown")
