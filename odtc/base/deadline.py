@@ -64,6 +64,14 @@ def within(seconds: float | None) -> Iterator[None]:
 
 
 @contextmanager
+def budget(seconds: float) -> Iterator[None]:
+    """Inside, as inside `within`; but the seconds are no limit of the user, so `pause` moves their end also if nothing
+    is around."""
+    with within(None), within(seconds):
+        yield
+
+
+@contextmanager
 def put_off() -> Iterator[None]:
     """Suspend the end inside: for a short piece of work that the result needs."""
     token, around = _until.set(None), _interrupted.get()

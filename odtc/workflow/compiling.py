@@ -413,7 +413,7 @@ def quickly_searched(problem: Problem, bound: float) -> list[tuple[str, HeapTree
     if encoded.n_rows * encoded.n_candidate_splits**problem.topology.depth > MOMENT:
         return []
     try:
-        with deadline.within(SHORT):  # many classes, or loops that are not compiled, make the same work longer
+        with deadline.budget(SHORT):  # many classes, or loops that are not compiled, make the same work longer
             heap = _kept(problem, known_tree(problem, "optimal"), "optimal")
             less = heap is not None and problem.module.objective(problem, heap) < bound
     except (ChoiceError, TreeError, TimeLimitReached):

@@ -95,6 +95,18 @@ def test_a_kernel_is_compiled_anew_if_a_function_or_a_constant_in_it_has_changed
         assert kernel(outer)(5) == told
 
 
+def test_compiling_moves_the_end_of_a_budget_but_not_of_a_limit():
+    """Without kernels on disk a solver's tree was never judged: compiling used up the seconds of the judge."""
+    with deadline.budget(0.0):
+        deadline.check_limit()
+        deadline.pause(60.0)
+        deadline.check()
+    with deadline.within(0.0):
+        deadline.pause(60.0)
+        with pytest.raises(TimeLimitReached):
+            deadline.check_limit()
+
+
 @pytest.mark.parametrize("size", [0, 20, -5])
 def test_a_file_on_disk_that_is_cut_short_is_written_anew(size, folder, monkeypatch):
     """As a crash of the machine leaves it: each command ended with a fault until the file was taken away."""

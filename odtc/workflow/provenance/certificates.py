@@ -118,7 +118,7 @@ def certify_bound(done: Fit) -> tuple[dict | None, str]:
     if done.unproved is None:
         return None, done.uncertified or "the tree is not proved"
     try:
-        with deadline.within(deadline.IN_HAND if done.interrupted else AT_LIMIT):
+        with deadline.budget(deadline.IN_HAND if done.interrupted else AT_LIMIT):
             facts = done.unproved()
             proof, _ = _checked(facts, done.problem.encoded.dataset)
     except (ChoiceError, CertificateError) as reason:
@@ -148,7 +148,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     left = deadline.seconds_left()
     own = max(LEAST if left is None else TIMED, searched)
     try:
-        with deadline.within(own):
+        with deadline.budget(own):
             deadline.check()
             facts = make()
             deadline.check()

@@ -146,13 +146,15 @@ def search_again(
     KeyboardInterrupt
         If it is interrupted, and there is no result yet.
     """
+    # Kernels that are compiled meanwhile count only in a limit of the user.
+    ends = deadline.budget if in_hand or seconds is None else deadline.within
     seconds = SECONDS if seconds is None else seconds
     posed = _searched_problem(problem) if seconds > 0 else None
     if posed is None:
         return SearchedAgain(problem, least_objective(problem))
     phases.begin("searching again")
     try:
-        with deadline.within(seconds):
+        with ends(seconds):
             start = next((tree for _, tree in greedy(posed)), None)
             found = posed.module.search(posed, start, lambda *_: None)
             _expect_uninterrupted(in_hand)
@@ -176,7 +178,7 @@ def search_again(
     if not is_proved(paid, settled_bound(problem, again.bound, paid)):
         return again
     phases.begin("certifying again")
-    with deadline.within(CHECKED * seconds):
+    with ends(CHECKED * seconds):
         certified = certify_run(problem, found.certificate, paid).accepted is True
         _expect_uninterrupted(in_hand)
     proved = found.fewest.leaves + (found.fewest.leaves and found.fewest.columns)
