@@ -318,15 +318,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def crowd() -> float:
-    """Return how many programs would share each processor, at least 1: about the wall seconds of a CPU second. 1 on
-    Windows, which does not count them."""
-    try:
-        return max(1.0, os.getloadavg()[0] / cores())
-    except (AttributeError, OSError):
-        return 1.0
-
-
 def is_among_devices(path: Path) -> bool:
     """Return whether a path is in the folder of devices; Linux's files in memory there are files. False on Windows,
     which has no such folder."""
@@ -340,24 +331,6 @@ def lend(path: Path, name: Path) -> None:
         name.symlink_to(path)
     except (OSError, NotImplementedError):
         shutil.copyfile(path, name)
-
-
-def limit_cpu(seconds: int) -> None:
-    """Ends this process once it has taken so many CPU seconds; on Windows nothing does."""
-    if WINDOWS:
-        return
-    import resource
-
-    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    soft = seconds if most == resource.RLIM_INFINITY else min(seconds, most)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, most))
-
-
-def lower_priority(nice: int) -> None:
-    """Leave the processor to other processes, as `nice` does; on Windows nothing changes. Linux has a priority for
-    each thread: this changes the main one."""
-    if not WINDOWS:
-        os.setpriority(os.PRIO_PROCESS, os.getpid(), max(nice, os.getpriority(os.PRIO_PROCESS, os.getpid())))
 
 
 @functools.cache

@@ -205,7 +205,7 @@ def test_a_time_limit_does_not_wait_for_numba_and_a_shorter_budget_does(budget, 
     try:
         with deadline.within(0.1), deadline.within(budget), pytest.raises(TimeLimitReached):
             one(3)
-        assert threads.is_left()
+        assert threads.is_apart()
         goes_on.set()
         with deadline.within(None), deadline.within(budget):
             assert one(3) == 6

@@ -273,12 +273,3 @@ def test_a_lock_ends_with_its_process(tmp_path):
         child.wait()
         child.stdout.close()
     assert system.left_behind(path)
-
-
-@pytest.mark.parametrize("load, shared", [(0.2, 1.0), (9.0, 4.5)])
-def test_a_busy_machine_is_crowded(load, shared, monkeypatch):
-    monkeypatch.setattr(system, "cores", lambda: 2)
-    monkeypatch.setattr(system.os, "getloadavg", lambda: (load, 1.0, 1.0), raising=False)
-    assert system.crowd() == shared
-    monkeypatch.delattr(system.os, "getloadavg")
-    assert system.crowd() == 1.0  # as on Windows

@@ -71,15 +71,12 @@ def results(waiting: "Sequence[Future[Any]]", check: Callable[[], None]) -> list
 APART = "odtc apart"  # the name of a thread
 
 
-_left: "list[Future[Any]]" = []  # work that the main thread waits for no more
-
-
 def apart(work: Callable[..., Any], *arguments: Any, check: Callable[[], None] | None = None) -> Any:
     """Return the result of `work(*arguments)`, or raise its exception.
 
     Ctrl-C and SIGTERM come only to the main thread: it lets another thread work, and waits. KeyboardInterrupt is
     raised here at once, and so are exceptions of `check`, which is called repeatedly; the work continues to its end,
-    before which no other work of this kind begins (`is_left`).
+    before which no other work of this kind begins.
     """
     from concurrent.futures import Future
 
@@ -98,18 +95,7 @@ def apart(work: Callable[..., Any], *arguments: Any, check: Callable[[], None] |
         run()
         return done.result()
     threading.Thread(target=run, name=APART).start()
-    try:
-        return done.result() if check is None else results([done], check)[0]
-    except BaseException:
-        if not done.done():
-            _left.append(done)
-        raise
-
-
-def is_left() -> bool:
-    """Return whether work that its caller has left (`apart`) still runs, so that other work of its kind would wait."""
-    _left[:] = [work for work in _left if not work.done()]
-    return bool(_left)
+    return done.result() if check is None else results([done], check)[0]
 
 
 def is_apart() -> bool:
@@ -124,4 +110,3 @@ def _one_at_a_time() -> Any:
 
 system.forget_in_forks(pool.cache_clear)  # threads do not live on in a forked process
 system.forget_in_forks(_one_at_a_time.cache_clear)  # nor does a thread that holds it
-system.forget_in_forks(_left.clear)
