@@ -379,7 +379,7 @@ def line_parts(name: str, seconds: float, limit: float | None, progress, phase, 
     done, *doing = progress.phase.split(", ", 1) if progress.phase else [""]
     parts += [(done, "", 2)] if done else []
     parts += [(words, "", 5) for words in doing]
-    parts += [] if progress.nodes is None else [(f"{progress.nodes:,} node{'' if progress.nodes == 1 else 's'}", "", 3)]
+    parts += [] if progress.nodes is None else [(count_of(progress.nodes, "node"), "", 3)]
     return [*parts, *compiled, (name, "", 4)]
 
 

@@ -68,15 +68,14 @@ def pose_run(
         spec = spec.with_model(depth=1, constraints=(*spec.model.constraints, LEAF_ONLY))
     began, wanted, choice = time.monotonic(), spec.model, None
     topology, model = CompleteTree(wanted.depth), wanted.model
-    if model != "auto":
-        _settings(spec, model)  # an invalid one is reported before the work
+    settings = None if model == "auto" else _settings(spec, model)  # an invalid one is reported before the work
     encoded = data if isinstance(data, Encoded) else encode_run(spec, data, later)
     dataset = encoded.dataset
     encoded = priced(encoded)
     if model == "auto":
         choice = _chosen(spec, encoded, began)
         model = choice.formulation
-    settings = _settings(spec, model)
+        settings = _settings(spec, model)
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
         raise ChoiceError(

@@ -275,7 +275,7 @@ def _round_text(done, part: Dataset, dataset: Dataset, found: tuple, least: tupl
     broken, lost = found
     texts = [f"{part.n_rows} of {count_of(dataset.n_rows, 'row', '')} selected; of all, {lost:.10g} "]
     texts.append("misclassified" if done.size.cost is None else "lost")
-    texts.append(f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
+    texts.append(f" and {count_of(broken, 'constraint', '')} broken" if broken else "")
     if found >= least:
         texts.append(f", before {least[1]:.10g}" + (f" and {least[0]} broken" if least[0] else ""))
         texts.append(": that tree is kept")
@@ -287,7 +287,7 @@ def _round_text(done, part: Dataset, dataset: Dataset, found: tuple, least: tupl
 def undecided_text(facts: dict) -> str:
     """Report that the time limit ended a selection, from its facts; "" if it did not."""
     undecided = facts.get("n_undecided", 0)
-    points = f"{undecided:,} point{'' if undecided == 1 else 's'}"
+    points = count_of(undecided, "point")
     return f"the time limit ended the selection, which left {points} undecided" if undecided else ""
 
 
