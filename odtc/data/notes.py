@@ -638,9 +638,8 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
         yield Note(
             feature.name,
             "leak",
-            f"column {feature.name!r} decides the label {dataset.target!r} by itself; remove it if it would not "
-            "be known at "
-            f"prediction time ({option('ignore', [feature.name])})",
+            f"column {feature.name!r} decides the label {dataset.target!r} by itself; remove it if it would not be "
+            f"known at prediction time ({option('ignore', [feature.name])})",
         )
 
 

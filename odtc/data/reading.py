@@ -612,8 +612,7 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
     except DataError as problem:
         raise DataError(
             f"{problem}; {held_out.height} of {count_of(frame.height, 'row', '')} are set aside by "
-            f"{option('hold_out', how.hold_out)}: "
-            "set fewer aside"
+            f"{option('hold_out', how.hold_out)}: set fewer aside"
         ) from None
     told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
     also = [one for one in left.left_out if one[1] == "empty"]  # but in rows that are set aside
@@ -917,9 +916,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
         cells = sum(int(columns[n].missing.sum()) for n in needed)
         first = next(n for n in needed if columns[n].missing[row])
         raise DataError(
-            f"expected no missing cell in {place}, got {cells} in {count_of(incomplete.sum(), 'row', '')}, the "
-            "first in row "
-            f"{row + 1}, column {first!r}; fill them in, or choose {option('missing', 'drop', 'separate')}"
+            f"expected no missing cell in {place}, got {cells} in {count_of(incomplete.sum(), 'row', '')}, the first "
+            f"in row {row + 1}, column {first!r}; fill them in, or choose {option('missing', 'drop', 'separate')}"
         )
     if not len(incomplete):
         raise DataError(f"expected rows of data in {place}, got none")
@@ -929,9 +927,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
         keep = f"leave that column out with {option('ignore')}, or choose {option('missing', 'separate')}"
         advice = keep if worst in names else "name another column"
         raise DataError(
-            f"expected a row without missing cells in {place}, got none among "
-            f"{count_of(len(incomplete), 'row', '')} (column {worst!r} "
-            f"lacks {max(lacks)}); {advice}"
+            f"expected a row without missing cells in {place}, got none among {count_of(len(incomplete), 'row', '')} "
+            f"(column {worst!r} lacks {max(lacks)}); {advice}"
         )
     return ~incomplete
 

@@ -51,9 +51,8 @@ def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, tex
         if not kept:
             together = "" if len(texts) == 1 else f" together with {'; '.join(texts)}"
             raise NoSolutionError(
-                f"proved: no tree without a branch node satisfies {given}{together}, and every tree is a "
-                "single leaf, because the depth is 0 or no split separates rows; relax it, or allow more depth "
-                "or other columns"
+                f"proved: no tree without a branch node satisfies {given}{together}, and every tree is a single leaf, "
+                "because the depth is 0 or no split separates rows; relax it, or allow more depth or other columns"
             )
         labels = kept
     return labels

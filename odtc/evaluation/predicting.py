@@ -67,18 +67,16 @@ class Predicted:
         if self.n_missing:
             went = "are left blank" if self.policy == "blank" else "follow the side of most training rows"
             words.append(
-                f"{self.n_missing:,} of {count_of(self.n_rows, 'row')} have no value in a numeric column that "
-                "the tree uses, "
-                f"and {went}"
+                f"{self.n_missing:,} of {count_of(self.n_rows, 'row')} have no value in a numeric column that the tree "
+                f"uses, and {went}"
             )
         if self.unknown:
             words.append(f"{count_of(self.unknown, 'cell')} of numeric columns, without a number, counted as missing")
         for name, rows in self.unseen.items():
             if rows:
                 words.append(
-                    f"{rows:,} of {count_of(self.n_rows, 'row')} have a level in column {name!r} that training "
-                    "did not see, "
-                    "which is in no set of levels"
+                    f"{rows:,} of {count_of(self.n_rows, 'row')} have a level in column {name!r} that training did not "
+                    "see, which is in no set of levels"
                 )
         return "; ".join(words)
 

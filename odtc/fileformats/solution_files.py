@@ -128,8 +128,7 @@ class RawPoint:
         if self.n_columns is not None and self.n_columns != size:
             raise SolutionError(
                 f"the solution has {count_of(self.n_columns, 'column', '')}, the model {size}; it is cut off or "
-                "belongs to another "
-                f"model"
+                "belongs to another model"
             )
         return align(blocks, self.names, self.values)
 

@@ -237,6 +237,5 @@ def _said(problem: Problem, choice: Choice) -> str:
     error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
     return (
         f"chosen by {folds}: {count_of(choice.tree.leaves, 'leaf', '')}, {_kind(choice.penalty)}; {measure} on "
-        "held-out rows "
-        f"{shown(choice.held_out)}{error} (of the folds that chose it, so a little too good), {beside}"
+        f"held-out rows {shown(choice.held_out)}{error} (of the folds that chose it, so a little too good), {beside}"
     )

@@ -52,8 +52,7 @@ def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Che
     return Check(
         "simplified",
         bool(np.array_equal(was, now)) and costs_no_more(problem, after, before),
-        f"{before.n_branch_nodes - after.n_branch_nodes} of "
-        f"{count_of(before.n_branch_nodes, 'branch node', '')} were needless; "
-        f"{count_of(other, 'row', '')} are predicted otherwise without them, and the tree costs {costs:.10g}, "
-        f"with them {paid:.10g}",
+        f"{before.n_branch_nodes - after.n_branch_nodes} of {count_of(before.n_branch_nodes, 'branch node', '')} were "
+        f"needless; {count_of(other, 'row', '')} are predicted otherwise without them, and the tree costs "
+        f"{costs:.10g}, with them {paid:.10g}",
     )

@@ -492,9 +492,8 @@ def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, bo
     return Check(
         "attack",
         is_close(costs, stated),
-        f"{int(hit.sum())} of {count_of(dataset.n_rows, 'row', '')} of the data file can be moved to a wrong "
-        f"leaf ({boxes.words()}): "
-        f"the tree costs {costs:.10g}, {stated:.10g} on the encoded rows",
+        f"{int(hit.sum())} of {count_of(dataset.n_rows, 'row', '')} of the data file can be moved to a wrong leaf "
+        f"({boxes.words()}): the tree costs {costs:.10g}, {stated:.10g} on the encoded rows",
     )
 
 

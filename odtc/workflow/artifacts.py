@@ -304,9 +304,8 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
         raw = read_point(start_path)
         if raw.model and model.identity and raw.model != model.identity:
             raise SolutionError(
-                f"the start {str(start_path)!r} belongs to the model {short(raw.model)}…, but the file "
-                f"{str(path)!r} is the "
-                f"model {short(model.identity)}…; name another start, or none ({option('start', 'none')})"
+                f"the start {str(start_path)!r} belongs to the model {short(raw.model)}…, but the file {str(path)!r} "
+                f"is the model {short(model.identity)}…; name another start, or none ({option('start', 'none')})"
             )
         if raw.values is not None:
             try:

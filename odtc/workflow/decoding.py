@@ -106,9 +106,8 @@ def decode(
     stamp = stamp_of(model)
     if solution.model and stamp and solution.model != stamp:
         raise SolutionError(
-            f"the solution belongs to the model {short(solution.model)}…, but this model is {short(stamp)}…; "
-            "solve this model, "
-            "or decode with the model that was solved"
+            f"the solution belongs to the model {short(solution.model)}…, but this model is {short(stamp)}…; solve "
+            "this model, or decode with the model that was solved"
         )
     if nameless := bool(stamp and not solution.model and model.edited is None):
         solution = unproved(solution, NAMELESS)

@@ -158,9 +158,8 @@ class Manifest:
         if identity and self.identity and identity != self.identity:
             other = "this model" if self.path is None else f"the manifest {str(self.path)!r}"
             raise ManifestError(
-                f"{whose} belongs to another model, {short(identity)}…, than {other}, {short(self.identity)}…; "
-                "build and "
-                "solve it again, or name its own manifest (--manifest)"
+                f"{whose} belongs to another model, {short(identity)}…, than {other}, {short(self.identity)}…; build "
+                "and solve it again, or name its own manifest (--manifest)"
             )
 
     @property

@@ -87,9 +87,8 @@ def held_out_text(dataset: Dataset) -> str:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     were, them = ("was", "it") if out == 1 else ("were", "them")
     return (
-        f"{out} of {count_of(out + whole.n_file_rows + whole.n_dropped, 'row', '')} {were} set aside at random "
-        "before the search; the "
-        f"tree is tested on {them}, and odtc knows nothing else of {them}"
+        f"{out} of {count_of(out + whole.n_file_rows + whole.n_dropped, 'row', '')} {were} set aside at random before "
+        f"the search; the tree is tested on {them}, and odtc knows nothing else of {them}"
     )
 
 
@@ -187,9 +186,8 @@ def cart_of_all_text(done: Fit) -> str:
         return ""
     return (
         f"CART of all rows has {cart.correct} of {cart.n_rows} correct ({percent_text(cart.accuracy)}) and loses "
-        f"{cart.loss:.10g}, less than this tree of {count_of(done.dataset.n_rows, 'row')}: select more of them, "
-        "or train on all "
-        f"(without {option('select')})"
+        f"{cart.loss:.10g}, less than this tree of {count_of(done.dataset.n_rows, 'row')}: select more of them, or "
+        f"train on all (without {option('select')})"
     )
 
 
@@ -272,12 +270,11 @@ def no_solution_text(
         )
     if solution.termination == Termination.INFEASIBLE and constraints:
         return (
-            f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of "
-            f"this depth over these splits satisfies "
-            f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} "
+            f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of this "
+            f"depth over these splits satisfies {'the constraint' if len(constraints) == 1 else 'all the constraints'} "
             f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
-            f"{option('depth')} or more splits, "
-            "or look at the rows that were added to the file, if any were (docs/reference/files.md)"
+            f"{option('depth')} or more splits, or look at the rows that were added to the file, if any were "
+            "(docs/reference/files.md)"
         )
     if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
         return solution.message

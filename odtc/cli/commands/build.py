@@ -101,10 +101,9 @@ def build(
     pieces = f" {words}" if (words := TASKS.get(problem.encoded.task).PIECES) else ""
     print(
         f"{facts['model']} of depth {facts['depth']} for {count_of(facts['n_rows'], 'row', '')} "
-        f"({facts['n_rows_merged']}{pieces} "
-        f"after merging) and {count_of(facts['n_features_encoded'], 'split', '')}: "
-        f"{count_of(facts['n_cols'], 'variable')}, "
-        f"{count_of(facts['n_model_rows'], 'constraint')}, {count_of(facts['nnz'], 'nonzero')}"
+        f"({facts['n_rows_merged']}{pieces} after merging) and {count_of(facts['n_features_encoded'], 'split', '')}: "
+        f"{count_of(facts['n_cols'], 'variable')}, {count_of(facts['n_model_rows'], 'constraint')}, "
+        f"{count_of(facts['nnz'], 'nonzero')}"
     )
     for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")

@@ -107,8 +107,7 @@ def compare(
         if (seen := entry.facts.get("n_training_rows", 0)) > SAME_ROWS * entry.facts.get("n_rows", 0):
             console.say(
                 f"note: {seen:,} of the {count_of(entry.facts['n_rows'], 'row')} are equal to training rows of "
-                f"{entry.name}: the "
-                "test figure is not an estimate for new rows"
+                f"{entry.name}: the test figure is not an estimate for new rows"
             )
     own = f" {words}" if not task.CLASSES else ""
     header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns"]

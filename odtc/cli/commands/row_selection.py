@@ -128,8 +128,7 @@ def select(
         print_rounds(done)
     print(
         f"{part.n_rows:,} of {count_of(dataset.n_rows, 'row')} ({percent_text(facts['share'])}) in "
-        f"{facts['n_clusters']} "
-        f"clusters, {facts['seconds']:.2f} s"
+        f"{facts['n_clusters']} clusters, {facts['seconds']:.2f} s"
         + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else "")
     )
     print(

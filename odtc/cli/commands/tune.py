@@ -153,9 +153,8 @@ def tune(
     store.make()
     if which[1] == 1 and any(folder.glob("*.json")) and not tuning.goes_on(store):
         console.say(
-            f"the fits kept in {str(folder)!r} were made for another grid, other data or by another version of "
-            "odtc: all "
-            "are run again"
+            f"the fits kept in {str(folder)!r} were made for another grid, other data or by another version of odtc: "
+            "all are run again"
         )
     fits: list[cross_validation.Fold] = []
     try:

@@ -220,9 +220,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     chosen = columns.of_tree(columns_asked(paths, heap.split))
     if chosen is None:
         raise TreeError(
-            f"a path of the tree is none of the {count_of(len(columns), 'column')} of the model; give the start "
-            "of a heuristic, "
-            f"or columns that hold it ({param('columns', 'all')}, or a file of odtc fit --model cg)"
+            f"a path of the tree is none of the {count_of(len(columns), 'column')} of the model; give the start of a "
+            f"heuristic, or columns that hold it ({param('columns', 'all')}, or a file of odtc fit --model cg)"
         )
     x[chosen] = 1
     cost, paid = float(columns.cost()[chosen].sum()) * paths.unit - problem.params.reward, objective(problem, heap)
@@ -244,9 +243,8 @@ def _printed_start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     paths = printed_fit.paths_of(problem)
     if (chosen := paths.of_tree(heap)) is None:
         raise TreeError(
-            f"a path of the tree is not among the {count_of(len(paths), 'path')} of the model; give the start "
-            "of a heuristic, or "
-            f"all paths ({param('columns', 'all')})"
+            f"a path of the tree is not among the {count_of(len(paths), 'path')} of the model; give the start of a "
+            f"heuristic, or all paths ({param('columns', 'all')})"
         )
     return paths.point(chosen)
 

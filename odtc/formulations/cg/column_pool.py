@@ -145,9 +145,8 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         there = False
     if not there:
         raise ChoiceError(
-            f"cannot read the columns {str(path)[:200]!r}: the file does not exist; expected auto, all, start, "
-            "or a file "
-            f"of odtc fit --model cg"
+            f"cannot read the columns {str(path)[:200]!r}: the file does not exist; expected auto, all, start, or a "
+            "file of odtc fit --model cg"
         )
     facts = read_object(path, "file of columns", DataError)
     if facts.get("schema") != SCHEMA:
@@ -173,10 +172,8 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
             if (split, entry["ones_left"]) not in known:
                 raise ChoiceError(
                     f"the columns {str(path)!r} have the split {split.words(encoded.features)[0]!r}, which the "
-                    "encoding "
-                    f"{encoded.scheme!r} does not have here (they were made with "
-                    f"{show_value(facts['encoding'])}); use that data and "
-                    f"encoding, or no columns"
+                    f"encoding {encoded.scheme!r} does not have here (they were made with "
+                    f"{show_value(facts['encoding'])}); use that data and encoding, or no columns"
                 )
             place[at] = known[split, entry["ones_left"]]
 

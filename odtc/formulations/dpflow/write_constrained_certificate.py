@@ -119,9 +119,8 @@ def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: n
 def _unproved(problem: Problem, found: Found, order: np.ndarray) -> NotProvedError:
     """Return the error for a search that was ended, with its tree."""
     error = NotProvedError(
-        f"{deadline.what_ends()} came before the proof, so no certificate was written; allow more time, or use "
-        "fewer splits "
-        f"({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
+        f"{deadline.what_ends()} came before the proof, so no certificate was written; allow more time, or use fewer "
+        f"splits ({option('encoding', 'auto:bins=8')}) or a smaller {option('depth')}"
     )
     error.interrupted = deadline.is_interrupted()
     if found.split is not None:
@@ -241,8 +240,7 @@ def certificate_of(
     if not small_enough(depth, n_candidate_splits, rows := problem.encoded.dataset.n_rows, apart):
         return None, (
             f"{alone}: {count_of(n_candidate_splits, 'split')} of {count_of(rows, 'row')} are too many for a "
-            f"certificate of depth {depth} "
-            f"under constraints; use fewer ({option('encoding', 'auto:bins=8')})"
+            f"certificate of depth {depth} under constraints; use fewer ({option('encoding', 'auto:bins=8')})"
         )
     if isinstance(engine, OneSplitSearch):
         return lambda: _certified_again(problem, heap), ""

@@ -135,8 +135,7 @@ def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:
     if (dataset.weight != 1).any():
         raise ChoiceError(
             "a confidence needs rows that are drawn at random, but these have weights: leave out "
-            f"{option('confidence')}, or "
-            "the weights"
+            f"{option('confidence')}, or the weights"
         )
     if test is None and dataset.held_out is None:
         raise ChoiceError(
@@ -200,9 +199,8 @@ def _unasked_text(given: list[Constraint], width: dict[Constraint, float], label
     """Return why the search required no more than the constraints of the user."""
     unsure = ", ".join(f"{one} within {width[one]:.2g}" for one in given)
     return (
-        f"a test on {count_of(labelled.n_rows, 'row', '')} can assure at most {unsure}, so the search cannot be "
-        "given a stricter "
-        "constraint: use more rows, or require less"
+        f"a test on {count_of(labelled.n_rows, 'row', '')} can assure at most {unsure}, so the search cannot be given "
+        "a stricter constraint: use more rows, or require less"
     )
 
 

@@ -151,8 +151,7 @@ def recheck_frontier(
             True,
             f"{path.name}: {count_of(len(given), 'number', '')}, trees of depth {problem.topology.depth} over the "
             f"{count_of(encoded.n_candidate_splits, 'split')} of {encoded.scheme} on "
-            f"{count_of(int(encoded.copies.sum()), 'row')} of "
-            f"{dataset.name}",
+            f"{count_of(int(encoded.copies.sum()), 'row')} of {dataset.name}",
         )
     ]
     phases.begin("counting the trees of a frontier again")

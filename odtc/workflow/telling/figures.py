@@ -170,9 +170,8 @@ def _all_rows(done: Fit) -> Iterator[Line]:
         )
     if every.relabelled:
         yield (
-            f"          {every.relabelled} of {count_of(training.n_leaves, 'leaf', '')} predict what loses "
-            "least of all their "
-            "rows, not of the selected",
+            f"          {every.relabelled} of {count_of(training.n_leaves, 'leaf', '')} predict what loses least of "
+            "all their rows, not of the selected",
             False,
         )
     if words := undecided_text(done.selection):

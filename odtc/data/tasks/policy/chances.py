@@ -88,9 +88,8 @@ def told_of_received(
         return ()
     text = (
         f"column {name!r} looks like the probability of {actions[action]!r} in all rows, and is read as the "
-        f"probability of the action which each row received; give {(words or _of_options())[1]} a column for "
-        "each action, in the order "
-        f"{', '.join(actions)}"
+        f"probability of the action which each row received; give {(words or _of_options())[1]} a column for each "
+        f"action, in the order {', '.join(actions)}"
     )
     return ((name, text),)
 
