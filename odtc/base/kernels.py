@@ -30,7 +30,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +198,18 @@ def _compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Callable[..., Any]:
 
 @functools.cache
 def _numba() -> Any:
+    """Import numba such that it leaves the streams of this process alone.
+
+    Where colorama is installed, numba exchanges sys.stdout and sys.stderr for each of thousands of messages that it
+    words while it compiles. It works in a thread apart, so another thread would print to a stream of an earlier moment.
+    """
+    numba = _numba_without_settings()
+    if hasattr(errors := numba.core.errors, "ColorShell"):
+        errors.ColorShell = nullcontext
+    return numba
+
+
+def _numba_without_settings() -> Any:
     """Import numba without the settings file that it reads where a command runs, which could name a folder of code."""
     if "numba" in sys.modules or ".numba_config.yaml" not in os.listdir():
         return importlib.import_module("numba")
@@ -344,12 +356,7 @@ def _loaded(name: str, facts: dict[str, Any], code: bytes) -> Callable[..., Any]
         return None
     if not all(llvm.address_of_symbol(need) or hasattr(ctypes.pythonapi, need) for need in facts["needs"]):
         return None
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    static = {"reloc": "static"} if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else {}
-    machine = target.create_target_machine(opt=0, codemodel="jitdefault", jit=True, **static)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
+    engine = _engine(llvm.parse_assembly(""), llvm.ObjectFileRef.from_data(code))
     environment = parts[2].Environment({})
     environment.consts.extend(map(np.dtype, facts["dtypes"]))
     held = ctypes.c_void_p.from_address(engine.get_global_value_address(facts["environment"]))
@@ -357,6 +364,19 @@ def _loaded(name: str, facts: dict[str, Any], code: bytes) -> Callable[..., Any]
     address = engine.get_function_address(facts["wrapper"])
     entry: Callable[..., Any] = parts[2].make_function(sys, name, "", address, environment, (engine,))
     return entry
+
+
+def _engine(module: Any, *compiled: Any) -> Any:
+    """Return what llvmlite runs: a module, which it compiles, and compiled code."""
+    llvm = _llvm()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    static = {"reloc": "static"} if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else {}
+    machine = target.create_target_machine(opt=0, codemodel="jitdefault", jit=True, **static)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    for one in compiled:
+        engine.add_object_file(one)
+    engine.finalize_object()
+    return engine
 
 
 @functools.cache
@@ -375,17 +395,45 @@ def _native_parts() -> list[Any]:
     parts = [sys.modules.get(name) or _native_module(name) for name in NATIVE]
     named = {f"numba_{name}": address for name, address in parts[0].c_helpers.items()}
     named |= {name if name[0] == "_" else f"NRT_{name}": address for name, address in parts[1].c_helpers.items()}
-    named["numba_unpickle"] = ctypes.cast(_unpickled, ctypes.c_void_p).value
+    named["numba_unpickle"] = _unpickler().get_function_address("unpickle")
     for name, address in named.items():
         _llvm().add_symbol(name, address)
     return parts
 
 
-@ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-def _unpickled(address: int, size: int, digest: int) -> Any:
-    """Return an object that compiled code contains, such as the type of an array that it returns; numba has the same
-    function in a module that imports all others."""
-    return pickle.loads(ctypes.string_at(address, size))
+# object unpickle(char *data, int size, char *digest), with addresses as whole numbers.
+UNPICKLE = """
+declare i64 @PyBytes_FromStringAndSize(i64, i64)
+declare i64 @PyObject_CallOneArg(i64, i64)
+declare void @Py_DecRef(i64)
+
+define i64 @unpickle(i64 %data, i32 %size, i64 %digest) {{
+  %length = sext i32 %size to i64
+  %bytes = call i64 @PyBytes_FromStringAndSize(i64 %data, i64 %length)
+  %failed = icmp eq i64 %bytes, 0
+  br i1 %failed, label %none, label %some
+some:
+  %found = call i64 @PyObject_CallOneArg(i64 {loads}, i64 %bytes)
+  call void @Py_DecRef(i64 %bytes)
+  ret i64 %found
+none:
+  ret i64 0
+}}
+"""
+
+
+@functools.cache
+def _unpickler() -> Any:
+    """Return compiled code that reads an object inside other compiled code, such as the type of an array that this
+    returns.
+
+    numba has the same function in a module that imports all others. A function of Python would do, but for Ctrl-C: if
+    it came there, the kernel would find no object, and report that instead.
+    """
+    llvm = _llvm()
+    for name in ("PyBytes_FromStringAndSize", "PyObject_CallOneArg", "Py_DecRef"):
+        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    return _engine(llvm.parse_assembly(UNPICKLE.format(loads=id(pickle.loads))))
 
 
 def _native_module(name: str) -> Any:

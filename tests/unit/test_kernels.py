@@ -170,6 +170,48 @@ def test_what_is_on_disk_runs_without_numba():
     assert said[0].stdout.startswith("[[0, 0, 0], [1, 2, 1]]") and said[1].stdout.startswith("[[0, 0, 0], [1, 2, 1]]")
 
 
+def ones(count):
+    return np.ones(count)
+
+
+def test_a_kernel_runs_no_code_of_python_in_which_ctrl_c_could_be_heard():
+    """Where a kernel asked Python for the type of its result, Ctrl-C ended in `subtype is NULL`, without a tree."""
+    one, called = kernel(ones), []
+    one(3)
+    (entry,) = one._entries.values()
+    sys.setprofile(lambda frame, event, argument: called.append((event, frame.f_code.co_name)))
+    try:
+        found = entry(3)
+    finally:
+        sys.setprofile(None)
+    assert found.tolist() == [1, 1, 1]
+    assert [name for event, name in called if event == "call"] == []
+
+
+COLORAMA = """
+__version__ = "0.4.6"
+
+class Style:
+    BRIGHT = RESET_ALL = ""
+
+class Fore:
+    BLUE = YELLOW = WHITE = GREEN = RED = BLACK = MAGENTA = CYAN = ""
+
+def init(): print("the streams are exchanged")
+
+reinit = deinit = init
+"""
+
+
+def test_numba_leaves_the_streams_of_other_threads_alone(tmp_path):
+    """It exchanged them thousands of times while it compiled, and a command printed to a stream that was gone."""
+    (tmp_path / "colorama.py").write_text(COLORAMA)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    compiles = [sys.executable, "-c", WITHOUT_NUMBA]
+    said = subprocess.run(compiles, capture_output=True, text=True, env=dict(os.environ) | {"PYTHONPATH": path})
+    assert said.stdout == "[[0, 0, 0], [1, 2, 1]] True\n", said.stderr
+
+
 def test_ctrl_c_while_numba_is_at_work_leaves_nothing_half_done(monkeypatch):
     """numba was left with half of its tables, and whatever was compiled later ended in a KeyError."""
     made, goes_on, ended = numba.njit, threading.Event(), []
