@@ -16,10 +16,10 @@ from odtc.base import kernels
 MODULES = (
     "odtc.algorithms.thresholds.rank_search",
     "odtc.algorithms.bins.bin_bound",
-    "odtc.algorithms.moments.kernels",
+    "odtc.algorithms.moments.search",
     "odtc.algorithms.moments.medians",
     "odtc.algorithms.constrained.sweeps.threshold_kernel",
-    "odtc.algorithms.constrained.few_tests.subset_trees",
+    "odtc.algorithms.constrained.constrained_search",
     "odtc.verification.compiled_pairs",
     "odtc.verification.constrained.sweep_kernel",
 )

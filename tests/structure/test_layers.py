@@ -219,6 +219,23 @@ def test_the_law_names_every_package_and_is_acyclic():
         rank |= dict.fromkeys(ready)
 
 
+def test_no_modules_of_the_searches_import_each_other_in_a_circle():
+    """Imports inside functions count, too."""
+    files = {"odtc." + name_of(path)[:-3].removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+    within = {name for name in files if name.startswith(("odtc.algorithms.", "odtc.formulations.dpflow"))}
+    above = {name: _imported(files[name], within) - {name} for name in within}
+    while ready := {name for name, needs in above.items() if not needs}:
+        above = {name: needs - ready for name, needs in above.items() if name not in ready}
+    assert not above, f"a cycle among {sorted(above)}"
+
+
+def _imported(path: Path, among: set[str]) -> set[str]:
+    """Names of the modules among some that a module imports."""
+    froms = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom)]
+    found = {(node.module, f"{node.module}.{alias.name}") for node in froms for alias in node.names}
+    return {whole if whole in among else module for module, whole in found} & among
+
+
 @law_of_modules
 def test_imports_follow_the_law(path):
     here = name_of(path).split("/")[0]

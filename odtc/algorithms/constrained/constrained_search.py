@@ -29,7 +29,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     with_splits,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.few_tests.subset_trees import SubsetTrees, takes
+from odtc.algorithms.constrained.few_tests.subset_trees import DEPTHS, SubsetTrees, takes
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
@@ -711,3 +711,14 @@ def _recounted(counts: Counts, problem: ConstrainedProblem) -> Counts:
     if not problem.cost.any():
         again.cost = np.zeros_like(counts.cost)
     return again
+
+
+def compile_now() -> None:
+    """Call the loops on little data."""
+    random = np.random.default_rng(0)
+    answers = random.integers(0, 2, (40, 4)).astype(bool)
+    search = ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), max(DEPTHS)))
+    weights = Weights.of(search.counts, search.scale, np.zeros(search.problem.n_constraints, np.int64))
+    cases = {root: one.subsets for root, one in search._cases.items()}
+    trees = SubsetTrees(search.counts, search.scale)
+    trees.values(weights, cases, search.tables.base(weights), np.inf, lambda: None)

@@ -14,7 +14,6 @@ Two levels are a kernel (odtc.base.kernels).
 
 import numpy as np
 
-from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.laws import gain, gains
 from odtc.base.kernels import kernel
 
@@ -271,12 +270,3 @@ def sums_below(dense, begin, moments, rows):
             for k in range(3):
                 below[j, k] += below[j - 1, k]
     return below
-
-
-def compile_now() -> None:
-    """Call the loops on little data."""
-    from odtc.algorithms.moments import search  # which uses this module
-
-    random = np.random.default_rng(0)
-    rank, numbers = random.integers(0, 40, (200, 3)), random.random(200)
-    search.MomentSearch(rank, np.stack([numbers**0, numbers, numbers**2, numbers**0]), laws.SQUARE).solve(2)

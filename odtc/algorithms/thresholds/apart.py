@@ -34,7 +34,7 @@ class Part:
     ----------
     height : int
     inside : bytes or None, the key of the node; None for the root
-    upper : int, what the best tree costs
+    known : Known, of the trees of that height, with nothing but the cost of the best one
     raising : bool, as of RankSearch
     seconds : float or None, what the process may take; None for no limit
     terms : tuple, the other arguments of RankSearch._evaluate
@@ -42,7 +42,7 @@ class Part:
 
     height: int
     inside: bytes | None
-    upper: int
+    known: Any
     raising: bool
     seconds: float | None
     terms: tuple[Any, ...]
@@ -105,7 +105,7 @@ def _halve_here(search, node, height, need, known, intervals, until):
 
 def _hand_out(team, search, node, height, need, known, intervals):
     """Halves all by the processes of a team. Raises TeamLost; the intervals that are open then are those that were."""
-    team.begin(search, _ready, (search.ranked, search.room // (team.size + 1)))
+    team.begin(search, _ready, (type(search), search.ranked, search.room // (team.size + 1)))
     inside = None if node is search.root else node.key
     waiting: dict[Any, Any] = {}  # what is left of the interval, of each part that is handed out
     try:
@@ -114,7 +114,14 @@ def _hand_out(team, search, node, height, need, known, intervals):
             while len(waiting) < AHEAD * team.size and (interval := intervals.take(cutoff)) is not None:
                 narrowed = search.narrowed(node, height, need, known, interval)
                 if narrowed is not None:
-                    part = Part(height, inside, known.upper, search.raising, deadline.seconds_left(), narrowed.terms)
+                    part = Part(
+                        height,
+                        inside,
+                        type(known)(0, known.upper),
+                        search.raising,
+                        deadline.seconds_left(),
+                        narrowed.terms,
+                    )
                     waiting[team.submit(_evaluate, part)] = narrowed
             handed_out = min((narrowed.interval[0] for narrowed in waiting.values()), default=cutoff)
             known.lower = max(known.lower, min(cutoff, intervals.least(cutoff), handed_out))
@@ -137,12 +144,9 @@ def _hand_out(team, search, node, height, need, known, intervals):
         raise
 
 
-def _ready(what: tuple[Any, int]) -> Any:
-    from odtc.algorithms.thresholds.rank_search import RankSearch  # it uses this module
-
-    ranked, room = what
-    search = RankSearch(ranked, _check, room=room)
-    return search
+def _ready(what: tuple[Any, Any, int]) -> Any:
+    kind, ranked, room = what
+    return kind(ranked, _check, room=room)
 
 
 def _check() -> None:
@@ -153,15 +157,13 @@ def _check() -> None:
 def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
     """(end, what is known beside it, states, sets evaluated, effort, intervals made, the greatest height that was
     forgotten)."""
-    from odtc.algorithms.thresholds.rank_search import Known
-
     node = search.root
     if part.inside is not None:
         bits = np.frombuffer(part.inside, np.uint8)
         node = search.node_of(np.unpackbits(bits, count=search.ranked.n).astype(bool))
     search.height, search.raising = part.height + (node is not search.root), part.raising
     with deadline.within(part.seconds):
-        task = (node, part.height, Known(0, part.upper), *part.terms)
+        task = (node, part.height, part.known, *part.terms)
         end, known, beside = side_by_side.job_of(search, task)()
     search.take(beside.memo.own, 0, 0.0)
     memo = {key: state for key, state in beside.memo.own.items() if key[0] >= LEAST and key[1] != node.key}

@@ -26,19 +26,6 @@ SHORT = 0.4  # CPU seconds of a pass without the kernel, from which it is used
 PLAIN, PAIRS = 2e8, 2e9  # sums of a pass without them, and rows that are counted by pairs of splits, in a CPU second
 
 
-def compile_now() -> None:
-    """Call the loops on little data."""
-    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch  # which uses this module
-
-    random = np.random.default_rng(0)
-    answers = random.integers(0, 2, (40, 4)).astype(bool)
-    search = ConstrainedSearch(ConstrainedProblem(answers, random.integers(0, 2, (40, 2)), DEPTHS[-1]))
-    weights = Weights.of(search.counts, search.scale, np.zeros(search.problem.n_constraints, np.int64))
-    cases = {root: one.subsets for root, one in search._cases.items()}
-    trees = SubsetTrees(search.counts, search.scale)
-    trees.values(weights, cases, search.tables.base(weights), np.inf, lambda: None)
-
-
 def steps(problem: ConstrainedProblem) -> float:
     """Return about how many steps one pass over all subsets of columns takes, without savings for trees that cost too
     much."""
