@@ -61,8 +61,11 @@ class Column:
         The built-in texts that were taken for missing cells, without the empty one.
     decimal : str or None
         As in odtc.data.column_types.finite_numbers.
+    as_written : bool
+        Whether 1 and 1.0 are two labels, because the program that made the table means text.
     """
 
+    as_written: bool = False
     taken: frozenset[str] = frozenset()
     met: frozenset[str] = frozenset()
     held_padded: str | None = None
@@ -148,7 +151,7 @@ class Column:
         values = None if self.values is None else self.values[keep]
         code = self.code[keep] if values is None else self.code
         kept = Column(self.name, self.dtype, self.cells, code, values, self.place, self.decimal)
-        kept.held_beside = self.held_beside
+        kept.held_beside, kept.as_written = self.held_beside, self.as_written
         return kept
 
     @property
@@ -156,6 +159,11 @@ class Column:
         """The different cells that occur in some row, as text."""
         used = occurring(self.code, len(self.cells) + 1)[1:].tolist()
         return self.cells.filter(pl.Series(used, dtype=pl.Boolean)).cast(pl.String)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of its levels, in order."""
+        return column_types.levels_of(self.words, self.as_written)
 
     def level_codes(self, levels: tuple[str, ...], kind: str) -> CodedColumn:
         """Return the positions of the cells in `levels`; NaN if missing."""

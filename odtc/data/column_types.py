@@ -1,8 +1,8 @@
 """One column of a data file: its kind, its numbers, its levels and their codes."""
 
 import functools
-import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -278,13 +278,14 @@ def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
         )
 
 
-def levels_of(text: pl.Series) -> tuple[str, ...]:
-    """Return the level names of a text column, sorted: as numbers if all are numbers, otherwise as text."""
+def levels_of(text: pl.Series, as_written: bool = False) -> tuple[str, ...]:
+    """Return the level names of a text column, sorted: as numbers if all are numbers, otherwise as text. Numbers that
+    are written in several ways, such as 1 and 1.0, are one level unless `as_written`."""
     words = _different(text)
     values = numbers_of(words)
     if values is None:
         return tuple(sorted(words))
-    if max(map(abs, values), default=0) < EXACT and not any(map(PADDED.match, words)):
+    if not as_written and max(map(abs, values), default=0) < EXACT and not any(map(PADDED.match, words)):
         return tuple(show_number(value) for value in sorted(set(values)))
     return tuple(word for _, word in sorted(zip(values, words)))
 
@@ -292,7 +293,7 @@ def levels_of(text: pl.Series) -> tuple[str, ...]:
 def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
     """Return the position of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
 
-    A number is found however it is written (1.0 as 1) if all levels are numbers.
+    A number is found however it is written (1.0 as 1) if all levels are numbers and only one of them is this number.
     """
     if kind == BOOLEAN:
         text = text.str.to_lowercase()
@@ -302,9 +303,11 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
     values = numbers_of(levels) if len(found) < len(words) else None
     written = values and max(map(abs, values)) < EXACT and not any(map(PADDED.match, levels))
     if len(found) < len(words) and written:
+        alike = Counter(values)
+        of_value = {value: float(code) for code, value in enumerate(values) if alike[value] == 1}
         for word, value in zip(words, pl.Series(words).cast(pl.Float64, strict=False)):
-            if value is not None and math.isfinite(value) and show_number(value) in place and not PADDED.match(word):
-                found[word] = place[show_number(value)]
+            if word not in found and value in of_value and not PADDED.match(word):
+                found[word] = of_value[value]
     if len(text) < MANY:
         return np.array([np.nan if word is None else found.get(word, -1.0) for word in text.to_list()], dtype=float)
     if not found:

@@ -427,6 +427,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     targets = _checked_columns([column.name for column in table], place, how)
     columns = {column.name: column for column in table}
     table.clear()
+    _keep_labels([columns[n] for n in targets], source)
     how, empty = _without_empty(columns, targets, how, place)
     marks = marks_of_texts(how.missing_mark, list(columns), place)
     for n in empty:
@@ -475,7 +476,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
             continue
         if not all_kept:
             column = column.kept(keep)
-        levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(column.words)
+        levels = ("false", "true") if kind == BOOLEAN else column.levels
         order = orders.get(n)
         levels = levels if order is None else in_order(levels, order, n, place)
         features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ()), layout=how.layout))
@@ -566,13 +567,19 @@ def _of_thousands(name: str, column: Column) -> tuple[str, str, str]:
     return name, "thousands", words
 
 
+def _keep_labels(targets: Sequence[Column], source: Mapping[str, Any]) -> None:
+    """Mark columns of labels that are text in their source, and not only written as text in a file of text."""
+    path = source.get("path")
+    if path is None or not reader_of(Path(path)).TEXT:
+        for column in targets:
+            column.as_written = column.dtype == pl.String
+
+
 def _label_type(rows: Dataset, target: Column) -> str:
     """Return the type of the labels: the type of the column, or, if a file contains text, the type of the numbers that
     it represents."""
-    path = rows.source.get("path")
     if target.dtype == pl.String:
-        guessed = path is not None and reader_of(Path(path)).TEXT
-        return label_type_of(rows.classes) if guessed else TEXT
+        return TEXT if target.as_written else label_type_of(rows.classes)
     like = BOOL if target.dtype == pl.Boolean else INT if target.dtype.is_integer() else FLOAT
     return label_type_of(rows.classes, False, like) if like == BOOL or target.dtype.is_numeric() else TEXT
 
@@ -745,6 +752,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     marked = named_columns(frame, needed, marks, how.decimal)
     coded = code_columns([marked], place, needed, how.decimal, how.missing_texts)
     columns = {column.name: column for column in coded}
+    _keep_labels(coded, trained.source if path is None else {"path": path})
     keep = ~_incomplete(columns, needed)
     if not keep.any():
         raise DataError(

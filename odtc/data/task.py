@@ -296,7 +296,8 @@ def lost_weights(weight: np.ndarray) -> str:
         return ""
     return (
         f"rounding loses {len(lost):,} of {len(some):,} weights, the least {lost.min():g}, because the sum of all "
-        f"is {total:g}: trees that differ only by them count as equal; use weights of similar size if these rows matter"
+        f"is {total:g}: printed figures and the sums of a solver leave them out, although a proof of odtc counts them; "
+        "use weights of similar size if these rows matter"
     )
 
 

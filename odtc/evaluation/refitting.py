@@ -212,11 +212,12 @@ def _completed(best: Fit, heap: HeapTree, cost: float, simplify: bool) -> Fit:
     paid = best.proof.objective
     as_good = best.proved and is_proved(cost, best.proof.bound)
     ended = Termination.OPTIMAL if as_good else Termination.UNKNOWN
-    message = "" if as_good else f"the best tree of these rows costs {paid:.10g}{', proved' * best.proved}"
+    which = "the best tree of these rows costs" if best.proved else "the tree that the run found for these rows costs"
+    message = "" if as_good else f"{which} {paid:.10g}{', proved' * best.proved}"
     seconds = best.proof.seconds or 0.0
     solution = Solution(None, ended, cost, best.proof.bound, seconds, "odtc", message=message)
     done = without_model(best.problem, heap, solution, best.labelled, simplify)
-    return replace(done, requested=best.requested, confidence=best.confidence)
+    return replace(done, requested=best.requested, confidence=best.confidence, closest=not as_good)
 
 
 def expect_nearness(within: float | None, most: int) -> None:

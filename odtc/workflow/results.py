@@ -37,7 +37,7 @@ from odtc.workflow.run_facts import (
     TestFacts,
     TreeFacts,
 )
-from odtc.workflow.telling.claims import BEST, Claim, reason_of
+from odtc.workflow.telling.claims import BEST, CLOSEST, Claim, reason_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,6 +108,8 @@ class Fit:
         If its rows were selected in rounds, those: accuracy per share of rows.
     interrupted : bool
         Whether Ctrl-C or SIGTERM came, also if the tree was proved by then: later steps have a moment.
+    closest : bool
+        Whether it was chosen as the closest to an old tree, although another one costs less.
     confidence : float or None
         The confidence with which new rows must satisfy the constraints; None if there is none.
     notes : tuple of str
@@ -132,6 +134,7 @@ class Fit:
     bound_of_all: float | None = None
     rounds: tuple[RoundFacts, ...] = ()
     interrupted: bool = False
+    closest: bool = False
     confidence: float | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -209,6 +212,8 @@ class Fit:
         exact = exact_objective(problem)
         if not proved and termination == "unknown" and exact is not None and not exact.costs.exact:
             reason = TOO_FINE
+        elif not proved and self.closest:
+            reason = CLOSEST
         found_by, by = self.solution.found_by or proof.solver, self.solution.proved_by
         return Claim(objective, bound, self.verified, proved, certified, reason, found_by, by, scope)
 

@@ -12,6 +12,7 @@ import pytest
 
 import odtc
 from odtc.data.file_text.label_types import label_of, label_type_of
+from odtc.data.reading import read_rows
 from odtc.testing.generated_code import how_to_run, run_export
 from odtc.testing.law import NotTriedError
 from odtc.trees.exporting import export, suffix
@@ -181,3 +182,19 @@ def test_pmml_states_the_type_of_the_target(tmp_path):
         text = export(odtc.fit(tmp_path / "d.csv", depth=1).tree, "pmml")
         assert f'<DataField name="y" optype="categorical" dataType="{kind}">' in text
         assert (name != "bool") or ('score="true"' in text and 'value="false"' in text)
+
+
+def test_labels_that_are_text_in_memory_stay_as_they_are_written():
+    """A program that gives the texts 1.0 and 1 means two labels; in a file of text both are the number 1."""
+    X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    for y in (["1.0", "1.0", "1", "1"], np.array(["2.0", "2.0", "10.0", "10.0"]), ["01", "01", "1e0", "1e0"]):
+        done = odtc.fit(X=X, y=y, depth=1)
+        assert done.predict(X).tolist() == list(y)
+        table = pl.DataFrame({"x": X[:, 0], "y": list(y)})
+        assert odtc.read(table, target="y").classes == done.tree.classes
+
+
+def test_numbers_in_a_file_find_labels_that_are_text(tmp_path):
+    done = odtc.fit(X=np.array([[1.0], [2.0], [3.0]]), y=["1.0", "1.0", "2.50"], depth=1)
+    (tmp_path / "rows.csv").write_text("x0,class\n1,1\n3,2.5\n")
+    assert read_rows(tmp_path / "rows.csv", done.tree.features, done.tree.classes, "class").y.tolist() == [0, 1]

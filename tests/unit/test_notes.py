@@ -422,6 +422,7 @@ def test_weights_that_rounding_loses_are_told(least, lost):
     assert [
         text.startswith("rounding loses 20 of ") and ", the least 1e-09, because the sum" in text for text in said
     ] == [True] * lost
+    assert not any("count as equal" in text for text in said)  # a proof compares sums exactly
     X, y = np.arange(N)[:, None], np.arange(N) // 20
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

@@ -363,6 +363,7 @@ def test_a_tree_as_good_as_the_best_is_proved_and_a_worse_one_says_what_the_best
     best = facts["refit"]["best_objective"]
     assert facts["objective"] > best and facts["termination"] == "unknown"
     assert f"the best tree of these rows costs {best:g}, proved" in worse.err
+    assert "no proof was found" not in worse.out and facts["claim_reason"] in worse.out
 
 
 def test_columns_that_the_tree_does_not_test_may_be_gone(tmp_path):

@@ -17,14 +17,14 @@ CLASSES = True
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
     """Return the rows with the codes of their classes."""
     labels = cells[rows.target]
-    classes = column_types.levels_of(labels.words)
+    classes = labels.levels
     return replace(rows, y=labels.level_codes(classes, CATEGORICAL).cells().astype(np.int32), classes=classes)
 
 
 def expect(cells, how, place: str) -> None:
     """Raise OneValueError for one class, and NotClassesError for numbers of which most are different."""
     ((target, labels),) = cells.items()
-    classes, n_rows = column_types.levels_of(labels.words), len(labels.missing)
+    classes, n_rows = labels.levels, len(labels.missing)
     if len(classes) < 2:
         raise OneValueError(
             f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in "

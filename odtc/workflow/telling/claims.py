@@ -16,6 +16,7 @@ REASONS = {
     Termination.UNKNOWN: "no proof was found",
     Termination.ERROR: "the solver failed before a proof",
 }
+CLOSEST = "chosen because it is closer to the old tree"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import numpy as np
 
 from odtc.base import phases
 from odtc.base.wording import option
-from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.tasks.policy.chances import told_of_features, told_of_received
@@ -34,7 +33,7 @@ def estimated(
 ) -> tuple[tuple[str, ...], np.ndarray, tuple[tuple[str, str], ...]]:
     """Return (names of the actions, the cost of each on each row, float64 (rows, actions), remarks on columns)."""
     given = cells[how.treatment]
-    actions = column_types.levels_of(given.words)
+    actions = given.levels
     if len(actions) < 2:
         raise DataError(
             f"expected two actions or more in the column {how.treatment!r} of {place}, got only {actions[0]!r}"
