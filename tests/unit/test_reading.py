@@ -658,9 +658,12 @@ def test_numbers_are_read_exactly(values):
 
 
 @given(st.sets(st.floats(-1e6, 1e6), min_size=2, max_size=9))
-def test_numbers_as_classes_are_sorted_and_short(values):
+def test_numbers_as_classes_are_sorted_and_in_a_file_short(tmp_path_factory, values):
     frame = pl.DataFrame({"a": range(len(values)), "y": [repr(value) for value in values]})
-    assert from_frame(frame, "mine").classes == tuple(show_number(value) for value in sorted(values))
+    path = tmp_path_factory.getbasetemp() / "classes.csv"
+    frame.write_csv(path)
+    assert read(path).classes == tuple(show_number(value) for value in sorted(values))
+    assert from_frame(frame, "mine").classes == tuple(repr(value) for value in sorted(values))
 
 
 def test_every_reader_is_complete():
