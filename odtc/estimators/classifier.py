@@ -25,7 +25,7 @@ from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions
 from odtc.estimators.tree_estimator import TreeEstimator, name_of
-from odtc.estimators.units import LARGEST, ONE, Units, in_doubles
+from odtc.estimators.units import IN_SOLVERS, ONE, Units, in_doubles
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -499,7 +499,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             return dataset, ONE
         whole, exact = whole_numbers(dataset.weight)
         unit = float(exact)
-        if not 0 < unit < math.inf or whole.dtype == object or whole.max() > LARGEST:
+        if not 0 < unit < math.inf or whole.dtype == object or whole.max() > IN_SOLVERS[1]:
             unit = self._unit(largest, 1, dataset.weight)
             whole = dataset.weight / unit
         units = self._units(unit, self._weight_of_all(dataset))

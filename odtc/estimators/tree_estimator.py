@@ -20,7 +20,7 @@ from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import penalty_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
-from odtc.estimators.units import ONE, Units, in_unit, unit_of, units_for
+from odtc.estimators.units import IN_SEARCHES, IN_SOLVERS, ONE, Units, in_unit, unit_of, units_for
 from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
@@ -264,9 +264,12 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
     def _unit(self, spread: float, power: int, weight: np.ndarray) -> float:
         """Return the unit of numbers of this spread, whose costs are their `power`, for rows of these weights; 1 if a
-        penalty is given in units of cost."""
-        given = {"lambda", "lambda_"} & set(self.params or {})
-        return 1.0 if given else unit_of(spread, power, float(self.ccp_alpha) * float(weight.sum()))
+        penalty is given in units of cost. Searches get numbers as they were written if they can, because a quotient
+        is rounded where numbers are far from 0."""
+        if {"lambda", "lambda_"} & set(self.params or {}):
+            return 1.0
+        within = IN_SEARCHES if self.solver is None and self.model in ("auto", "dpflow") else IN_SOLVERS
+        return unit_of(spread, power, float(self.ccp_alpha) * float(weight.sum()), within)
 
     def _fewest(self, n_rows: int) -> int:
         """Return the fewest rows of a leaf that `min_samples_leaf` allows, for so many in all."""

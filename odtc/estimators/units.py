@@ -12,7 +12,8 @@ from odtc.data.tasks import median, regression, survival
 from odtc.errors import DataError
 from odtc.trees.tree import Branch, Node, Tree
 
-SMALLEST, LARGEST = 2.0**-6, 2.0**40  # of a spread of numbers that stay as they are; solvers lose larger costs
+IN_SOLVERS = 2.0**-6, 2.0**40  # spreads of numbers that a model contains as they are; solvers lose larger costs
+IN_SEARCHES = 0.0, math.inf  # the compiler's own searches count in whole numbers of any size
 MOST_PRICE = 2.0**10  # costs that a branch node may be worth: (1-λ) of a greater λ has lost its digits
 WIDEST = 960  # of the exponent of a unit of costs, which doubles hold with the sums of many rows
 
@@ -40,13 +41,13 @@ def units_for(unit: float, power: int = 1, price: float = 0.0) -> Units:
     return Units(unit, (unit**power + price) / (1 + price)) if unit != 1 else ONE
 
 
-def unit_of(spread: float, power: int = 1, price: float = 0.0) -> float:
+def unit_of(spread: float, power: int = 1, price: float = 0.0, within: tuple[float, float] = IN_SOLVERS) -> float:
     """Return the unit of numbers whose greatest difference is `spread`, and whose costs are their `power`: 1 unless
-    that is very small or large, or beyond the costs that doubles represent, or a branch node's `price` in these
+    that is not within two limits, or beyond the costs that doubles represent, or a branch node's `price` in these
     costs is large."""
     if not 0 < spread < math.inf:
         return 1.0
-    exponent = 0 if SMALLEST <= spread <= LARGEST else math.floor(math.log2(spread))
+    exponent = 0 if within[0] <= spread <= within[1] else math.floor(math.log2(spread))
     if math.ldexp(MOST_PRICE, exponent * power) < price < math.inf:
         exponent = math.ceil((math.log2(price) - math.log2(MOST_PRICE)) / power)
     return 2.0**exponent if abs(exponent) * power <= WIDEST else 1.0

@@ -218,7 +218,8 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             off = near * total + task.rounding(rows.dataset.sums, rows.dataset.weight)
             if (numbers := task.numbers(rows.dataset.sums)) is not None:  # predictions are rounded to their own digits
                 step, weight = 2.0**-51 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
-                off += 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
+                of_squares = 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
+                off += of_squares if encoded.task == "regression" else step * weight
                 off += math.ulp(0.0) * (weight + len(numbers))  # products below the smallest normal double
             same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
             if encoded.task == "regression" and exact_costs(encoded) is not None:

@@ -34,3 +34,16 @@ def test_a_false_claim_is_seen(forged, tmp_path):
     outcome, found = exact_judge.judged(case(), tmp_path)
     assert outcome.claim == "optimal" and not found
     assert exact_judge.faults(case(), replace(outcome, **forged))
+
+
+@pytest.mark.parametrize("seed", [7, 39, 62])
+def test_a_heavy_row_hides_no_better_tree_of_medians(seed, tmp_path):
+    draw = random.Random(seed)
+    n = draw.choice([5, 6, 7, 8])
+    light = [repr(float(f"{draw.randint(1, 9)}e{draw.randint(-6, 2)}")) for _ in range(n)]
+    weights = ["6e15", draw.choice(["6e13", "1", "1e9"]), *light[2:]]
+    numbers = ["-0.17", draw.choice(["1e9", "1.0", "0"]), *(repr(draw.randint(1, 999) / 1000) for _ in light[2:])]
+    table = [{"x0": repr(draw.random()), "w": w, "y": y} for w, y in zip(weights, numbers)]
+    heavy = Case("median", table, 2, {"task": "median", "weights": "w", "missing": "drop"}, {"model": "dpflow"})
+    outcome, found = exact_judge.judged(heavy, tmp_path)
+    assert outcome.claim == "optimal" and not found

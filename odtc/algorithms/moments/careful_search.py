@@ -76,7 +76,7 @@ class CarefulSearch(SearchByIntervals):
         code = self.code[column : column + 1, rows]
         terms = weight, apart, np.ones(len(rows)), np.arange(len(rows)), 0.0, 0.0
         ((_, _, ranks, gains),) = median_cuts.gains_of_cuts(code, self.size[column : column + 1], *terms)
-        off = (8 * ROUND * (len(rows) + 4) + 8 * ROUNDING) * float(weight @ np.abs(apart))
+        off = 8 * ROUNDING * float(weight @ np.abs(apart)) + 8 * median_cuts.rounding(weight, apart)
         return cuts, -gains[np.searchsorted(ranks, cuts)], np.full(len(cuts), off)
 
     def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:

@@ -7,15 +7,27 @@ are before each position, and their weight: so the median of each range is found
 
 import numpy as np
 
-from odtc.algorithms.weighted_quantiles import ROUNDING
+from odtc.algorithms.moments.exact_costs import ROUND, WHOLE
+from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
 
 CELLS = 2**20  # ranks that are stored at once
+
+
+def rounding(weight: np.ndarray, apart: np.ndarray) -> float:
+    """Return a bound on the rounding error of sums over ranges of rows, as differences of sums over all rows, where
+    `apart` are numbers less their median: all weights count as far from it as the furthest number, unless sums of
+    weights are exact."""
+    far, each = np.abs(apart), ROUND * (len(apart) + 4)
+    total = float(weight.sum())
+    exact = total < WHOLE and (weight == np.rint(weight)).all()
+    return each * (float(weight @ far) if exact else total * float(far.max(initial=0.0)))
 
 
 def gains_of_cuts(code, size, w, y, count, rows, least, price):
     """Yield (first column, columns after it, ranks, float64 gains) of all cuts, some columns at a time."""
     n = len(rows)
-    weight, values = w[rows], y[rows] - y[rows[n // 2]]
+    weight = w[rows]
+    values = y[rows] - y[rows[places_of(weight, 0.5)]]  # sums around the median are no larger than its cost
     terms = weight, weight * values
     wide = max(1, CELLS // n)
     for first in range(0, len(size), wide):

@@ -60,12 +60,17 @@ def best_cut(code, size, w, y, count, rows, least, price):
     n = len(rows)
     weight, number, values = np.empty(n), np.empty(n), np.empty(n)
     every, held = np.zeros((2, n + 1)), 0.0
-    whole = total = 0.0
-    middle = y[rows[n // 2]]  # sums around a middle number lose no digits to the size of the numbers
+    whole = total = below = 0.0
+    for i in range(n):
+        whole += w[rows[i]]
+    at = 0
+    while at < n - 1 and below + w[rows[at]] < 0.5 * whole:
+        below += w[rows[at]]
+        at += 1
+    middle = y[rows[at]]  # sums around the median are no larger than the cost of these rows
     for i in range(n):
         weight[i], values[i] = w[rows[i]], y[rows[i]] - middle
         number[i] = weight[i] * values[i]
-        whole += weight[i]
         total += number[i]
         held += count[rows[i]]
     for i in range(n):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians, Undecided, rounding
+from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base import deadline
 from odtc.base.wording import command, option, param
 from odtc.data.task import TASKS, exact_costs, own_costs
@@ -129,6 +130,7 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     from odtc.algorithms.moments import laws  # most runs never need it
     from odtc.algorithms.moments.careful_search import CarefulSearch
     from odtc.algorithms.moments.exact_search import ExactSearch
+    from odtc.algorithms.moments.median_cuts import rounding as rounding_of_medians
     from odtc.algorithms.moments.medians import MedianSearch
     from odtc.algorithms.moments.search import MomentSearch
 
@@ -159,7 +161,8 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
         order = np.argsort(costs.numbers, kind="stable")
         y, weight = costs.numbers.astype(float), costs.moments[0]
         engine = MedianSearch(rank[order], np.stack([y, weight, count])[:, order], near, *terms, report, limits)
-        off = MEDIANS_OFF * (len(y) + 4) * float(weight @ np.abs(y - y[order[len(y) // 2]]))
+        apart = y - weighted_median(y, weight)
+        off = MEDIANS_OFF * (len(y) + 4) * float(weight @ np.abs(apart)) + 8 * rounding_of_medians(weight, apart)
         costs, rank, count = costs.taken(order), rank[order], count[order]
         if costs.most + 2**problem.topology.depth * price < EXACT_BELOW and price.denominator == 1:
             off, engine.is_exact = 0.0, True
