@@ -95,6 +95,8 @@ class Encoded:
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
     whole_cost: tuple[np.ndarray, Fraction] | None = None  # the same in whole numbers and their unit, not rounded
+    # The weights of a manifest in whole numbers and their unit, if they are sums of decimals that doubles round.
+    exact_weight: tuple[np.ndarray, Fraction] | None = None
     # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
     groups: tuple = ()  # of rows of the data, to which constraints refer (odtc.problem.constraints.groups)

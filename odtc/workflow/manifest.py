@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,8 @@ from odtc.base.json_schema import (
     validate,
 )
 from odtc.base.memory import require_memory
+from odtc.base.whole_numbers import SAME_WEIGHT, common_unit, exact_weights, rounded_weights
+from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
@@ -102,7 +105,10 @@ SHAPE = {
     "classes": [TEXT],
     "label_type?": LABEL_TYPES,
     "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "splits": [_split_shape]},
-    "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
+    "rows": {
+        **{"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
+        "exact?": {"unit": TEXT, "weight": TEXT},
+    },
     "cost?": [[NUMBER]],
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
     "model": {
@@ -277,6 +283,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "y": _pack(encoded.y.astype("<i4")),
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
+            **_exact_weights(encoded),
             **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
             **(
                 {"values": _pack(encoded.values.astype("<f8"))}
@@ -500,11 +507,12 @@ def _problem(facts: dict) -> Problem:
     splits = facts["encoding"]["splits"]
     rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
     bits = _unpack(rows["X"], np.uint8, n * -(-len(splits) // 8)).reshape(n, -1)
+    weight = _unpack(rows["weight"], "<f8", n).astype(float)
     encoded = Encoded(
         name=facts["data"]["name"],
         X=np.unpackbits(bits, axis=1, count=len(splits)).astype(bool),
         y=_unpack(rows["y"], "<i4", n).astype(np.int32),
-        weight=_unpack(rows["weight"], "<f8", n).astype(float),
+        weight=weight,
         copies=_unpack(rows["copies"], "<i8", n).astype(np.int64),
         row_of=np.arange(n),
         splits=tuple(split_from_json(split, features) for split in splits),
@@ -528,6 +536,7 @@ def _problem(facts: dict) -> Problem:
         dataset=None,
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")) if len(classes) > 1 else None,
+        exact_weight=_read_exact_weights(rows, weight),
         cells=_unpack(rows["values"], "<f8", n * len(features)).astype(float).reshape(n, len(features))
         if "values" in rows
         else None,
@@ -547,6 +556,28 @@ def _problem(facts: dict) -> Problem:
     encoded, params = priced(encoded), parse_params(model["formulation"], model["params"])
     constraints = tuple(parse(text, encoded) for text in model.get("constraints", ()))
     return Problem(encoded, CompleteTree(int(model["depth"])), model["formulation"], params, constraints)
+
+
+def _exact_weights(encoded: Encoded) -> dict:
+    """Return the weights as whole numbers and their unit, if they are sums of decimals that doubles round."""
+    (whole, unit), (rounded, of_rounded) = exact_weights(encoded), rounded_weights(encoded.weight)
+    one, other = int(unit / (least := common_unit([unit, of_rounded]))), int(of_rounded / least)
+    if (product(whole, one) == product(rounded, other)).all():
+        return {}
+    texts = " ".join(map(str, whole.tolist()))
+    return {"exact": {"unit": f"{unit.numerator}/{unit.denominator}", "weight": packing.pack(texts.encode("ascii"))}}
+
+
+def _read_exact_weights(rows: dict, weight: np.ndarray) -> tuple[np.ndarray, Fraction] | None:
+    """Return what `_exact_weights` wrote; None if it wrote nothing. Raises ValueError for others than the weights."""
+    if "exact" not in rows:
+        return None
+    above, below = map(int, rows["exact"]["unit"].split("/"))
+    each = list(map(int, packing.unpack_text(rows["exact"]["weight"]).decode("ascii").split(" ")))
+    whole, unit = np.array(each, object), Fraction(above, max(1, below))
+    if unit <= 0 or len(each) != len(weight) or not np.allclose(nearest_floats(whole, unit), weight, SAME_WEIGHT, 0):
+        raise ValueError("the exact weights of its rows are not their weights")
+    return narrowed(whole), unit
 
 
 def _pack(array: np.ndarray) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from odtc.base.whole_numbers import exact_weights
 from odtc.errors import ManifestError
 from odtc.fileformats.solution_files import write_point
 from odtc.testing import cases
@@ -77,3 +78,32 @@ def test_a_model_of_other_columns_is_refused(tmp_path):
     renamed = replace(model, columns=(replace(first, name="other"), *rest), matrix=model.A)
     with pytest.raises(ManifestError, match="records other columns than"):
         manifest.expect(renamed)
+
+
+def _of_weights(tmp_path, text):
+    (tmp_path / "w.csv").write_text(text)
+    how = {"model": "oct", "depth": 1, "weights": "w", "constraints": ["precision[b] >= 2/3"]}
+    return pipeline.build(tmp_path / "w.csv", **how)
+
+
+LONG = "x,w,y\n0,0.06641211406022762,b\n0,31.33621410826022,b\n1,0.6573015465763679,a\n1,0.008236467850498828,a\n"
+
+
+@pytest.mark.parametrize("text", [LONG, "x,w,y\n0,1e-09,b\n0,30000000,b\n1,4000000000,a\n1,1000,b\n"])
+def test_weights_that_doubles_round_are_exact_in_a_manifest(text, tmp_path):
+    model = _of_weights(tmp_path, text)
+    manifest = read_manifest(write_manifest(model.problem, model, tmp_path / "w.odt.json"))
+    (whole, unit), (again, of) = exact_weights(model.problem.encoded), exact_weights(manifest.problem.encoded)
+    assert (whole == again).all() and unit == of
+
+
+@pytest.mark.parametrize("forged", [{"unit": "1/1"}, {"unit": "1"}, {"unit": "x/2"}, {"unit": "-1/2"}, {"weight": "?"}])
+def test_exact_weights_that_are_not_the_weights_are_refused(forged, tmp_path):
+    path = tmp_path / "w.odt.json"
+    model = _of_weights(tmp_path, LONG)
+    write_manifest(model.problem, model, path)
+    facts = json.loads(path.read_text())
+    facts["rows"]["exact"] |= forged
+    path.write_text(json.dumps(facts))
+    with pytest.raises(ManifestError):
+        read_manifest(path)

@@ -120,7 +120,7 @@ class WholeLosses:
     """
 
     def __init__(self, encoded: Encoded):
-        weight, of_weight = _weights(encoded)
+        weight, of_weight = exact_weights(encoded)
         cost, of_cost = encoded.whole_cost or whole_numbers(encoded.cost)
         self.unit, self.weight, self.cost = of_weight * of_cost, weight, cost
         self._y = encoded.y
@@ -157,14 +157,20 @@ def whole_losses(encoded: Encoded) -> WholeLosses:
     return found
 
 
-def _weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
+def exact_weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
+    """Return the weights of encoded rows as whole numbers and their unit: sums of the decimals of the data."""
     dataset = encoded.dataset
     if dataset is not None and dataset.n_rows == len(encoded.row_of):
         summed = np.bincount(encoded.row_of, dataset.weight, encoded.n_rows)
         if np.allclose(summed, encoded.weight, rtol=SAME_WEIGHT, atol=0):
             whole, unit = whole_numbers(dataset.weight)
             return sums_of_whole(encoded.row_of, whole, encoded.n_rows), unit
-    # Sums of the decimals of a file that is not there: they are off by the rounding of their last digit.
-    distinct, place = np.unique(encoded.weight, return_inverse=True)
+    return encoded.exact_weight or rounded_weights(encoded.weight)
+
+
+def rounded_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    """Return weights as whole numbers and their unit, of at most 15 digits each: sums of decimals are off by the
+    rounding of their last digit."""
+    distinct, place = np.unique(weight, return_inverse=True)
     whole, unit = whole_numbers(np.array([float(f"{value:.{MAX_DIGITS}g}") for value in distinct.tolist()]))
     return whole[place], unit
