@@ -19,7 +19,7 @@ from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, values_of, words_among_numbers
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
-from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS
+from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
 from odtc.data.level_orders import order_text
 from odtc.data.level_scales import order_of_words
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
@@ -68,11 +68,13 @@ DATE = re.compile(
 ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")  # sorted as text they are sorted in time
 TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 DURATION = re.compile(r"-?\d+ days?(,? -?\d{1,2}:\d{2}.*)?|-?P(\d+D)?T[\dHMS.]+|(\d+(d|h|m|s|ms|us|µs|ns) ?)+")
-# A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234".
+# A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234", "(1.20)", "1.20-", "5.-".
 MEASURE = re.compile(
-    rf"(?P<before>[€$£¥]|USD|EUR|GBP|CHF)?[{BLANKS}]?[-+]?\d[\d,.{BLANKS}{APOSTROPHES}]*"
-    rf"(?P<behind>[{BLANKS}]?(%|°?[A-Za-z€$£¥µ]{{1,4}}(/[A-Za-z]{{1,3}})?))?"
+    rf"\(?[-+{MINUS}]?(?P<before>[€$£¥]|USD|EUR|GBP|CHF)?[{BLANKS}]?\(?[-+{MINUS}]?\d[\d,.{BLANKS}{APOSTROPHES}]*"
+    rf"((?<=[.,])[{DASHES}]{{1,2}})?\)?(?P<behind>[{BLANKS}]?(%|°?[A-Za-z€$£¥µ]{{1,4}}(/[A-Za-z]{{1,3}})?))?\)?"
+    rf"((?<=[.,]\d\d)[-{MINUS}])?"
 )
+MANNERS = (",", "(", ")", MINUS, *DASHES, *BLANKS, *APOSTROPHES)  # signs that programs do not write in numbers
 
 
 @dataclass(frozen=True)
@@ -602,7 +604,7 @@ def _reads_otherwise(levels) -> bool:
 def _is_measure(text: str) -> bool:
     found = MEASURE.fullmatch(text)
     return bool(found) and (
-        bool(found["before"] or found["behind"]) or any(sign in text for sign in (",", *BLANKS, *APOSTROPHES))
+        bool(found["before"] or found["behind"]) or any(sign in text.removeprefix("-") for sign in MANNERS)
     )
 
 

@@ -28,6 +28,10 @@ GERMAN = {"1.234,50 €": 1234.5, "5 %": 5, "-3,5": -3.5, "−3,5": -3.5, "1\u20
 ENGLISH = {"$1,234.50": 1234.5, "5%": 5, "-$5": -5, "$-5": -5, "USD 3": 3, "1,234,567": 1234567, "1e3": 1000, ".5": 0.5}
 
 
+GERMAN |= {"(1.234,50) €": -1234.5, "1.234,50-": -1234.5, "5,- €": 5, "12,–": 12}
+ENGLISH |= {"($1,234.50)": -1234.5, "$(5)": -5, "(5%)": -5, "5.00-": -5, "CHF 2'080.-": 2080, "5.—": 5}
+
+
 @pytest.mark.parametrize(("decimal", "known"), [(",", GERMAN), (".", ENGLISH)])
 def test_numbers_of_two_manners_are_plain_ones(decimal, known):
     cells = written_numbers.plain(pl.Series(known.keys()), decimal)
@@ -46,7 +50,11 @@ def test_numbers_of_two_manners_are_plain_ones(decimal, known):
         (".", "-$-5"),
         (",", ""),
     ]
-    + [(sign, cell) for sign in ".," for cell in ("abc", "3 kg", "12/3", "1..5", "1 2", "ABC 5", "inf")],
+    + [
+        (sign, cell)
+        for sign in ".,"
+        for cell in ("abc", "3 kg", "12/3", "1..5", "1 2", "ABC 5", "inf", "2-", "-(5)", "(5", "5)", "((5))")
+    ],
 )
 def test_what_is_written_otherwise_is_no_number(decimal, cell):
     assert written_numbers.plain(pl.Series([cell]), decimal).to_list() == [None]
@@ -249,6 +257,17 @@ def test_the_remark_on_such_a_column_names_the_option_that_reads_it():
     )
     assert notes(x=[f"{at} kg" for at in range(1, 41)])["x"].endswith("write plain numbers")
     assert notes(",", x=euros) == {}
+
+
+@pytest.mark.parametrize("minus", ["({}.50)", "{}.50-", "(${}.50)", "−{}.50", "$-{}.50"])
+def test_negative_amounts_of_accountants_are_remarked_on_and_read(tmp_path, minus):
+    amounts = [minus.format(at) if at % 2 else f"{at}.50" for at in range(40)]
+    rows = [f"{amount},{'loss' if at % 2 else 'gain'}" for at, amount in enumerate(amounts)]
+    (tmp_path / "d.csv").write_text("\n".join(["amount,y", *rows]), encoding="utf-8")
+    assert "read the file with --decimal ." in command("inspect", "d.csv", folder=tmp_path).out
+    fitted = command("fit", "d.csv", "--decimal", ".", "--depth", 1, "-o", "t", "--json", folder=tmp_path).facts
+    assert fitted["objective"] == 0 and read(tmp_path / "d.csv", decimal=".").X[1, 0] == -1.5
+    assert set(command("predict", "t.tree.json", "d.csv", folder=tmp_path).out.split()[1:]) == {"gain", "loss"}
 
 
 def test_cells_that_are_none_are_named_under_the_option_too():

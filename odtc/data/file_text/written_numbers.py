@@ -2,7 +2,8 @@
 
 `--decimal ,` reads 1.234,50 € and 5 %; `--decimal .` reads $1,234.50 and 5%. The other of the two signs, blanks and
 apostrophes are thousands separators before groups of three digits. The text next to the number is left out: 5 % is 5.
-Without the option, a number is written as programs do: 1234.5.
+Accountants write -1.20 as (1.20) or 1.20-, and 5.00 as 5.-. Without the option, a number is written as programs do:
+1234.5.
 """
 
 import functools
@@ -14,21 +15,25 @@ from odtc.data.reading_spec import SIGNS
 
 BLANKS = " \u00a0\u202f\u2009"  # plain, unbreakable, narrow and thin
 APOSTROPHES = "'\u2019"
+MINUS = "\u2212"  # the sign of printed texts
+DASHES = "-\u2013\u2014"  # in the place of decimals, as in 5.-
 CODES = (
     "USD EUR GBP CHF JPY CNY AUD CAD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN TRY UAH RUB INR BRL MXN ZAR KRW SGD HKD "
     "THB"
 )
+PARTS = tuple("open first before inner second whole decimals alone exponent end behind outer last".split())
 BESIDE = rf"(?:\p{{Sc}}|%|‰|{'|'.join(CODES.split())}|kr\.?|zł|Kč|Ft|Fr\.)"
 
 
 @functools.cache
 def _pattern(decimal: str) -> str:
-    """Return the pattern of a whole cell: text before, sign, whole part, decimals, exponent, text behind."""
+    """Return the pattern of a whole cell, whose groups are PARTS."""
     marks = [sign for sign in (*SIGNS, *BLANKS, *APOSTROPHES) if sign != decimal]
     grouped = "|".join(rf"\d{{1,3}}(?:[{mark}]\d{{3}})+" for mark in marks)
-    point, gap = f"[{decimal}]", f"[{BLANKS}]?"
-    digits = rf"(?:({grouped}|\d+)(?:{point}(\d*))?|{point}(\d+))"
-    return rf"^([-+\u2212])?{gap}({BESIDE})?{gap}([-+\u2212])?{digits}([eE][-+]?\d+)?{gap}({BESIDE})?$"
+    point, gap, sign = f"[{decimal}]", f"[{BLANKS}]?", f"([-+{MINUS}])?"
+    digits = rf"(?:({grouped}|\d+)(?:{point}(?:[{DASHES}]{{1,2}}|(\d*)))?|{point}(\d+))([eE][-+]?\d+)?"
+    before, behind = rf"(\()?{sign}{gap}({BESIDE})?{gap}(\()?{sign}", rf"(\))?{gap}({BESIDE})?(\))?([-{MINUS}])?"
+    return rf"^{before}{digits}{behind}$"
 
 
 def plain(cells: pl.Series, decimal: str) -> pl.Series:
@@ -42,7 +47,8 @@ def plain(cells: pl.Series, decimal: str) -> pl.Series:
     """
     parts = _parts(cells, decimal)
     whole = pl.col("whole").str.replace_all(r"[^\d]", "").fill_null("0")
-    minus = pl.concat_str("first", "second", ignore_nulls=True).str.replace("\u2212", "-")
+    minus = pl.concat_str("first", "second", "last", ignore_nulls=True).str.replace(MINUS, "-")
+    minus = pl.when(_count("open", "inner") > 0).then(pl.lit("-")).otherwise(minus)
     decimals = pl.concat_str("decimals", "alone", ignore_nulls=True)
     number = pl.concat_str(minus, whole, pl.lit("."), decimals, pl.lit("0"), "exponent", ignore_nulls=True)
     return parts.select(pl.when(_is_number()).then(number)).to_series().alias(cells.name)
@@ -67,16 +73,22 @@ def values_of(words: Sequence[str], decimal: str) -> list[float | None]:
 
 
 def _is_number() -> pl.Expr:
-    """Return whether a cell matches, with at most one sign, and nothing or one text next to it."""
+    """Return whether a cell matches, with at most one sign or pair of brackets, and nothing or one text next to it."""
     found = pl.col("whole").is_not_null() | pl.col("alone").is_not_null()
-    one = pl.any_horizontal(pl.col("first").is_null(), pl.col("second").is_null())
-    return found & one & pl.any_horizontal(pl.col("before").is_null(), pl.col("behind").is_null())
+    closed = _count("open", "inner") == _count("end", "outer")
+    one = closed & (_count("first", "second", "last", "open", "inner") <= 1) & (_count("before", "behind") <= 1)
+    of_decimals = pl.col("last").is_null() | (_count("decimals", "alone") > 0)  # 2- is a grade
+    return found & one & of_decimals
+
+
+def _count(*parts: str) -> pl.Expr:
+    """Return how many of these parts a cell has."""
+    return pl.sum_horizontal(pl.col(part).is_not_null() for part in parts)
 
 
 def _parts(cells: pl.Series, decimal: str) -> pl.DataFrame:
-    names = ("first", "before", "second", "whole", "decimals", "alone", "exponent", "behind")
     return (
         pl.DataFrame({"cell": cells})
-        .select(pl.col("cell").str.extract_groups(_pattern(decimal)).struct.rename_fields(names).alias("parts"))
+        .select(pl.col("cell").str.extract_groups(_pattern(decimal)).struct.rename_fields(PARTS).alias("parts"))
         .unnest("parts")
     )
