@@ -181,25 +181,28 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     whole, reading, numbers = _whole(data, reading or ReadingSpec())
     if not whole.copies.all():  # of a policy a row of the file may be several rows
         whole = whole.taken(whole.copies > 0)
-    gaps = _gaps(whole.X, whole.n_rows)
+    gaps, left_out = _gaps(whole.X, whole.n_rows), whole.left_out
     try:
         lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.auxiliary_X, whole.n_rows).any()
         is_whole = reading.missing == "separate" or not lacks_cells
         kept = whole if is_whole else read_as(data, reading)
+        names, left_out = [feature.name for feature in kept.features], kept.left_out
+        if len(names) < len(whole.features):  # columns without a cell leave out no rows
+            gaps = _gaps(whole.X, whole.n_rows, [feature.name in names for feature in whole.features])
         encoded = encode(kept, encoding)
         splits = Splits.of(encoded.splits)
         asked: Counter | None = Counter(
-            split.features[0] for split in splits.others.values() if len(split.features) == 1
+            names[split.features[0]] for split in splits.others.values() if len(split.features) == 1
         )
-        asked.update(dict(enumerate(splits.per_threshold(len(kept.features)).tolist())))
+        asked.update(dict(zip(names, splits.per_threshold(len(names)).tolist())))
         n_candidate_splits, refusal = encoded.n_candidate_splits, ""
     except OdtcError as problem:
         asked, n_candidate_splits, refusal = None, None, str(problem)
-    notes = numbers + notes_on(whole)
+    notes = numbers + notes_on(replace(whole, left_out=left_out))
     if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
         notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
     columns = [
-        _column(feature, whole.X, at, "feature", None if asked is None else asked[at])
+        _column(feature, whole.X, at, "feature", None if asked is None else asked[feature.name])
         for at, feature in enumerate(whole.features)
     ]
     columns += [
@@ -249,7 +252,7 @@ def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
     names = [
         feature.name
         for at, feature in enumerate(kept.features)
-        if not asked[at] and feature.name not in told and len(distinct(kept.X, at)[0]) > 1
+        if not asked[feature.name] and feature.name not in told and len(distinct(kept.X, at)[0]) > 1
     ]
     if not names:
         return []
@@ -260,10 +263,11 @@ def _unasked(kept: Dataset, asked: Counter, told: set[str]) -> list[Note]:
     return [Note(column, "no split", f"{said} parts the rows as one of another column does")]
 
 
-def _gaps(table, n_rows: int) -> np.ndarray:
-    """Return bool (rows,): the rows with a missing cell; column by column, because a large table is not dense."""
+def _gaps(table, n_rows: int, counts: Sequence[bool] | None = None) -> np.ndarray:
+    """Return bool (rows,): the rows with a missing cell in the columns that count (by default, all); column by column,
+    because a large table is not dense."""
     found = np.zeros(n_rows, bool)
-    for at in range(table.shape[1]):
+    for at in range(table.shape[1]) if counts is None else np.flatnonzero(counts).tolist():
         found |= np.isnan(table[:, at])
     return found
 

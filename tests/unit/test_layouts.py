@@ -1,10 +1,13 @@
 """Files of other forms: what is read equals what polars and pandas read with the matching options, and advice works."""
 
+import bz2
 import csv
 import io
 import json
+import lzma
 import re
 import shlex
+import zipfile
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from odtc.data.file_text.data_files import frames_of
 from odtc.data.reading import read
 from odtc.data.reading_spec import LAYOUT, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
-from tests.command_line import CHECKOUT, started
+from tests.command_line import CHECKOUT, refused, started
 from tests.command_line import odtc as command
 
 REPORTS = CHECKOUT / "tests" / "files" / "reports"
@@ -615,3 +618,37 @@ def test_a_file_that_is_not_a_table_is_named(name, data, words, tmp_path):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=re.escape(words)):
         read(tmp_path / name)
+
+
+def test_rows_with_one_cell_more_than_names_are_refused_with_the_repair(tmp_path):
+    """R writes the names of rows without a name for their column, and some devices end rows with a separator."""
+    rows = [f"{at},{at % 7},{'p' if at % 7 > 3 else 'q'}" for at in range(1, 15)]
+    (tmp_path / "r.csv").write_text("\n".join(["a,y", *rows]))
+    assert "--skip-lines 1 --no-header" in refused(command("fit", "r.csv", folder=tmp_path))
+    words = ("fit", "r.csv", "--skip-lines", 1, "--no-header", "--ignore", "c1", "--depth", 1, "--json")
+    assert command(*words, folder=tmp_path).facts["objective"] == 0
+    (tmp_path / "named.csv").write_text("\n".join([",a,y", *rows]))
+    assert command("fit", "named.csv", "--depth", 1, "--json", folder=tmp_path).facts["objective"] == 0
+    ended = [f"{row}," for row in rows]
+    (tmp_path / "e.csv").write_text("\n".join(["n,a,y", *ended]))
+    assert "write ',' at the end of the first line" in refused(command("fit", "e.csv", folder=tmp_path))
+    (tmp_path / "e.csv").write_text("\n".join(["n,a,y,", *ended]))
+    assert command("fit", "e.csv", "--ignore", "n", "--depth", 1, "--json", folder=tmp_path).facts["objective"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "packed", "found"),
+    [
+        ("t.zip", None, "a zip archive of 't.csv'"),
+        ("t.csv.bz2", bz2.compress(b"a,y\n1,p\n"), "a packed file"),
+        ("t.csv.xz", lzma.compress(b"a,y\n1,p\n"), "a packed file"),
+    ],
+)
+def test_packed_files_are_named_as_such(tmp_path, name, packed, found):
+    if packed is None:
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("t.csv", "a,y\n1,p\n")
+    else:
+        (tmp_path / name).write_bytes(packed)
+    said = refused(command("inspect", name, folder=tmp_path))
+    assert found in said and "unpack it first" in said

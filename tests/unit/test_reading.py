@@ -18,6 +18,7 @@ from odtc.base.text import show_number
 from odtc.data import reading
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.file_text.data_files import READERS, frames_of
+from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
@@ -448,6 +449,13 @@ def test_blank_lines_are_skipped_wherever_they_stand(tmp_path, monkeypatch, end)
         monkeypatch.setattr(reading, "BATCH", size)
         with pytest.raises(DataError, match=r"expected 3 cells in every row of .*, got 2 in row 3 "):
             read(written(tmp_path, end.join(lines) + end))
+
+
+def test_inspect_counts_splits_and_rows_without_the_columns_that_fit_leaves_out(tmp_path):
+    (tmp_path / "d.csv").write_text("a,void,b,y\n" + "".join(f"{at},,{at % 3},{at % 2}\n" for at in range(9)))
+    found = inspect_data(tmp_path / "d.csv")
+    assert [one.splits for one in found.columns] == [8, 0, 2, None]
+    assert "9 rows\n" in str(found) and "column 'void' has no cell, and is left out" in str(found)
 
 
 def test_columns_without_a_cell_are_left_out_with_a_remark(tmp_path, monkeypatch):

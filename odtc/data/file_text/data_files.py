@@ -47,6 +47,7 @@ FOREIGN = (  # beginnings of files that people take for tables: the format, and 
     (rb"\s*\[\s*[\[{]", "a list in JSON", "write an object on each line (JSON lines), or save the table as CSV"),
     (rb"(?i)\s*<(!doctype|html|\?xml|table)", "HTML or XML", "save the table as CSV"),
     (rb"\xd0\xcf\x11\xe0", "a workbook of an old Excel or with a password", "save it without one as .xlsx or CSV"),
+    (rb"BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf", "a packed file", "unpack it first, or pack it with gzip"),
     (
         rb"[-+]?[\d.]+( \d+:[-+\d.eE]+)+\s*\n",
         "sparse rows as LIBSVM writes them",

@@ -428,10 +428,28 @@ def _ragged(path, row: int, expected: int, got: int) -> DataError:
             f"({option('skip_lines', _lines_of_title(lines, got))}), else quote cells that contain the separator"
         )
     comments = f"leave out comments ({option('comment', sign)}), " if sign is not None else ""
+    advice = (
+        f"{comments}complete the row, quote cells that contain the separator, or leave out such lines "
+        f"({option('on_bad_line', 'skip')})"
+    )
     return DataError(
         f"expected {cells_text(expected)} in every row of {str(path)!r}, as in its header, got {got} in row {row} "
-        f"(counted below the header); {comments}complete the row, quote cells that contain the separator, or leave out "
-        f"such lines ({option('on_bad_line', 'skip')})"
+        f"(counted below the header); {_advice_on_names(path, lines, expected) or advice}"
+    )
+
+
+def _advice_on_names(path, lines: list[str], names: int) -> str:
+    """Return advice on a file all of whose rows have one cell more than there are names; "" for any other."""
+    rows = [line.rstrip("\r\n") for line in lines[1:] if line.strip()]
+    sign = _delimiter_of(path, lines[0]) if rows else ""
+    if not rows or any(row.count(sign) != names for row in rows):
+        return ""
+    if all(row.endswith(sign) for row in rows):
+        return f"write {sign!r} at the end of the first line, too"
+    return (
+        "add the missing name to the first line (in front of the others if the rows begin with their own names, as R "
+        "writes them), quote cells that contain the separator, or read the file without names with "
+        f"{option('skip_lines', 1)} {option('header', False)}"
     )
 
 

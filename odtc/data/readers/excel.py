@@ -1,11 +1,13 @@
 """Reads a sheet of an Excel workbook by polars and fastexcel, every column in its own type."""
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
 from odtc.base.system import STDERR
+from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data.file_text.data_files import book_and_sheet
 from odtc.data.reading import check_names
@@ -67,6 +69,14 @@ def _workbook(path: Path):
 
 
 def _broken(path, problem: Exception) -> DataError:
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if "[Content_Types].xml" not in names:
+            return DataError(
+                f"expected a table in {str(path)!r}, got a zip archive of {some(names)}; unpack it first, for example "
+                "with `unzip`, and name the file in it"
+            )
     reason = " ".join(str(problem).split())[:200]
     return DataError(
         f"expected an Excel workbook in {str(path)!r}, got a file that cannot be read as one ({reason}); save it "
