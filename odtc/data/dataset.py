@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, TEXT, schema_of
 from odtc.base.text import show_number
+from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.file_text import label_types
 from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, SIGNS, ReadingSpec
 
@@ -165,6 +168,8 @@ class Dataset:
     # (column, kind, sentence): the same of columns that were left out, and of marks of missing cells.
     left_out: tuple[tuple[str, str, str], ...] = ()
     label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
+    # The weights in whole numbers and their unit, if doubles may round them; for other rows it is ignored.
+    exact_weight: tuple[np.ndarray, Fraction] | None = None
 
     def __post_init__(self):
         if self.auxiliary_X is None:
@@ -179,6 +184,14 @@ class Dataset:
     @property
     def n_rows(self) -> int:
         return len(self.y)
+
+    @cached_property
+    def whole_weight(self) -> tuple[np.ndarray, Fraction]:
+        """(whole numbers (rows,), unit): the weights as they were written or derived, not rounded."""
+        if (exact := self.exact_weight) is not None and len(exact[0]) == self.n_rows:
+            if (nearest_floats(*exact) == self.weight).all():
+                return narrowed(exact[0]), exact[1]
+        return whole_numbers(self.weight)
 
     @property
     def n_file_rows(self) -> int:

@@ -47,3 +47,21 @@ def test_a_heavy_row_hides_no_better_tree_of_medians(seed, tmp_path):
     heavy = Case("median", table, 2, {"task": "median", "weights": "w", "missing": "drop"}, {"model": "dpflow"})
     outcome, found = exact_judge.judged(heavy, tmp_path)
     assert outcome.claim == "optimal" and not found
+
+
+@pytest.mark.parametrize("seed", [0, 16])
+def test_savings_of_a_policy_are_compared_with_all_digits(seed, tmp_path):
+    """6e13 - 0.0006 and 6e13 - 0.0003, times 0.3, are one double."""
+    draw = random.Random(seed)
+    cells = ["0.0006", "0.0003", "60000000000000.0", "7.0", "0.0001", "30000000000000.0"]
+    table = [
+        {
+            "x0": str(draw.randint(0, 2)),
+            "w": draw.choice(["0.3", "0.7", "0.1"]),
+            **{a: draw.choice(cells) for a in "abc"},
+        }
+        for _ in range(5)
+    ]
+    reading = {"task": "policy", "weights": "w", "actions": ("a", "b", "c"), "missing": "drop"}
+    outcome, found = exact_judge.judged(Case("policy", table, 1, reading, {"model": "auto"}), tmp_path)
+    assert outcome.claim == "optimal" and not found

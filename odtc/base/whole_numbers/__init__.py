@@ -163,7 +163,7 @@ def exact_weights(encoded: Encoded) -> tuple[np.ndarray, Fraction]:
     if dataset is not None and dataset.n_rows == len(encoded.row_of):
         summed = np.bincount(encoded.row_of, dataset.weight, encoded.n_rows)
         if np.allclose(summed, encoded.weight, rtol=SAME_WEIGHT, atol=0):
-            whole, unit = whole_numbers(dataset.weight)
+            whole, unit = dataset.whole_weight
             return sums_of_whole(encoded.row_of, whole, encoded.n_rows), unit
     return encoded.exact_weight or rounded_weights(encoded.weight)
 

@@ -135,6 +135,7 @@ def voting(
 def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int | None = None) -> Dataset:
     """Return the same for costs that may not differ."""
     n, votes = rows.n_rows, _finite_votes(costs, rows.weight, place)
+    exact = _exact_votes(costs, rows.weight) if digits is None else None
     if digits is not None:  # so that a certificate can count them
         votes = _decimal(votes, np.full(n, votes.max()), digits)
     best = votes.argmax(axis=1)
@@ -149,6 +150,7 @@ def cast(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str,
         auxiliary_X=rows.auxiliary_X[of],
         y=action.astype(np.int32),
         weight=votes[of, action],
+        exact_weight=None if exact is None else (exact[0][of, action], exact[1]),
         classes=actions,
         sums=np.where(copies[:, None], sums[of], 0.0),
         copies=copies.astype(np.int64),
@@ -172,7 +174,12 @@ def sums_of(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return float64 (rows, actions): the saving of an action compared with the highest cost of the row.
+    """Return `_exact_votes` as float64 (rows, actions)."""
+    return nearest_floats(*_exact_votes(costs, weight))
+
+
+def _exact_votes(costs: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    """Return (whole numbers (rows, actions), unit): the saving of an action compared with the highest cost of the row.
 
     With costs that forbid an action, such as 10^9, sums of the others would be lost to rounding. A policy that pays
     more for one row than the best single action pays for all rows, each counted above the row's least cost, is not
@@ -188,7 +195,7 @@ def _votes(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
         most = Fraction(10) ** next(power for power in count(-400) if Fraction(10) ** power >= 4 * single * unit) / unit
         above = narrowed(np.minimum(product(above, most.denominator), most.numerator))
         unit /= most.denominator
-    return nearest_floats(above.max(axis=1, keepdims=True) - above, unit)
+    return above.max(axis=1, keepdims=True) - above, unit
 
 
 def _decimal(votes: np.ndarray, size: np.ndarray, digits: int) -> np.ndarray:
