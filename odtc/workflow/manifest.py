@@ -30,7 +30,7 @@ from odtc.base.json_schema import (
     validate,
 )
 from odtc.base.memory import require_memory
-from odtc.base.whole_numbers import SAME_WEIGHT, common_unit, exact_weights, rounded_weights
+from odtc.base.whole_numbers import SAME_WEIGHT, common_unit, exact_weights, rounded_weights, whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
@@ -63,6 +63,7 @@ SCHEMA = "odtc.manifest/1"
 SUFFIX = ".odt.json"
 
 BLOCK = {"name": TEXT, "role": TEXT, "axes": [{"name": TEXT, "size": WHOLE, "first": WHOLE}], "members?": TEXT}
+EXACT = {"unit": TEXT, "weight": TEXT}
 SEPARATED = {"matrix": {"indptr": TEXT, "indices": TEXT, "data": TEXT}, "lower": TEXT, "upper": TEXT, "cut": TEXT}
 
 
@@ -107,10 +108,10 @@ SHAPE = {
     "encoding": {"scheme": TEXT, "by_column?": FLAG, "radius?": [NUMBER], "merge?": FLAG, "splits": [_split_shape]},
     "rows": {
         **{"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
-        "exact?": {"unit": TEXT, "weight": TEXT},
+        "exact?": EXACT,
     },
     "cost?": [[NUMBER]],
-    "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
+    "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT, "exact?": EXACT}],
     "model": {
         "formulation": TEXT,
         "requested?": TEXT,
@@ -283,7 +284,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "y": _pack(encoded.y.astype("<i4")),
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
-            **_exact_weights(encoded),
+            **_exact_weights(exact_weights(encoded), rounded_weights(encoded.weight)),
             **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
             **(
                 {"values": _pack(encoded.values.astype("<f8"))}
@@ -296,6 +297,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             {
                 "groups": [
                     {"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))}
+                    | (_exact_weights(of.summed, whole_numbers(of.weight)) if of.summed is not None else {})
                     for of in encoded.groups
                 ]
             }
@@ -544,10 +546,7 @@ def _problem(facts: dict) -> Problem:
         label_type=facts.get("label_type", AS_TEXT),
         goal=TASKS.get(facts["data"].get("task", CLASSIFICATION)).terms(facts["data"]).get("goal", ""),
         sums=_unpack_rows(rows["sums"], n, MOST_SUMS + MOST_SUMS * len(classes)) if "sums" in rows else None,
-        groups=tuple(
-            Groups(of["text"], tuple(of["names"]), _unpack_rows(of["weight"], n, len(of["names"])))
-            for of in facts.get("groups", ())
-        ),
+        groups=tuple(_groups(of, n) for of in facts.get("groups", ())),
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")
@@ -558,26 +557,33 @@ def _problem(facts: dict) -> Problem:
     return Problem(encoded, CompleteTree(int(model["depth"])), model["formulation"], params, constraints)
 
 
-def _exact_weights(encoded: Encoded) -> dict:
-    """Return the weights as whole numbers and their unit, if they are sums of decimals that doubles round."""
-    (whole, unit), (rounded, of_rounded) = exact_weights(encoded), rounded_weights(encoded.weight)
-    one, other = int(unit / (least := common_unit([unit, of_rounded]))), int(of_rounded / least)
-    if (product(whole, one) == product(rounded, other)).all():
+def _exact_weights(exact: tuple[np.ndarray, Fraction], rounded: tuple[np.ndarray, Fraction]) -> dict:
+    """Return weights as whole numbers and their unit, unless those of the rounded weights are the same."""
+    (whole, unit), (other, of_rounded) = exact, rounded
+    least = common_unit([unit, of_rounded])
+    if (product(whole, int(unit / least)) == product(other, int(of_rounded / least))).all():
         return {}
-    texts = " ".join(map(str, whole.tolist()))
-    return {"exact": {"unit": f"{unit.numerator}/{unit.denominator}", "weight": packing.pack(texts.encode("ascii"))}}
+    text = " ".join(map(str, whole.ravel().tolist())).encode("ascii")
+    return {"exact": {"unit": f"{unit.numerator}/{unit.denominator}", "weight": packing.pack(text)}}
 
 
-def _read_exact_weights(rows: dict, weight: np.ndarray) -> tuple[np.ndarray, Fraction] | None:
+def _read_exact_weights(facts: dict, weight: np.ndarray) -> tuple[np.ndarray, Fraction] | None:
     """Return what `_exact_weights` wrote; None if it wrote nothing. Raises ValueError for others than the weights."""
-    if "exact" not in rows:
+    if "exact" not in facts:
         return None
-    above, below = map(int, rows["exact"]["unit"].split("/"))
-    each = list(map(int, packing.unpack_text(rows["exact"]["weight"]).decode("ascii").split(" ")))
-    whole, unit = np.array(each, object), Fraction(above, max(1, below))
-    if unit <= 0 or len(each) != len(weight) or not np.allclose(nearest_floats(whole, unit), weight, SAME_WEIGHT, 0):
-        raise ValueError("the exact weights of its rows are not their weights")
-    return narrowed(whole), unit
+    above, below = map(int, facts["exact"]["unit"].split("/"))
+    each = list(map(int, packing.unpack_text(facts["exact"]["weight"]).decode("ascii").split(" ")))
+    unit = Fraction(above, max(1, below))
+    if unit > 0 and len(each) == weight.size:
+        whole = np.array(each, object).reshape(weight.shape)
+        if np.allclose(nearest_floats(whole, unit), weight, SAME_WEIGHT, 0):
+            return narrowed(whole), unit
+    raise ValueError("the exact weights of its rows are not their weights")
+
+
+def _groups(facts: dict, n: int) -> Groups:
+    weight = _unpack_rows(facts["weight"], n, len(facts["names"]))
+    return Groups(facts["text"], tuple(facts["names"]), weight, _read_exact_weights(facts, weight))
 
 
 def _pack(array: np.ndarray) -> str:

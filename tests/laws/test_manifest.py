@@ -82,7 +82,8 @@ def test_a_model_of_other_columns_is_refused(tmp_path):
 
 def _of_weights(tmp_path, text):
     (tmp_path / "w.csv").write_text(text)
-    how = {"model": "oct", "depth": 1, "weights": "w", "constraints": ["precision[b] >= 2/3"]}
+    constraints = ["precision[b] >= 2/3", "statistical_parity[group=x,positive=b] <= 1"]
+    how = {"model": "oct", "depth": 1, "weights": "w", "constraints": constraints}
     return pipeline.build(tmp_path / "w.csv", **how)
 
 
@@ -93,8 +94,10 @@ LONG = "x,w,y\n0,0.06641211406022762,b\n0,31.33621410826022,b\n1,0.6573015465763
 def test_weights_that_doubles_round_are_exact_in_a_manifest(text, tmp_path):
     model = _of_weights(tmp_path, text)
     manifest = read_manifest(write_manifest(model.problem, model, tmp_path / "w.odt.json"))
-    (whole, unit), (again, of) = exact_weights(model.problem.encoded), exact_weights(manifest.problem.encoded)
+    ours, theirs = model.problem.encoded, manifest.problem.encoded
+    (whole, unit), (again, of) = exact_weights(ours), exact_weights(theirs)
     assert (whole == again).all() and unit == of
+    assert (ours.groups[0].whole * unit == theirs.groups[0].whole * unit).all()
 
 
 @pytest.mark.parametrize("forged", [{"unit": "1/1"}, {"unit": "1"}, {"unit": "x/2"}, {"unit": "-1/2"}, {"weight": "?"}])

@@ -66,7 +66,7 @@ def groups(encoded: Encoded, text: str) -> Groups:
             f"({', '.join(known.text for known in encoded.groups) or 'none'}), got {text!r}"
         )
     of, names = members(dataset, text)
-    each, unit = whole_numbers(dataset.weight)
+    each, unit = dataset.whole_weight
     whole = sums_of_whole(encoded.row_of * len(names) + of, each, encoded.n_rows * len(names)).reshape(-1, len(names))
     heavy = whole.any(axis=0)
     if heavy.sum() < 2:
