@@ -86,9 +86,9 @@ def test_a_search_that_is_stopped_again_and_again_goes_on_to_the_optimum(seed, s
     problem, scale = random_table(seed)
     best = search(problem)
     stopped = ThresholdSearch(problem, scale, 3)
-    for run in range(1, 400):
+    for run in range(1, 60):
         # The first search starts anew if it was stopped, so it needs more time at each run.
-        ticks = iter([False] * steps * run)
+        ticks = iter([False] * int(steps * 1.3**run))
         stopped.watch(lambda ticks=ticks: next(ticks, True), lambda bound, cost: None)
         found = stopped.run()
         assert found.infeasible or found.cost is None or found.bound <= best.cost <= found.cost
