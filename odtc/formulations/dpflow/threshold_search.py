@@ -15,11 +15,11 @@ from math import ceil
 
 import numpy as np
 
-from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.near_optimal.exact_best import ExactBest, TooManyTies
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
+from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import EXACT
@@ -34,7 +34,7 @@ from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
-from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.constraints.constraint import broken, least_rows
 from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -336,12 +336,13 @@ class ThresholdSearch:
     def _begin_coarsely(self, depth):
         """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
         table; then one over all cuts below its first splits."""
-        tree = BinnedTree(self.ranked, depth, PARTS, self._check)
+        tree = CoarseTree(self.ranked, depth, PARTS, self._check)
         try:
             self._try(COARSE, tree.search)
         finally:
             found = self.splits.heap_tree(tree.nested(), self.problem.topology)
-            if self.start is None or objective(self.problem, found) < self._start_cost():
+            better = self.start is None or objective(self.problem, found) < self._start_cost()
+            if better and not broken(self.problem, found):
                 self.start = found
         self._try(COARSE, lambda: self.search.plant(depth, tree.nested()))
 

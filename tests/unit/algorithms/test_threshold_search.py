@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.thresholds import (
     binary_nodes,
     binary_triples,
@@ -24,6 +23,7 @@ from odtc.algorithms.thresholds import (
     side_by_side,
 )
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
+from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.near_trees import NearTrees
@@ -599,7 +599,7 @@ def test_a_tree_found_elsewhere_is_bettered_below_its_first_tests(seed):
     problem = draw(seed, depths=(3, 4), wide=True)
     search = threshold_search.ThresholdSearch(problem)
     depth, ranked = problem.topology.depth, search.ranked
-    tree = BinnedTree(ranked, depth, 2, lambda: None)
+    tree = CoarseTree(ranked, depth, 2, lambda: None)
     tree.search()
     search.search.plant(depth, tree.nested())
     found = search.splits.tree(search.search, problem.topology)
@@ -607,7 +607,7 @@ def test_a_tree_found_elsewhere_is_bettered_below_its_first_tests(seed):
     step = float(search_costs(problem).step)
     planted = step * ranked.cost(search.search.known(depth).upper)
     assert objective(problem, found) <= planted + 1e-9
-    assert planted <= step * ranked.cost(tree.cost) + 1e-9
+    assert planted <= step * ranked.cost(tree._search.known(depth).upper) + 1e-9
     assert objective(problem, found) <= objective(problem, begun) + 1e-9
 
 

@@ -1,14 +1,13 @@
 """Quickly found trees under constraints over very many thresholds: trees that are cheap once uses have a price.
 
 At multipliers m a row costs w = D · cost + Σ_r m_r uses_r (odtc.formulations.dpflow.floors.priced). If m is good, the
-uses of a tree over few cuts of each column that is cheap by w (odtc.algorithms.bins.binned_tree) are close to the
+uses of a tree over few cuts of each column that is cheap by w (odtc.algorithms.thresholds.coarse_tree) are close to the
 bounds. Its labels are chosen again so that it satisfies the constraints. Its cost and its uses by w give a cut (Kelley
 1960), and the cuts give the next multipliers.
 """
 
 import numpy as np
 
-from odtc.algorithms.bins.binned_tree import BinnedTree
 from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import (
     BOX,
@@ -26,6 +25,7 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.constrained.trace_tree import Labelled, Structure, by_weight, feasible
+from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 from odtc.base import deadline
 from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
@@ -91,10 +91,10 @@ class _Rounds:
         arrays = self.posed.arrays
         weight, price = weighed(arrays, scale, m)
         splits = RankedSplits(self.posed.encoded, max(0.0, price), self.least, weight)
-        binned = BinnedTree(splits.ranked, arrays.depth, PARTS, deadline.check)
+        coarse = CoarseTree(splits.ranked, arrays.depth, PARTS, deadline.check)
         with deadline.cut_short():  # it is a tree at every moment
-            binned.search()
-        heap = splits.split_heap(binned.nested(), self.posed.problem.topology)
+            coarse.search()
+        heap = splits.split_heap(coarse.nested(), self.posed.problem.topology)
         split = heap[: 2 ** (arrays.depth + 1)].astype(np.int32)
         asked = np.unique(split[split >= 0])
         tables = Pass(Counts(only(arrays, asked)), scale)

@@ -1,0 +1,71 @@
+"""A good tree over few cuts of each column of ranked rows, in little time.
+
+A few of the cuts of each column divide it into bins of about equal size. The tree is the one that a search over these
+cuts (odtc.algorithms.thresholds.rank_search) finds by dives and by moves of its splits. A large table is represented by
+evenly spaced entries. The search has a tree at every moment.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base import deadline
+
+# Entries of the sample: for one tree of depth 2, entries times columns² is at most STEPS, which is about a CPU second.
+STEPS = 2**27
+MIN_ENTRIES, MAX_ENTRIES = 2**10, 2**17
+
+
+class CoarseTree:
+    """The best tree so far, which `search` improves until no step does, or `check` raises.
+
+    Parameters
+    ----------
+    ranked : RankedRows
+    depth : int
+    parts : int, bins of a column, about; more than 1
+    check : called between steps; raises to end the search
+    """
+
+    def __init__(self, ranked: RankedRows, depth: int, parts: int, check: Callable[[], None]):
+        entries = min(MAX_ENTRIES, max(MIN_ENTRIES, STEPS // max(1, len(ranked.columns)) ** 2))
+        every = -(-ranked.n // entries) or 1  # the sample has each entry of this distance
+        self.depth, self.kept = depth, []
+        rank = np.empty((len(range(0, ranked.n, every)), len(ranked.columns)), np.uint32)
+        for column, ranks in enumerate(ranked.rank.T):
+            check()
+            self.kept.append(_cuts(ranks, parts))
+            rank[:, column] = np.searchsorted(self.kept[-1], ranks[::every])
+        names = ("label", "gain", "most", "count", "row")
+        some = {name: np.ascontiguousarray(getattr(ranked, name)[::every]) for name in names}
+        coarse = replace(ranked, rank=rank, least=max(1, ranked.least // every), **some)
+        self._search = RankSearch(coarse, check)
+
+    def search(self) -> None:
+        """Improve the tree until no step does."""
+        if self.kept and self._search.ranked.n:
+            self._search.dive(self.depth)
+            self._search.improve(self.depth)
+
+    def nested(self):
+        """Return the best tree so far as nested (column, rank, left, right), with None for a leaf."""
+        with deadline.put_off():  # its lowest splits may have to be found again
+            return self._named(self._search.tree(self.depth))
+
+    def _named(self, tree):
+        if tree is None:
+            return None
+        column, cut, *sides = tree
+        return column, int(self.kept[column][cut]), *map(self._named, sides)
+
+
+def _cuts(ranks: np.ndarray, parts: int) -> np.ndarray:
+    """Return the ranks of some cuts of a column, all if they are few; rows of each of these ranks and below go left."""
+    distinct = np.unique(ranks)
+    if len(distinct) > parts:
+        at = np.arange(1, parts) * len(ranks) // parts
+        distinct = np.append(np.unique(np.partition(ranks, at)[at]), distinct[-1])
+    return distinct[distinct < distinct[-1]] if len(distinct) else distinct
