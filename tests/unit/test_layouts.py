@@ -381,10 +381,11 @@ def test_another_file_of_the_command_may_have_another_form(case, tmp_path):
 
 def workbook(path, **sheets):
     """Write a workbook with the rows of each sheet, as Office Open XML requires it at least."""
-    import zipfile
     from xml.sax.saxutils import escape, quoteattr
 
     def cell(value):
+        if value is None:
+            return "<c/>"
         return f"<c><v>{value}</v></c>" if isinstance(value, int) else f'<c t="str"><v>{escape(value)}</v></c>'
 
     of = "http://schemas.openxmlformats.org"
@@ -652,3 +653,27 @@ def test_packed_files_are_named_as_such(tmp_path, name, packed, found):
         (tmp_path / name).write_bytes(packed)
     said = refused(command("inspect", name, folder=tmp_path))
     assert found in said and "unpack it first" in said
+
+
+def test_a_sheet_below_a_title_is_read_by_the_advice(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [(at, at % 3, "p" if at > 6 else "q") for at in range(1, 13)]
+    for above in ([("Report",)], [("Report",), ("of", "2020")]):
+        workbook(tmp_path / "t.xlsx", Data=[*above, ("a", "b", "y"), *rows])
+        said = refused(command("inspect", "t.xlsx", folder=tmp_path))
+        assert f"--skip-lines {len(above)}" in said
+        found = table(tmp_path / "t.xlsx", skip_lines=len(above))
+        assert found.columns == ["a", "b", "y"] and found.rows() == rows
+        below = table(tmp_path / "t.xlsx", skip_lines=len(above) + 1, header=False)
+        assert below.columns == ["c1", "c2", "c3"] and below.rows() == rows
+
+
+def test_columns_without_a_name_are_those_of_a_text_file(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [(at, at % 3, None, "p" if at > 6 else "q") for at in range(1, 13)]
+    workbook(tmp_path / "t.xlsx", Data=[(None, "b", None, "y"), *rows])
+    found = read(tmp_path / "t.xlsx")
+    assert [feature.name for feature in found.features] == ["b"]
+    assert "column 3 has no name and no cells" in found.left_out[0][2]
+    workbook(tmp_path / "u.xlsx", Data=[("a", "b", None, "y"), *[(*row[:2], 1, row[3]) for row in rows]])
+    assert "got none for column 3" in refused(command("fit", "u.xlsx", folder=tmp_path))

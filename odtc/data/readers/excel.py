@@ -1,5 +1,6 @@
 """Reads a sheet of an Excel workbook by polars and fastexcel, every column in its own type."""
 
+import logging
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from odtc.errors import ChoiceError, DataError
 NAME = "excel"
 SUFFIXES = (".xlsx", ".xlsm")
 OPTIONS = ("header", "skip_lines", "sheet")
+MAX_ROWS_ABOVE = 20  # rows of a title above the names of the columns that are tried
 SUMMARY = "a sheet of an Excel workbook, by fastexcel (pip install fastexcel)"
 
 
@@ -25,7 +27,39 @@ def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = Non
     Raises DataError without fastexcel, for a file that is not a workbook, and for a sheet that it does not have.
     """
     path, named = book_and_sheet(path)
-    book, sheet = _workbook(path), named if named is not None else sheet
+    frame = _table(path, named if named is not None else sheet, header, skip_lines)
+    frame = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+    if not header:
+        return frame.rename({name: f"c{at}" for at, name in enumerate(frame.columns, 1)})
+    unnamed = _unnamed(frame)
+    empty = [at for at in unnamed if at and frame.to_series(at).null_count() == frame.height]
+    held = [at for at in unnamed if at and at not in empty]
+    if 2 * len(held) > frame.width - len(empty):
+        raise DataError(
+            f"expected the names of the {frame.width - len(empty)} columns in the first row of {str(path)!r}, got "
+            f"{frame.width - len(unnamed)}, as in a title; leave out the rows above the names "
+            f"({option('skip_lines', _rows_of_title(path, named or sheet, skip_lines, frame.width - len(empty)))})"
+        )
+    if held:
+        raise DataError(
+            f"expected a name for every column with cells in {str(path)!r}, got none for column {held[0] + 1}; name "
+            f"it, remove the column, or read a sheet without names with {option('header', False)}"
+        )
+    frame = frame.rename({frame.columns[0]: ""}) if 0 in unnamed else frame  # the names of the rows
+    frame = frame.drop([frame.columns[at] for at in empty])
+    check_names(frame.columns, repr(str(path)))
+    return frame
+
+
+def nameless(path, header: bool = True, skip_lines: int = 0, sheet: str | None = None) -> list[int]:
+    """Return the numbers of the columns that have neither a name nor a cell."""
+    path, named = book_and_sheet(path)
+    return [at + 1 for at in _unnamed(_table(path, named or sheet, header, skip_lines)) if at] if header else []
+
+
+def _table(path: Path, sheet: str | None, header: bool, skip_lines: int) -> pl.DataFrame:
+    """Return the cells of a sheet as fastexcel reads them."""
+    book = _workbook(path)
     names = book.sheet_names
     if sheet is not None and sheet not in names:
         raise ChoiceError(
@@ -33,19 +67,27 @@ def read(path, header: bool = True, skip_lines: int = 0, sheet: str | None = Non
         )
     try:
         with STDERR.away():
-            frame = book.load_sheet(
+            return book.load_sheet(
                 sheet if sheet is not None else names[0],
-                header_row=0 if header else None,
-                skip_rows=skip_lines or None,
+                header_row=skip_lines if header else None,
+                skip_rows=None if header else skip_lines or None,
                 schema_sample_rows=None,
             ).to_polars()
     except Exception as problem:
         raise _broken(path, problem) from None
-    frame = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
-    if not header:
-        return frame.rename({name: f"c{at}" for at, name in enumerate(frame.columns, 1)})
-    check_names(frame.columns, repr(str(path)))
-    return frame
+
+
+def _unnamed(frame: pl.DataFrame) -> list[int]:
+    """Return the places of the columns without a name."""
+    return [at for at, name in enumerate(frame.columns) if name == f"__UNNAMED__{at}"]
+
+
+def _rows_of_title(path: Path, sheet: str | None, above: int, width: int) -> int:
+    """Return how many rows are above the first one with this number of cells, which is not one of the first ones; else
+    one row more than these."""
+    rows = _table(path, sheet, False, 0).head(above + MAX_ROWS_ABOVE).rows()
+    full = (at for at, row in enumerate(rows) if at > above and len(row) - row.count(None) >= width)
+    return next(full, above + 1)
 
 
 def guesses(path) -> Iterator[dict]:
@@ -63,6 +105,7 @@ def _workbook(path: Path):
         ) from None
     try:
         with STDERR.away():
+            logging.getLogger("fastexcel").setLevel(logging.ERROR)  # a column without cells is not remarkable
             return fastexcel.read_excel(str(path))
     except Exception as problem:  # fastexcel has a class of errors for each kind of damage
         raise _broken(path, problem) from None
