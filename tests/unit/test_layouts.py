@@ -677,3 +677,16 @@ def test_columns_without_a_name_are_those_of_a_text_file(tmp_path):
     assert "column 3 has no name and no cells" in found.left_out[0][2]
     workbook(tmp_path / "u.xlsx", Data=[("a", "b", None, "y"), *[(*row[:2], 1, row[3]) for row in rows]])
     assert "got none for column 3" in refused(command("fit", "u.xlsx", folder=tmp_path))
+
+
+@pytest.mark.parametrize("sign", [",", ";", " ", "\t"])
+def test_a_first_line_of_words_that_repeat_is_taken_for_data(tmp_path, sign):
+    """Many files of UCI have neither names nor numbers, so that their first line has a word twice."""
+    rows = [["x", "x", "big", "yes"], ["y", "x", "big", "no"], ["x", "y", "small", "yes"]] * 3
+    (tmp_path / "t.data").write_text("\n".join(sign.join(row) for row in rows))
+    said = refused(command("fit", "t.data", folder=tmp_path))
+    assert "looks like data" in said and "--no-header" in said and "rename" not in said
+    found = command("fit", "t.data", "--no-header", "--depth", 1, "--json", folder=tmp_path).facts
+    assert found["objective"] == 0
+    (tmp_path / "n.csv").write_text("\n".join(sign.join(row) for row in [["a", "a", "b", "y"], *rows]))
+    assert "rename one" in refused(command("fit", "n.csv", folder=tmp_path))

@@ -414,8 +414,25 @@ def _names(path, header: list[str]) -> list[str]:
     for at, name in enumerate(names, 1):  # code that reads the columns refuses equal names, unless both are ignored
         found.append(f"{name}{AGAIN}{at}" if name in first else name)
         first.add(name)
+    are_words = 2 * sum(re.fullmatch(r"[-+]?[\d.]+", name) is None for name in names) >= len(names)  # else check_names
+    if len(first) < len(names) and are_words and _is_row(path, names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"expected the names of the {len(names)} columns in the first line of {str(path)!r}, got {twice!r} twice "
+            "and mostly words that rows below have in the same columns, which looks like data; if the file has no "
+            f"names, read it with {option('header', False)}"
+        )
     check_names(found, repr(str(path)))
     return found
+
+
+def _is_row(path, names: list[str]) -> bool:
+    """Return whether most of the names are cells of their columns in the first lines below them."""
+    lines = [line.strip("\r\n") for line in _head_lines(path)]
+    sign = _delimiter_of(path, lines[0]) if lines else ","
+    rows = [[cell.strip() for cell in (line.split(sign) if sign in line else line.split())] for line in lines[1:]]
+    below = zip(*(row for row in rows if len(row) == len(names)))
+    return 2 * sum(name in cells for name, cells in zip(names, below)) > len(names)
 
 
 def _ragged(path, row: int, expected: int, got: int) -> DataError:
