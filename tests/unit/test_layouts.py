@@ -158,6 +158,7 @@ ADVICE = {
     "a blank name": ("t.csv", b"x,,p\ny,x,q\nx,y,p\n", "3"),
     "cp1252": ("t.csv", "a;y\n1;Müller\n2;b\n".encode("cp1252"), "2"),
     "cp850": ("t.csv", "a;y\n1;Müller\n2;b\n".encode("cp850"), "2"),
+    "cp1251": ("t.csv", "a;y\n1;молоко\n2;хлеб\n3;хлеб\n".encode("cp1251"), "2"),
     "utf-16": ("t.csv", "größe;y\n1;Müller\n2;b\n".encode("utf-16-be"), "2"),
     "a title": ("t.csv", b"Loans\n\na,y\n1,p\n2,q\n", "2"),
     "a short line": ("t.csv", b"a,b,y\n1,2,p\n3\n2,1,q\n", "3"),

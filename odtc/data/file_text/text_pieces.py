@@ -17,8 +17,11 @@ UTF_8, UTF_16 = "utf-8-sig", "utf-16"  # both without their mark
 GZIP = b"\x1f\x8b"
 WINDOWS = "cp1252"  # the most frequent encoding without a mark that is not UTF-8; Latin-1 is nearly a part of it
 
+CYRILLIC = re.compile(rb"[\xc0-\xff]{3,}")  # letters of words in cp1251, which few words of Latin-1 have in a row
+
 SAID = {
     WINDOWS: "Latin-1",
+    "cp1251": "Cyrillic",
     "cp850": "text of DOS",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
@@ -170,6 +173,8 @@ def likely_encoding(path: Path) -> str | None:
         head = stream.read(4096)
     first, second = head[::2].count(0), head[1::2].count(0)
     likely = ["utf-16-be" if first > second else "utf-16-le"] if first or second else [WINDOWS, "cp850"]
+    if 2 * sum(map(len, CYRILLIC.findall(head))) > sum(byte > 0x7F for byte in head):
+        likely = ["cp1251", *likely]
     return next((name for name in likely if _decodes(path, packed, name)), None)
 
 
