@@ -98,8 +98,17 @@ def code_cells(
             known = column_types.finite_numbers(cells, feature.decimal)
             unknown += known.null_count() - cells.null_count()
             cells = known
-        X[:, j] = column_types.numbers(cells, feature.name, place, first=first, decimal=feature.decimal)
+        X[:, j] = column_types.numbers(cells, feature.name, place, _advice(feature, cells), first, feature.decimal)
     return X, unknown
+
+
+def _advice(feature: Feature, cells: pl.Series) -> str:
+    """Return the end of the message on a cell that is not a number."""
+    is_name = feature.layout.get("header") is False and cells.dtype == pl.String and len(cells) > 1
+    if is_name and column_types.finite_numbers(cells).is_null().arg_true().to_list() == [0]:
+        skip = f"{option('skip_lines', 1)} {option('header', False)}"
+        return f"it is the only one, so that it may be a name: leave out the line of names with {skip}, or correct it"
+    return column_types.CORRECT
 
 
 def code_labels(

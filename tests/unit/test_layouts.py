@@ -691,3 +691,15 @@ def test_a_first_line_of_words_that_repeat_is_taken_for_data(tmp_path, sign):
     assert found["objective"] == 0
     (tmp_path / "n.csv").write_text("\n".join(sign.join(row) for row in [["a", "a", "b", "y"], *rows]))
     assert "rename one" in refused(command("fit", "n.csv", folder=tmp_path))
+
+
+def test_rows_with_names_for_a_tree_without_them_are_read_by_the_advice(tmp_path):
+    rows = "".join(f"{at},{'p' if at > 4 else 'q'}\n" for at in range(9))
+    (tmp_path / "t.data").write_text(rows)
+    (tmp_path / "named.csv").write_text(f"a,y\n{rows}")
+    assert command("fit", "t.data", "--no-header", "--depth", 1, "-o", "t", folder=tmp_path).code == 0
+    wanted = command("predict", "t.tree.json", "t.data", folder=tmp_path)
+    said = refused(command("predict", "t.tree.json", "named.csv", folder=tmp_path))
+    advice = ("--skip-lines", "1", "--no-header")
+    assert " ".join(advice) in said
+    assert command("predict", "t.tree.json", "named.csv", *advice, folder=tmp_path).out == wanted.out
