@@ -23,7 +23,7 @@ _HOMES = {
         "odtc.problem.formulation",
     ),
     "Subject": "odtc.problem.constraints.kind",
-    "Judge": "odtc.problem.constraints.by_definition",
+    "Reference": "odtc.problem.constraints.by_definition",
     **dict.fromkeys(("klass", "share"), "odtc.problem.constraints.rates"),
     **dict.fromkeys(("Kind", "OnPredictions", "CountsSplits", "BarsPaths", "Repairs"), "odtc.problem.constraints.kind"),
     **dict.fromkeys(("Solver", "ProgramSolver", "PackageSolver"), "odtc.solvers.protocols"),

@@ -59,7 +59,7 @@ def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
     return {"n_rows": len(sums), "deviance": float(2 * (w * (y * np.log(ratio) - y + answers)).sum() / w.sum())}
 
 
-def told(facts) -> list[str]:
+def figure_lines(facts) -> list[str]:
     """One line."""
     if facts["deviance"] is None:
         return ["Poisson deviance infinite: a row has a count where the tree answers none"]

@@ -5,7 +5,7 @@ from math import floor
 
 import numpy as np
 
-from odtc.extend import ChoiceError, Constraint, Judge, Subject, klass, share
+from odtc.extend import ChoiceError, Constraint, Reference, Subject, klass, share
 from odtc.problem.constraints.on_predictions import (  # noqa: F401  what is the same for all such kinds
     KNOWS,
     NEEDS,
@@ -48,11 +48,11 @@ def tries(encoded) -> list[str]:
     return [f"{NAME}[{name}] <= {bound}" for bound in (1, 0.5, 0.25, 0) for name in encoded.classes]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def reference(encoded, given: Constraint) -> Reference:
     data, wanted = encoded.dataset, encoded.classes.index(given.args[0])
 
     def satisfied(classes) -> bool:
         weights = [Fraction(repr(w)) for w in data.weight.tolist()]
         return sum(w for w, k in zip(weights, classes) if k == wanted) <= given.bound * sum(weights)
 
-    return Judge(predictions=satisfied)
+    return Reference(predictions=satisfied)

@@ -731,7 +731,7 @@ def _opened(path, features: Sequence[Feature], used: Iterable[int]) -> tuple[pl.
     return load(path, layout=layout), repr(str(path)), data_name(path), str(path)
 
 
-def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
+def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     """Read rows of another file with their target, coded by the features of a data set whose task is not
     classification.
 
@@ -784,7 +784,7 @@ def read_judged_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
             f"expected the actions {', '.join(trained.classes)} in {place}, got {', '.join(found.classes)}; a policy "
             "is judged on rows of its own actions"
         )
-    return task.judged_by(found, trained)
+    return task.scored_rows(found, trained)
 
 
 def read_text(path, text_encoding: str | None = None, has_option: bool = True) -> str:

@@ -83,7 +83,7 @@ class Task(Protocol):
         """
         ...
 
-    def judged_by(self, rows: Dataset, trained: Dataset) -> Dataset:
+    def scored_rows(self, rows: Dataset, trained: Dataset) -> Dataset:
         """Return rows of another file, with the parts of their sums that come from the training rows."""
         return rows
 
@@ -157,11 +157,11 @@ class Task(Protocol):
         return {}
 
     def terms(self, source: Mapping) -> dict:
-        """Return figures that describe how the target of a data set was read, from its `source`, so that `told` can
-        use them."""
+        """Return figures that describe how the target of a data set was read, from its `source`, so that
+        `figure_lines` can use them."""
         return {}
 
-    def beside(self, sums: np.ndarray, trained: np.ndarray, classes: Sequence[str]) -> dict:
+    def baseline_figures(self, sums: np.ndarray, trained: np.ndarray, classes: Sequence[str]) -> dict:
         """Return figures that replace some of `figures` on other rows, because they must be chosen on the training
         rows, with their sums `trained`."""
         return {}
@@ -176,7 +176,7 @@ class Task(Protocol):
         weights."""
         return 0.0
 
-    def told(self, facts: Mapping) -> list[str]:
+    def figure_lines(self, facts: Mapping) -> list[str]:
         """Return the figures in words, one line each."""
         return []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.data.dataset import Dataset
-from odtc.data.reading import read_judged_rows, read_rows
+from odtc.data.reading import read_rows, read_scored_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
@@ -126,7 +126,7 @@ def _judging(runs: list[Run], data) -> tuple[Dataset, Dataset] | None:
         trained = None if run.fit is None or TASKS.get(run.tree.task).CLASSES else run.fit.dataset
         if trained is not None:
             try:
-                return read_judged_rows(data, trained, numbered=True), trained
+                return read_scored_rows(data, trained, numbered=True), trained
             except DataError:
                 continue
     return None
@@ -161,8 +161,8 @@ def _entry(name: str, run: Run, data, judging: tuple[Dataset, Dataset] | None, f
     }
     task = TASKS.get(tree.task)
     if not task.CLASSES:
-        judged = run.fit.judged if run.fit is not None else None
-        told = None if judged is None else judged["training"].get(figure)
+        metrics = run.fit.metrics if run.fit is not None else None
+        told = None if metrics is None else metrics["training"].get(figure)
         facts |= {"task": tree.task, "figure": figure, "train_figure": told}
     elif all(leaf.rows for leaf in tree.leaves()):
         facts["train_accuracy"] = training_score(tree)["accuracy"]
@@ -205,8 +205,8 @@ def _set_aside(run: Run, task, figure: str) -> dict:
     told = {"n_rows_set_aside": labelled.n_file_rows}
     if task.CLASSES:
         return told | {"accuracy": run_facts.score(run.tree, labelled)["accuracy"]}
-    judged = replace(run.fit, labelled=labelled).judged or {}
-    return told | {"test_figure": judged.get("test", {}).get(figure)}
+    metrics = replace(run.fit, labelled=labelled).metrics or {}
+    return told | {"test_figure": metrics.get("test", {}).get(figure)}
 
 
 def _figure(tree: Tree, answers: np.ndarray, judging: tuple[Dataset, Dataset] | None, figure: str) -> float | None:

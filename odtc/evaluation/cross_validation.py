@@ -467,8 +467,8 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
         return replace(scored, setting=number, fold=k, seconds=0.0)
     task = TASKS.get(train.task)
     # Parts of sums that were derived from all rows, such as hazards, are derived again from the training rows.
-    train = task.judged_by(train, train)
-    test = task.judged_by(test, train)
+    train = task.scored_rows(train, train)
+    test = task.scored_rows(test, train)
     try:
         done = run_spec(spec, train)
     except (NoSolutionError, ChoiceError, DataError) as problem:

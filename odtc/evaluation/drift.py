@@ -133,7 +133,7 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
         "psi_leaves": psi(then, now) if counted else None,
     }
     if not task.CLASSES:
-        ends = _judged(old, old_data), _judged(old, dataset), done.chosen.judged["training"]
+        ends = _task_figures(old, old_data), _task_figures(old, dataset), done.chosen.metrics["training"]
         facts["figure"] = next(words for words, number in map(task.headline, filter(None, ends)) if number is not None)
         names = ("old_then", "old_now", "new_now")
         found = [None if one is None else task.headline(one)[1] for one in ends]
@@ -151,7 +151,7 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
     }
 
 
-def _judged(old: Tree, dataset: Dataset | None) -> dict | None:
+def _task_figures(old: Tree, dataset: Dataset | None) -> dict | None:
     """Return the figures of the task of the old tree, on the rows that it can answer; None if there are none."""
     if dataset is None:
         return None

@@ -212,7 +212,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "verdict": _verdict(run, rows, satisfied, labelled, scores, test),
         "missed": any(entry["kept_on_test"] is False for entry in satisfied),
         "scores": [(name, score, _rates(score, name.startswith("test"))) for name, score in scores],
-        "judged": robust_lines(run, labelled) if task.CLASSES else judged_lines(run, labelled),
+        "metrics": robust_lines(run, labelled) if task.CLASSES else metric_lines(run, labelled),
         "of_classes": task.CLASSES,
         "pieces": task.PIECES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, None if test is None else labelled),
@@ -246,7 +246,7 @@ def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, sc
     if labelled is not None and labelled.n_rows:
         seen = 0 if test is None else board.shared_rows(run.fit.dataset if run.fit else None, labelled)
         what = "test row" if seen >= board.SAME_ROWS * labelled.n_rows else "unseen row"
-        figures = "; ".join(line for name, line in judged_lines(run, labelled) if name == "test")
+        figures = "; ".join(line for name, line in metric_lines(run, labelled) if name == "test")
         if scores:
             score = scores[0][1]
             figures = f"{percent(score['correct'], score['n_rows'])} are classified correctly"
@@ -359,14 +359,16 @@ def _embedded(value) -> str:
     )
 
 
-def judged_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
+def metric_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
     """Return (rows, a line of figures) for a run whose task is not classification; the rows to test on come first."""
     if run.fit is None:
         return []
-    judged = replace(run.fit, labelled=labelled).judged or {}
+    metrics = replace(run.fit, labelled=labelled).metrics or {}
     task = TASKS.get(run.tree.task)
     rows = {"test": "test", "cart_test": "CART, test", "training": "training", "cart": "CART"}
-    return [(words, line) for name, words in rows.items() if name in judged for line in task.told(judged[name])]
+    return [
+        (words, line) for name, words in rows.items() if name in metrics for line in task.figure_lines(metrics[name])
+    ]
 
 
 def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, layout_of
 from odtc.data.file_text.data_files import BATCH, fitting_layout, frames_of
-from odtc.data.reading import read_judged_rows
+from odtc.data.reading import read_scored_rows
 from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
 from odtc.data.task import TASKS
@@ -105,7 +105,7 @@ def predict_file(
         Receives a column `prediction` as CSV, and with `probabilities` a column `probability CLASS` of each class.
     score : bool
         Whether the predictions are compared with the labels of the file; blanks are left out. For a task other than
-        classification, see `judge_file`.
+        classification, see `score_of_task`.
     keep : bool
         Whether the predictions are returned.
     size : int
@@ -182,7 +182,7 @@ def _majority(tree: Tree, table: np.ndarray) -> dict:
     return {"majority": tree.classes[most], "majority_accuracy": float(table[most].sum() / table.sum())}
 
 
-def judge_file(given, data) -> dict:
+def score_of_task(given, data) -> dict:
     """Return the figures of a tree's task (odtc.data.task) on the rows of a file with its target.
 
     Parameters
@@ -195,7 +195,7 @@ def judge_file(given, data) -> dict:
     Returns
     -------
     dict
-        With "task" and "told", the figures in words.
+        With "task" and "lines", the figures as text.
 
     Raises
     ------
@@ -208,14 +208,14 @@ def judge_file(given, data) -> dict:
     if run.fit is None or run.fit.dataset is None:
         raise ChoiceError(
             f"--score of {option('task', run.tree.task)} needs the record of the run and its data file next to "
-            f"{str(given)!r}; fit the tree with {option('test')} FILE, or let `odtc import TREE --data FILE` judge its "
+            f"{str(given)!r}; fit the tree with {option('test')} FILE, or let `odtc import TREE --data FILE` score its "
             "answers on a file"
         )
-    task, rows = TASKS.get(run.tree.task), read_judged_rows(data, run.fit.dataset)
+    task, rows = TASKS.get(run.tree.task), read_scored_rows(data, run.fit.dataset)
     facts = task.figures(rows.sums, run.tree.answers(rows.X), run.tree.classes)
     facts |= task.terms(run.fit.dataset.source)
-    facts |= task.beside(rows.sums, run.fit.dataset.sums, run.tree.classes)
-    return {"task": run.tree.task, **facts, "told": task.told(facts)}
+    facts |= task.baseline_figures(rows.sums, run.fit.dataset.sums, run.tree.classes)
+    return {"task": run.tree.task, **facts, "lines": task.figure_lines(facts)}
 
 
 def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> int:

@@ -58,11 +58,11 @@ def splits_of(problem) -> np.ndarray:
 def least_kept(problem) -> float:
     """Return the cost of the cheapest tree that satisfies the problem's constraints, by trying every tree with the
     reference check of each kind; infinite if there is none."""
-    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
-    if any(judge.leaf or judge.leaves or judge.tree for judge in judges):
+    references = [given.module.reference(problem.encoded, given) for given in problem.constraints]
+    if any(reference.leaf or reference.leaves or reference.tree for reference in references):
         return least_of_every_tree(problem)
-    if any(judge.predictions for judge in judges):
-        return _least_answering(problem, judges)
+    if any(reference.predictions for reference in references):
+        return _least_answering(problem, references)
     encoded, depth = problem.encoded, problem.topology.depth
     per_loss, per_branch_node, least = terms(problem)
     X, y, weight, copies, cost = encoded.X, encoded.y, encoded.weight, encoded.copies, encoded.cost.tolist()
@@ -76,26 +76,26 @@ def least_kept(problem) -> float:
         depth,
         cost,
         copies,
-        max([least, *(judge.least_rows for judge in judges)]),
-        lambda test, above: all(judge.allowed(test, above) for judge in judges if judge.allowed),
+        max([least, *(reference.least_rows for reference in references)]),
+        lambda test, above: all(reference.allowed(test, above) for reference in references if reference.allowed),
     )
     return min(
         (
             per_loss * loss + per_branch_node * n
             for (n, asked), loss in found.items()
-            if all(judge.counts(n, asked) for judge in judges if judge.counts)
+            if all(reference.counts(n, asked) for reference in references if reference.counts)
         ),
         default=float("inf"),
     )
 
 
-def _least_answering(problem, judges) -> float:
+def _least_answering(problem, references) -> float:
     """Return the same with constraints on predictions: by all possible predictions of trees for the rows of
     the data."""
     encoded, data = problem.encoded, problem.encoded.dataset
     per_loss, per_branch_node, least = terms(problem)
     X = every_split(data) if problem.module.BEYOND else encoded.X[encoded.row_of]
-    least = max([least, *(judge.least_rows for judge in judges)])
+    least = max([least, *(reference.least_rows for reference in references)])
     trees = fewest_branch_nodes(X, len(encoded.classes), problem.topology.depth, least)
     truth, weight = data.y.tolist(), data.weight.tolist()
     best = float("inf")
@@ -103,8 +103,8 @@ def _least_answering(problem, judges) -> float:
         paid = per_branch_node * n + per_loss * sum(w * encoded.cost[t, p] for w, t, p in zip(weight, truth, predicted))
         if (
             paid < best
-            and all(judge.counts(n, None) for judge in judges if judge.counts)
-            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
+            and all(reference.counts(n, None) for reference in references if reference.counts)
+            and all(reference.predictions(predicted) for reference in references if reference.predictions)
         ):
             best = paid
     return best
@@ -112,16 +112,16 @@ def _least_answering(problem, judges) -> float:
 
 def least_of_every_tree(problem) -> float:
     """Return the same for constraints of any kinds together: by all trees, one after another."""
-    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
+    references = [given.module.reference(problem.encoded, given) for given in problem.constraints]
     encoded, data = problem.encoded, problem.encoded.dataset
     per_loss, per_branch_node, least = terms(problem)
-    least = max([least, *(judge.least_rows for judge in judges)])
+    least = max([least, *(reference.least_rows for reference in references)])
 
     def may(test, above) -> bool:
-        return all(judge.allowed(test, above) for judge in judges if judge.allowed)
+        return all(reference.allowed(test, above) for reference in references if reference.allowed)
 
     def leaf(label, rows) -> bool:
-        return len(rows) >= least and all(judge.leaf(label, rows) for judge in judges if judge.leaf)
+        return len(rows) >= least and all(reference.leaf(label, rows) for reference in references if reference.leaf)
 
     best, cost, truth, weight = float("inf"), encoded.cost.tolist(), data.y.tolist(), data.weight.tolist()
     trees = every_tree(encoded.X[encoded.row_of], len(encoded.classes), problem.topology.depth, may, leaf)
@@ -129,10 +129,10 @@ def least_of_every_tree(problem) -> float:
         paid = per_branch_node * n + per_loss * sum(w * cost[t][p] for w, t, p in zip(weight, truth, predicted))
         if (
             paid < best
-            and all(judge.counts(n, tests) for judge in judges if judge.counts)
-            and all(judge.leaves(counts) for judge in judges if judge.leaves)
-            and all(judge.tree(shape) for judge in judges if judge.tree)
-            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
+            and all(reference.counts(n, tests) for reference in references if reference.counts)
+            and all(reference.leaves(counts) for reference in references if reference.leaves)
+            and all(reference.tree(shape) for reference in references if reference.tree)
+            and all(reference.predictions(predicted) for reference in references if reference.predictions)
         ):
             best = paid
     return best

@@ -13,7 +13,7 @@ from odtc.base.wording import option, param
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
-from odtc.data.reading import read_as, read_judged_rows, read_rows
+from odtc.data.reading import read_as, read_rows, read_scored_rows
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes, priced
 from odtc.errors import ChoiceError, DataError
@@ -218,7 +218,7 @@ def test_rows(problem: Problem, path) -> Dataset:
     missing cells; raises DataError."""
     encoded = problem.encoded
     if encoded.task != CLASSIFICATION and encoded.dataset is not None:
-        rows = read_judged_rows(path, encoded.dataset)
+        rows = read_scored_rows(path, encoded.dataset)
     elif (rows := _with_auxiliary(problem, path)) is None:
         weights = None if encoded.dataset is None else encoded.dataset.source.get("weights")
         rows = read_rows(path, encoded.features, encoded.classes, encoded.target, True, weights, weights_may_lack=True)

@@ -361,7 +361,7 @@ class Fit:
         return TestFacts.of(self.tree, self.cart, self.labelled) if self.labelled is not None else None
 
     @cached_property
-    def judged(self) -> dict | None:
+    def metrics(self) -> dict | None:
         """The figures of its task (odtc.data.task) for the tree and for CART's, on the training rows and on those to
         test on; None if the task is classification, whose figures are the other ones."""
         encoded, labelled = self.problem.encoded, self.labelled
@@ -382,9 +382,9 @@ class Fit:
         if labelled is not None:
             found["test"] = task.figures(labelled.sums, self.tree.answers(labelled.X), encoded.classes)
             if encoded.dataset is not None and found["test"]:
-                found["test"] |= task.beside(labelled.sums, encoded.dataset.sums, encoded.classes)
+                found["test"] |= task.baseline_figures(labelled.sums, encoded.dataset.sums, encoded.classes)
                 cart = task.figures(labelled.sums, self.cart.answers(labelled.X), encoded.classes)
-                found["cart_test"] = cart | task.beside(labelled.sums, encoded.dataset.sums, encoded.classes)
+                found["cart_test"] = cart | task.baseline_figures(labelled.sums, encoded.dataset.sums, encoded.classes)
         return {name: facts | terms for name, facts in found.items()}
 
     @cached_property
@@ -450,10 +450,10 @@ class Fit:
             facts["simplified"] = self.simplified
         if self.robust is not None:
             facts["robust"] = self.robust
-        if self.judged is not None:  # its rows are neither correct nor misclassified
+        if self.metrics is not None:  # its rows are neither correct nor misclassified
             facts = {key: value for key, value in facts.items() if key not in OF_CLASSES}
             facts["loss"] = self.decoded.heap.loss(self.problem.encoded)
-            facts |= {"task": self.problem.encoded.task, "judged": self.judged}
+            facts |= {"task": self.problem.encoded.task, "metrics": self.metrics}
         told = {
             "fewest_leaves": self.fewest_leaves,
             "fewest_columns": self.fewest_columns,
@@ -461,7 +461,7 @@ class Fit:
             "uncertified": self.uncertified or None,
         }
         facts |= {key: value for key, value in told.items() if value is not None}
-        tested = self.test is not None and self.judged is None
+        tested = self.test is not None and self.metrics is None
         facts |= self.claimed.to_json()
         return facts | (self.test.to_json() if tested else {}) | {"verified": self.verified}
 

@@ -134,7 +134,7 @@ def test_runs_are_tested_on_the_rows_that_they_set_aside(tables, tmp_path):
         for depth in (1, 2):
             words_of_one = ("--hold-out", 0.3, "--depth", depth, "-o", f"{name}{depth}", "--json")
             found = odtc("fit", data, *words, *words_of_one, folder=tmp_path).facts
-            tested[name, depth] = found["judged"]["test"]["mean_squared_error"] if words else found["test_accuracy"]
+            tested[name, depth] = found["metrics"]["test"]["mean_squared_error"] if words else found["test_accuracy"]
         said = odtc("compare", f"{name}1", f"{name}2", folder=tmp_path)
         assert f"each run is tested on its own held-out rows ({name}1 " in said.err
         trees = odtc("compare", f"{name}1", f"{name}2", "--json", folder=tmp_path).facts["trees"]

@@ -67,12 +67,12 @@ def test_the_page_tests_the_tree_on_the_rows_that_the_run_set_aside(tmp_path):
     said = odtc("fit", MONKS / "monks-1.csv", "--depth", 2, "--hold-out", 0.25, "-o", "m", "--json", folder=tmp_path)
     right = f"{round(31 * said.facts['test_accuracy'])} of 31 correct; 95 % interval"
     words = ("--task", "regression", "--depth", 1, "--hold-out", 0.25, "-o", "r", "--json")
-    judged = odtc("fit", "t.csv", *words, folder=tmp_path).facts["judged"]
+    metrics = odtc("fit", "t.csv", *words, folder=tmp_path).facts["metrics"]
     assert odtc("report", "m", folder=tmp_path).code == odtc("report", "r", folder=tmp_path).code == 0
     page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
     assert right in page and "test (rows set aside) accuracy" in page and "not an estimate for new rows" not in page
     page = html.unescape((tmp_path / "r.html").read_text("utf-8"))
-    assert all(line in page for line in TASKS.get("regression").told(judged["test"]))
+    assert all(line in page for line in TASKS.get("regression").figure_lines(metrics["test"]))
 
 
 def test_the_page_opens_folds_and_explains_in_a_browser(run, browser):

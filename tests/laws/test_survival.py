@@ -147,11 +147,11 @@ def test_a_survival_tree_from_data_to_risks_in_sql(tmp_path):
     path, time, event, weight = file_of(tmp_path, 13, 40)
     words = [*WORDS, "--weights", "w", "--depth", "2"]
     facts = json.loads(said(tmp_path, "fit", "s.csv", *words, "--test", "s.csv", "-o", "m", "--json"))
-    assert facts["judged"]["test"] == pytest.approx(facts["judged"]["training"])
+    assert facts["metrics"]["test"] == pytest.approx(facts["metrics"]["training"])
     assert facts["termination"] == "optimal" and facts["certified"] is True
     risks = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "s.csv").split()[1:]]
     concordant = curves.concordance(time, event, np.array(risks), weight)
-    assert facts["judged"]["training"]["concordance"] == pytest.approx(concordant)
+    assert facts["metrics"]["training"]["concordance"] == pytest.approx(concordant)
     assert "events, median" in said(tmp_path, "show", "m.tree.json")
     tree = odtc.read_tree(tmp_path / "m.tree.json")
     assert all(leaf.curve and leaf.curve == tuple(sorted(leaf.curve)) for leaf in tree.leaves())
@@ -175,7 +175,7 @@ def test_a_model_of_survival_is_built_solved_and_decoded_by_the_commands(tmp_pat
     decoded = json.loads(said(tmp_path, "decode", "b.sol", "--json"))
     assert decoded["objective"] == pytest.approx(facts["objective"], rel=1e-7)
     tree, data = odtc.read_tree(tmp_path / "b.tree.json"), read(tmp_path / "s.csv", **HOW)
-    trained = decoded["judged"]["training"]
+    trained = decoded["metrics"]["training"]
     assert trained == pytest.approx(TASKS.get("survival").figures(data.sums, tree.answers(data.X), ("risk",)))
     assert trained["concordance"] is not None and all(leaf.curve for leaf in tree.leaves())
     for file in ("b.sol", "b.tree.json"):
@@ -299,7 +299,7 @@ def test_rows_to_test_on_may_have_no_event(tmp_path):
     header, *lines = path.read_text().splitlines()
     (tmp_path / "t.csv").write_text("\n".join([header, *(line[:-1] + "0" for line in lines)]) + "\n")
     facts = json.loads(said(tmp_path, "fit", "s.csv", *WORDS, "--depth", "1", "--test", "t.csv", "-o", "m", "--json"))
-    told = facts["judged"]["test"]
+    told = facts["metrics"]["test"]
     assert told["events"] == 0 and told["concordance"] is None and told["log_likelihood"] < 0
 
 

@@ -202,7 +202,7 @@ def test_a_regression_under_a_constraint_errs_as_little_as_the_best_of_all_trees
     reading = {"task": "regression", "weights": "w"}
     done = odtc.fit(path, depth=3, reading=reading, constraints=[text, "leaf_rows >= 2"])
     encoded = done.problem.encoded
-    judge = constraint.parse(text, encoded).module.judged(encoded, constraint.parse(text, encoded))
+    reference = constraint.parse(text, encoded).module.reference(encoded, constraint.parse(text, encoded))
     X, w = np.asarray(encoded.X)[encoded.row_of], np.array([line[3] for line in rows], float)
     leaf = error_of(y, w)
 
@@ -211,7 +211,7 @@ def test_a_regression_under_a_constraint_errs_as_little_as_the_best_of_all_trees
         found = {(): leaf(list(rows))}
         for test in range(X.shape[1]) if len(above) < 3 else ():
             sides = [tuple(i for i in rows if X[i, test] == one) for one in (0, 1)]
-            if min(map(len, sides)) < 2 or (judge.allowed and not judge.allowed(test, above)):
+            if min(map(len, sides)) < 2 or (reference.allowed and not reference.allowed(test, above)):
                 continue
             one, two = (best(side, (*above, test)) for side in sides)
             for f, paid in one.items():
@@ -221,7 +221,9 @@ def test_a_regression_under_a_constraint_errs_as_little_as_the_best_of_all_trees
         return found
 
     trees = best(tuple(range(9)), ())
-    expected = min(paid for tests, paid in trees.items() if not judge.counts or judge.counts(len(tests), set(tests)))
+    expected = min(
+        paid for tests, paid in trees.items() if not reference.counts or reference.counts(len(tests), set(tests))
+    )
     assert done.verified and done.proved and done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert bool(done.certified) == text.startswith(("leaves", "branch_nodes", "splits", "together"))
 

@@ -277,7 +277,7 @@ def test_labelled_rows_are_scored_by_the_figures_of_the_task(tmp_path, task):
     said = run_cli("fit", data, "--task", task, *targets, "--depth", 1, "-o", tmp_path / "t", "--json")
     told = run_cli("predict", tmp_path / "t.tree.json", data, "--score", "--json")
     assert told.code == 0, told.err
-    training = said.facts["judged"]["training"]
+    training = said.facts["metrics"]["training"]
     assert {key: told.facts[key] for key in training} == pytest.approx(training)
     assert run_cli("export", tmp_path / "t.tree.json", "--to", "png", "-o", tmp_path / "t.png").code == 0
 
@@ -311,7 +311,7 @@ def test_the_single_action_beside_test_rows_is_that_of_the_training_rows(tmp_pat
         "-o",
         tmp_path / "t",
     )
-    told = said.facts["judged"]["test"]
+    told = said.facts["metrics"]["test"]
     assert (told["best_action"], told["best_action_cost"]) == ("u", 24)
 
 

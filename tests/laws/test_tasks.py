@@ -95,8 +95,8 @@ def test_a_policy_costs_what_the_best_of_all_trees_costs(tmp_path_factory, seed,
     X = columns_of(done.problem, 10)
     expected = every_tree_costs(X, 2, lambda at: (weight[at, None] * costs[at]).sum(axis=0).min(), least)
     assert done.verified and done.proved
-    assert done.judged["training"]["cost"] == pytest.approx(expected)
-    assert done.judged["training"]["n_rows"] == 10 == sum(sum(leaf.rows) for leaf in done.tree.leaves())
+    assert done.metrics["training"]["cost"] == pytest.approx(expected)
+    assert done.metrics["training"]["n_rows"] == 10 == sum(sum(leaf.rows) for leaf in done.tree.leaves())
 
 
 @pytest.mark.parametrize("name", [one for one in FORMULATIONS.names() if FORMULATIONS.get(one).can(Compiled)])
@@ -109,7 +109,7 @@ def test_every_formulation_finds_the_best_policy(tmp_path, name):
     reading = {"task": "policy", "actions": ("a", "b", "c")}
     done = odtc.fit(path, name, depth=1, reading=reading, solver="highs")
     expected = every_tree_costs(columns_of(done.problem, 12), 1, lambda at: costs[at].sum(axis=0).min())
-    assert done.verified and done.judged["training"]["cost"] == pytest.approx(expected)
+    assert done.verified and done.metrics["training"]["cost"] == pytest.approx(expected)
 
 
 def test_a_policy_from_data_to_certificate_and_back(tmp_path):
@@ -118,14 +118,14 @@ def test_a_policy_from_data_to_certificate_and_back(tmp_path):
     write(tmp_path / "p.csv", header[:3] + list("abc"), [a[:3] + b for a, b in zip(rows, costs.tolist())])
     words = ["--task", "policy", "--actions", "a,b,c"]
     facts = json.loads(said(tmp_path, "fit", "p.csv", *words, "--test", "p.csv", "-o", "m", "--json"))
-    assert facts["certified"] and facts["judged"]["test"] == facts["judged"]["training"]
+    assert facts["certified"] and facts["metrics"]["test"] == facts["metrics"]["training"]
     said(tmp_path, "certify", "p.csv", *words, "-o", "c.cert.json")
     assert "proved" in said(tmp_path, "verify", "--certificate", "c.cert.json")
     tree = odtc.read_tree(tmp_path / "m.tree.json")
     data = read(tmp_path / "p.csv", task="policy", actions=("a", "b", "c"))
     predicted = said(tmp_path, "predict", "m.tree.json", "p.csv").split()[1:]
     paid = sum(costs[i, "abc".index(action)] for i, action in enumerate(predicted))
-    assert paid == pytest.approx(facts["judged"]["training"]["cost"])
+    assert paid == pytest.approx(facts["metrics"]["training"]["cost"])
     assert [tree.classes[k] for k in tree.predict(data.X[data.copies > 0])] == predicted
     assert "mean cost a" in said(tmp_path, "show", "m.tree.json")
     path = json.loads(said(tmp_path, "explain", "m.tree.json", "p.csv", "--row", 3, "--json"))["rows"][0]
@@ -313,9 +313,9 @@ def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
     y = (np.random.default_rng(14).normal(size=40) + [line[0] for line in rows]).round(2)
     write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
     facts = json.loads(said(tmp_path, "fit", "r.csv", "--task", "regression", "--test", "r.csv", "-o", "m", "--json"))
-    assert facts["judged"]["test"] == facts["judged"]["training"] and facts["termination"] == "optimal"
+    assert facts["metrics"]["test"] == facts["metrics"]["training"] and facts["termination"] == "optimal"
     assert facts["certified"] is True and facts["solver"] == "odtc"
-    assert facts["judged"]["training"]["squared_error"] == pytest.approx(facts["objective"])
+    assert facts["metrics"]["training"]["squared_error"] == pytest.approx(facts["objective"])
     numbers = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "r.csv").split()[1:]]
     assert ((y - numbers) ** 2).sum() == pytest.approx(facts["objective"])
     assert "(95 %)" in said(tmp_path, "show", "m.tree.json")
@@ -759,7 +759,7 @@ def test_a_median_tree_errs_as_little_as_the_best_of_all_trees(tmp_path_factory,
     w = np.array([line[3] for line in rows], float)
     expected = every_tree_costs(columns_of(done.problem, 9), 2, absolute_error_of(y, w), least)
     assert done.verified and done.proved and done.proof.objective == pytest.approx(expected, rel=1e-9)
-    assert done.judged["training"]["absolute_error"] == pytest.approx(expected, rel=1e-9)
+    assert done.metrics["training"]["absolute_error"] == pytest.approx(expected, rel=1e-9)
     for number, leaf in enumerate(done.tree.leaves()):
         at = np.flatnonzero(done.tree.apply(done.dataset.X) == number)
         own = [
@@ -775,10 +775,10 @@ def test_medians_from_data_to_certificate_numbers_and_the_estimator(tmp_path):
     write(tmp_path / "s.csv", [*header[:3], "y"], [a[:3] + [b + 0.01] for a, b in zip(rows, y)])
     words = ["--task", "median"]
     facts = json.loads(said(tmp_path, "fit", "r.csv", *words, "--test", "s.csv", "-o", "m", "--json"))
-    assert facts["certified"] and facts["judged"]["training"]["absolute_error"] == pytest.approx(facts["objective"])
+    assert facts["certified"] and facts["metrics"]["training"]["absolute_error"] == pytest.approx(facts["objective"])
     told = said(tmp_path, "predict", "m.tree.json", "s.csv").split()[1:]
     numbers = np.array(list(map(float, told)))
-    assert np.abs(y + 0.01 - numbers).sum() == pytest.approx(facts["judged"]["test"]["absolute_error"])
+    assert np.abs(y + 0.01 - numbers).sum() == pytest.approx(facts["metrics"]["test"]["absolute_error"])
     said(tmp_path, "certify", "r.csv", *words, "-o", "c.cert.json")
     assert "proved" in said(tmp_path, "verify", "--certificate", "c.cert.json")
     sql = said(tmp_path, "export", "m.tree.json", "--to", "sql")
@@ -905,7 +905,7 @@ def test_trees_of_a_task_are_compared_by_its_own_figure(fitted_tasks, name):
     facts = json.loads(said(fitted_tasks, *words, "--json"))
     for depth, one in zip((1, 2), facts["trees"]):
         run = json.loads(said(fitted_tasks, "fit", data_of(name), *TABLES[name], "--depth", depth, "--json"))
-        assert one["train_figure"] == pytest.approx(run["judged"]["training"][FIGURES[name]])
+        assert one["train_figure"] == pytest.approx(run["metrics"]["training"][FIGURES[name]])
         assert run["loss"] == pytest.approx(run["objective"]) and not [key for key in run if "train_" in key]
         assert one["test_figure"] == pytest.approx(one["train_figure"]) and "train_accuracy" not in one
     assert "%" not in said(fitted_tasks, *words).split("share of")[0]
@@ -979,7 +979,7 @@ def test_a_table_of_a_task_is_inspected_and_refitted_near_its_old_tree(fitted_ta
     apart = "rows" if name == "policy" else "answers"
     assert again["refit"]["distance"][apart] == again["refit"]["distance"]["splits"] == 0
     old, now = again["drift"]["figures"]["old_now"], again["drift"]["figures"]["new_now"]
-    assert old == pytest.approx(now) == again["judged"]["training"][FIGURES[name]]
+    assert old == pytest.approx(now) == again["metrics"]["training"][FIGURES[name]]
     page = (fitted_tasks / f"again_{name}.drift.html").read_text(encoding="utf-8")
     assert "would answer now" in page and "% of the new rows correct" not in page
     refused = command(*words, "--task", "other", folder=fitted_tasks)

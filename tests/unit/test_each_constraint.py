@@ -1,5 +1,5 @@
 """Every kind of constraint says one thing in all its voices: of trees drawn once, its figure, the rows of its models,
-the terms of the search and its shares of rows agree with what it is by definition (`judged`), and its repair keeps
+the terms of the search and its shares of rows agree with what it is by definition (`reference`), and its repair keeps
 it."""
 
 from dataclasses import replace
@@ -77,8 +77,8 @@ def trees(problem, n=25, depth=2, seed=0):
 
 
 def allowed(problem, given, heap) -> bool:
-    """Whether a tree satisfies a constraint by its judge."""
-    encoded, judge = problem.encoded, given.module.judged(problem.encoded, given)
+    """Whether a tree satisfies a constraint by its reference."""
+    encoded, reference = problem.encoded, given.module.reference(problem.encoded, given)
     asking = np.flatnonzero(heap.split >= 0).tolist()
     tests = {int(heap.split[t]) for t in asking}
     end = heap.reach(encoded.X)[encoded.row_of]
@@ -86,13 +86,13 @@ def allowed(problem, given, heap) -> bool:
     labels = [int(heap.label[t]) for t in leaves]
     above = {t: tuple(int(heap.split[t >> up]) for up in range(t.bit_length() - 1, 0, -1)) for t in asking}
     return bool(
-        all(len(rows) >= judge.least_rows for rows in leaves.values())
-        and (judge.allowed is None or all(judge.allowed(int(heap.split[t]), above[t]) for t in asking))
-        and (judge.counts is None or judge.counts(len(asking), tests))
-        and (judge.predictions is None or judge.predictions(tuple(heap.label[end].tolist())))
-        and (judge.leaf is None or all(judge.leaf(k, rows) for k, rows in zip(labels, leaves.values())))
-        and (judge.leaves is None or judge.leaves([labels.count(k) for k in range(len(encoded.classes))]))
-        and (judge.tree is None or judge.tree(shape(heap)))
+        all(len(rows) >= reference.least_rows for rows in leaves.values())
+        and (reference.allowed is None or all(reference.allowed(int(heap.split[t]), above[t]) for t in asking))
+        and (reference.counts is None or reference.counts(len(asking), tests))
+        and (reference.predictions is None or reference.predictions(tuple(heap.label[end].tolist())))
+        and (reference.leaf is None or all(reference.leaf(k, rows) for k, rows in zip(labels, leaves.values())))
+        and (reference.leaves is None or reference.leaves([labels.count(k) for k in range(len(encoded.classes))]))
+        and (reference.tree is None or reference.tree(shape(heap)))
     )
 
 

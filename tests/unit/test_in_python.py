@@ -218,7 +218,7 @@ def test_rows_to_test_on_are_of_any_form(tmp_path):
     with pytest.raises(DataError, match="without missing cells in the rows to test on, got 1"):
         odtc.fit(train.dropna(), "y", depth=1, missing="error", test=test)
     numbers = odtc.fit(train, depth=1, task="regression", target="age", test=test)
-    assert numbers.judged["test"]["n_rows"] == 19
+    assert numbers.metrics["test"]["n_rows"] == 19
 
 
 def test_trees_near_the_best_and_sizes_are_of_any_form_and_printed():

@@ -221,7 +221,7 @@ def test_a_regression_reads_its_target_and_its_weights_alike(tmp_path):
     how = {"task": "regression", "weights": "w", "target": "y", "depth": 1}
     one = odtc.fit(tmp_path / "empty.csv", test=tmp_path / "empty.csv", **how)
     other = odtc.fit(tmp_path / "marks.csv", test=tmp_path / "marks.csv", missing_mark="-1", **how)
-    assert one.tree.root == other.tree.root and one.facts["judged"] == other.facts["judged"]
+    assert one.tree.root == other.tree.root and one.facts["metrics"] == other.facts["metrics"]
 
 
 def test_the_advice_of_a_remark_can_be_followed(tmp_path):

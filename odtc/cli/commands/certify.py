@@ -161,7 +161,7 @@ def _hand_in(found, path: Path, tree: Path, as_json: bool) -> None:
         raise refused
     right = (
         f": {done.training.train_correct} of {count_of(done.size.n_rows, 'row', '')} correct"
-        if done.judged is None
+        if done.metrics is None
         else ""
     )
     print(f"{tree}  {tree.stat().st_size:,} bytes{right}")

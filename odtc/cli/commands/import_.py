@@ -76,7 +76,7 @@ def import_(
         return
     print(render_tree(tree))
     if not task.CLASSES:
-        print("\n".join(task.told(facts)))
+        print("\n".join(task.figure_lines(facts)))
         return console.say(f"wrote {path}")
     print(
         f"{facts['train_correct']} of {count_of(dataset.n_rows, 'row', '')} of {dataset.name} correct "

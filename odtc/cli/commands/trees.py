@@ -180,7 +180,7 @@ def predict(
     from odtc.data.file_text.data_files import fitting_layout
     from odtc.data.reading import is_same_table, notes_on_lines
     from odtc.data.task import TASKS
-    from odtc.evaluation.predicting import judge_file, predict_file
+    from odtc.evaluation.predicting import predict_file, score_of_task
     from odtc.trees.tree import read_tree
     from odtc.workflow.run_parameter import run_parameter, training_file
 
@@ -191,8 +191,8 @@ def predict(
     loaded = described(given, data, spec.reading)
     layout = fitting_layout(data, layout_of(loaded.features), [loaded.features[at].name for at in sorted(loaded.used)])
     keep = as_json and not score
-    judged = judge_file(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
-    score, moves, boxes = score and judged is None, run_parameter(tree, "robust"), None
+    figures = score_of_task(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
+    score, moves, boxes = score and figures is None, run_parameter(tree, "robust"), None
     if moves and score:
         from odtc.evaluation.moved_rows import boxes_of_run, robust_figures
 
@@ -206,13 +206,13 @@ def predict(
     else:
         with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
             done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
-            if not (score or as_json or judged):
+            if not (score or as_json or figures):
                 stream.seek(0)
                 shutil.copyfileobj(codecs.getreader("utf-8")(stream), console.data_stream())
     for words in [done.skipped_text(), *(text for *_, text in notes_on_lines(data, layout)[1])]:
         if words:
             console.say(f"note: {words}")
-    trained_on = training_file(tree) if score or judged is not None else None
+    trained_on = training_file(tree) if score or figures is not None else None
     source = {"sha256": trained_on, "sheet": layout_of(given.features).get("sheet")}
     if trained_on is not None and is_same_table(data, layout, source):
         console.say(
@@ -221,8 +221,8 @@ def predict(
         )
     if o is not None and not as_json:
         console.say(f"wrote {o}: {done.n_rows:,} prediction{'' if done.n_rows == 1 else 's'}")
-    if judged is not None:
-        console.print_json(judged | done.skipped) if as_json else print("\n".join(judged["told"]))
+    if figures is not None:
+        console.print_json(figures | done.skipped) if as_json else print("\n".join(figures["lines"]))
     elif score:
         moved = {} if boxes is None else {"robust": robust_figures(loaded, data, boxes, on_missing)}
         facts = done.score | moved | done.skipped

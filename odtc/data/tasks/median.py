@@ -135,7 +135,7 @@ def losses(counts: np.ndarray, classes) -> np.ndarray:
     return counts @ nearest_floats(*class_costs(classes))
 
 
-def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
+def scored_rows(rows: Dataset, trained: Dataset) -> Dataset:
     """Return the rows with the numbers of the training rows as classes; -1 for another number."""
     own, values = values_of(rows.classes)[rows.y], values_of(trained.classes)
     place = np.searchsorted(values, own).clip(max=len(values) - 1)
@@ -180,7 +180,7 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     return float((sums[:, 1] * np.abs(numbers(sums) - answers)).sum())
 
 
-def told(facts) -> list[str]:
+def figure_lines(facts) -> list[str]:
     """Return one line."""
     d2 = "" if facts["d2"] is None else f", D² {facts['d2']:.4f}"
     return [

@@ -156,7 +156,7 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     return float((sums[:, 1] * (numbers(sums) - answers) ** 2).sum())
 
 
-def told(facts) -> list[str]:
+def figure_lines(facts) -> list[str]:
     """Return one line."""
     r2 = "" if facts["r2"] is None else f", R² {facts['r2']:.4f}"
     return [

@@ -83,8 +83,8 @@ def agrees(result: dict, train: Dataset, test: Dataset, spec: RunSpec) -> bool:
             return told == [None] * len(told) and not result["proved"] and result["error"] is not None
         tree = Tree.from_json(result["tree"])
         task = TASKS.get(train.task)
-        train = task.judged_by(train, train)
-        test = task.judged_by(test, train)
+        train = task.scored_rows(train, train)
+        test = task.scored_rows(test, train)
         alike = (tree.features, tree.task, tree.missing) == (train.features, train.task, train.missing)
         if not alike or (task.CLASSES and tree.classes != train.classes) or tree.depth > spec.model.depth:
             return False

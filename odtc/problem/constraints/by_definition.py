@@ -1,7 +1,7 @@
 """References for constraints: their definitions, row by row in plain Python, for the property tests (tests/laws).
 
-They share nothing with the constraints of models and with `value`, so that a mistake there is found. A Judge decides
-which trees satisfy a constraint, by their splits, counts or predictions.
+They share nothing with the constraints of models and with `value`, so that a mistake there is found. A Reference
+decides which trees satisfy a constraint, by their splits, counts or predictions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BOUNDS = (
 
 
 @dataclass(frozen=True)
-class Judge:
+class Reference:
     """Reference that decides which trees satisfy a constraint; everything that is given must be true.
 
     Attributes
@@ -124,7 +124,7 @@ def rate(
     return max(gaps)
 
 
-def judged_rate(encoded: Encoded, given: Constraint) -> Judge:
+def rate_reference(encoded: Encoded, given: Constraint) -> Reference:
     """Return the reference check for a rate of all rows, of a class, or between groups."""
     data, klass, group = encoded.dataset, None, None
     if given.args and "=" in given.args[0]:
@@ -138,7 +138,7 @@ def judged_rate(encoded: Encoded, given: Constraint) -> Judge:
         figure = rate(given.name, truth, predicted, weight, klass, group)
         return figure >= given.bound if given.op == ">=" else figure <= given.bound
 
-    return Judge(predictions=holds)
+    return Reference(predictions=holds)
 
 
 def tried_shares(name: str, op: str) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Reference
 
 if TYPE_CHECKING:
     from odtc.data.encoding import Encoded
@@ -97,10 +97,10 @@ class Kind(Protocol):
         refused by `read`."""
         return []
 
-    def judged(self, encoded: Encoded, given: Constraint) -> Judge:
+    def reference(self, encoded: Encoded, given: Constraint) -> Reference:
         """Return the reference: which trees satisfy it by definition, row by row, without using `value` and `rows`.
-        Property splits compare it on every tree."""
-        return Judge()
+        Property tests compare it on every tree."""
+        return Reference()
 
     def values(
         self, problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]

@@ -1,6 +1,6 @@
 """Property tests of a kind of constraints, in the first variant of every formulation that supports its subject.
 
-Its `tries` are the texts that are drawn; its `judged` decides by definition which trees satisfy it.
+Its `tries` are the texts that are drawn; its `reference` decides by definition which trees satisfy it.
 """
 
 import numpy as np
@@ -37,9 +37,11 @@ def searchers(member):
 def declares(member, under, trial: Trial) -> None:
     trial.expect(member.SUBJECT in set(Subject), f"expected SUBJECT, one of {[*Subject]}, got {member.SUBJECT!r}")
     problem = posed_first(data_of_all_kinds(("flowoct", {})), member.name)
-    judge = member.judged(problem.encoded, problem.constraints[0])
-    said = [judge.allowed, judge.counts, judge.predictions, judge.least_rows, judge.leaf, judge.leaves, judge.tree]
-    trial.expect(any(said), "expected `judged` to say which trees satisfy it, got a Judge of nothing")
+    reference = member.reference(problem.encoded, problem.constraints[0])
+    trial.expect(
+        any(vars(reference).values()),
+        "expected `reference` to define which trees satisfy the constraint, got a Reference without fields",
+    )
     words = able_models(member)
     trial.expect(words != "no model takes it", f"expected a model that declares {member.SUBJECT!r}, found none")
 
@@ -81,9 +83,13 @@ def in_forms(holds):
 
 
 LAWS = (
-    Law("declared", "SUBJECT, `tries` and `judged` are declared, and some model satisfies it.", declares, examples=1),
+    Law(
+        "declared", "SUBJECT, `tries` and `reference` are declared, and some model satisfies it.", declares, examples=1
+    ),
     Law("refused", "A text that is none of it is refused in a sentence.", refused, examples=1),
-    Law("optimum", "The optimum is that of the trees that satisfy it by `judged`.", in_forms(kept_optimum), takers, 8),
+    Law(
+        "optimum", "The optimum is that of the trees that satisfy it by `reference`.", in_forms(kept_optimum), takers, 8
+    ),
     Law(
         "start",
         "A tree that satisfies it is a complete point of the model with its rows.",

@@ -26,8 +26,8 @@ def figures(done: Fit) -> Iterator[Line]:
     ------
     (str, bool) : a line, and whether it is a remark, which is not a result
     """
-    if done.judged is not None:
-        yield from _judged(done)
+    if done.metrics is not None:
+        yield from _task_figures(done)
         return
     size, training, cart = done.size, done.training, done.cart_training
     weighted = training.train_weighted_accuracy is not None
@@ -113,11 +113,11 @@ def no_better_text(label: str, share: float) -> str:
     )
 
 
-def _judged(done: Fit) -> Iterator[Line]:
+def _task_figures(done: Fit) -> Iterator[Line]:
     """Yield the figures of a task other than classification."""
     task = TASKS.get(done.problem.encoded.task)
-    for name, facts in done.judged.items():
-        for line in task.told(facts):
+    for name, facts in done.metrics.items():
+        for line in task.figure_lines(facts):
             yield f"{ROWS_OF.get(name, name):<8}  {line}", False
     for entry in done.kept:
         yield kept_line(entry, done.tree), False

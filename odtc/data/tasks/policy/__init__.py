@@ -261,7 +261,7 @@ def terms(source) -> dict:
     return told | ({"scores": source.get("scores") or SCORES[0]} if outcome else {})
 
 
-def beside(sums: np.ndarray, trained: np.ndarray, classes) -> dict:
+def baseline_figures(sums: np.ndarray, trained: np.ndarray, classes) -> dict:
     """Return the best action for all training rows, and its cost on these rows, because nobody could choose the action
     on them."""
     best = int(trained[:, 2:-1].sum(axis=0).argmin())
@@ -311,7 +311,7 @@ def headline(facts) -> tuple[str, float | None]:
     return HEADLINE_WORDS, cost
 
 
-def told(facts) -> list[str]:
+def figure_lines(facts) -> list[str]:
     """Return one line; for outcomes of which more is better, it states values, which are minus the costs."""
     if facts["cost"] is None:
         return ["no row has a weight"]

@@ -167,7 +167,7 @@ def sums_of(time: np.ndarray, event: np.ndarray, weight: np.ndarray, place: str)
     return sums
 
 
-def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
+def scored_rows(rows: Dataset, trained: Dataset) -> Dataset:
     """Return the rows with the hazard of the training rows at their times."""
     time, event, weight = _observed(trained.sums)
     sums = rows.sums.copy()
@@ -264,7 +264,7 @@ def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     return float((sums[:, 3] * (1 - np.log(answers))).sum())
 
 
-def told(facts) -> list[str]:
+def figure_lines(facts) -> list[str]:
     """Return one line."""
     found = [] if facts["concordance"] is None else [f"concordance {facts['concordance']:.4f}"]
     if facts["integrated_brier"] is not None:

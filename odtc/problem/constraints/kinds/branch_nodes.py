@@ -7,7 +7,7 @@ uses its other variant.
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, tried_counts
+from odtc.problem.constraints.by_definition import Reference, tried_counts
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -51,5 +51,5 @@ def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME)
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, splits: n <= given.bound)
+def reference(encoded: Encoded, given: Constraint) -> Reference:
+    return Reference(counts=lambda n, splits: n <= given.bound)

@@ -9,7 +9,7 @@ from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import rarest
 from odtc.problem.constraints.kind import Subject
@@ -80,6 +80,6 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{name}] <= {most}" for name in encoded.classes for most in range(3)]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     k = encoded.classes.index(given.args[0])
-    return Judge(leaves=lambda counts: counts[k] <= given.bound)
+    return Reference(leaves=lambda counts: counts[k] <= given.bound)

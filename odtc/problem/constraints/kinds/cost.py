@@ -12,7 +12,7 @@ import numpy as np
 
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.by_definition import Judge, exact
+from odtc.problem.constraints.by_definition import Reference, exact
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
@@ -55,11 +55,11 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME} <= {bound}" for bound in (*range(7), 0.5, 2.25)]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     data, price = encoded.dataset, [exact(line) for line in encoded.cost.tolist()]
     truth, weight = data.y.tolist(), exact(data.weight.tolist())
 
     def holds(predicted: Sequence[int]) -> bool:
         return sum(w * price[t][p] for w, t, p in zip(weight, truth, predicted)) <= given.bound
 
-    return Judge(predictions=holds)
+    return Reference(predictions=holds)

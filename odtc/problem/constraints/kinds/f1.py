@@ -10,7 +10,7 @@ import numpy as np
 
 from odtc.base.whole_numbers.of_any_size import product
 from odtc.data.encoding import Encoded
-from odtc.problem.constraints.by_definition import judged_rate, tried_classes
+from odtc.problem.constraints.by_definition import rate_reference, tried_classes
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
@@ -55,4 +55,4 @@ def tries(encoded: Encoded) -> list[str]:
     return tried_classes(encoded, NAME, OPS[0])
 
 
-judged = judged_rate
+reference = rate_reference

@@ -9,7 +9,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, feature_name, tried_counts
+from odtc.problem.constraints.by_definition import Reference, feature_name, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, of_label, single  # noqa: F401
@@ -71,5 +71,5 @@ def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME)
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, splits: len({feature_name(encoded, split) for split in splits}) <= given.bound)
+def reference(encoded: Encoded, given: Constraint) -> Reference:
+    return Reference(counts=lambda n, splits: len({feature_name(encoded, split) for split in splits}) <= given.bound)

@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 
 from odtc.data.encoding import Encoded
-from odtc.problem.constraints.by_definition import BOUNDS, group_texts, judged_rate
+from odtc.problem.constraints.by_definition import BOUNDS, group_texts, rate_reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import groups as groups_of
 from odtc.problem.constraints.kind import Subject
@@ -68,4 +68,4 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[group={text}] >= {bound}" for text in group_texts(encoded) for bound in BOUNDS]
 
 
-judged = judged_rate
+reference = rate_reference

@@ -12,7 +12,7 @@ from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import rarest
 from odtc.problem.constraints.kind import Subject
@@ -96,6 +96,6 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{name}] >= {least}" for name in encoded.classes for least in range(5)]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     truth, k = encoded.dataset.y.tolist(), encoded.classes.index(given.args[0])
-    return Judge(leaf=lambda label, rows: label != k or sum(truth[row] == k for row in rows) >= given.bound)
+    return Reference(leaf=lambda label, rows: label != k or sum(truth[row] == k for row in rows) >= given.bound)

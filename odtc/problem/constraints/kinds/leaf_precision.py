@@ -18,7 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import BOUNDS, Judge, exact
+from odtc.problem.constraints.by_definition import BOUNDS, Reference, exact
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_of, relabelled  # noqa: F401
@@ -107,7 +107,7 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}{name} >= {bound}" for name in ["", *(f"[{c}]" for c in encoded.classes)] for bound in BOUNDS]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     data = encoded.dataset
     truth, weight = data.y.tolist(), exact(data.weight.tolist())
     named = [encoded.classes.index(name) for name in given.args]
@@ -116,4 +116,4 @@ def judged(encoded: Encoded, given: Constraint) -> Judge:
         own = sum(weight[row] for row in rows if truth[row] == label)
         return bool(named and label not in named) or own >= given.bound * sum(weight[row] for row in rows)
 
-    return Judge(leaf=leaf)
+    return Reference(leaf=leaf)

@@ -18,7 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint, count_bound
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -92,5 +92,5 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME} >= {least}" for most in (rows, rows // 2, rows // 3) for least in range(most + 1)]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(least_rows=int(given.bound))
+def reference(encoded: Encoded, given: Constraint) -> Reference:
+    return Reference(least_rows=int(given.bound))

@@ -3,7 +3,7 @@
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, tried_counts
+from odtc.problem.constraints.by_definition import Reference, tried_counts
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -47,5 +47,5 @@ def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME, 1)
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, splits: n + 1 <= given.bound)
+def reference(encoded: Encoded, given: Constraint) -> Reference:
+    return Reference(counts=lambda n, splits: n + 1 <= given.bound)

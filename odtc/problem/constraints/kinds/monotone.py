@@ -20,7 +20,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, SaysNothingError
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import feature_of
@@ -130,7 +130,7 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     data, klass = encoded.dataset, encoded.classes.index(given.args[1].partition("=")[2])
     place = [feature.name for feature in data.features].index(given.args[0])
     numbers, others = data.X[:, place].tolist(), np.delete(data.X, place, axis=1)
@@ -144,4 +144,4 @@ def judged(encoded: Encoded, given: Constraint) -> Judge:
             for high, other, two in told
         )
 
-    return Judge(predictions=rises)
+    return Reference(predictions=rises)

@@ -16,7 +16,7 @@ from odtc.data.splits import Subset, Threshold
 from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import feature_of, single
@@ -82,7 +82,7 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     """Return the reference: compare inputs with, in each column that the tree splits on, a number on either side of
     every threshold, every level, an unknown level, and a missing cell."""
     place = [feature.name for feature in encoded.features].index(given.args[0])
@@ -127,4 +127,4 @@ def judged(encoded: Encoded, given: Constraint) -> Judge:
                 return False
         return True
 
-    return Judge(tree=rises)
+    return Reference(tree=rises)

@@ -11,7 +11,7 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, least_missed
 from odtc.problem.constraints.constraint import held as held_columns
 from odtc.problem.constraints.kind import Subject
@@ -83,8 +83,8 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{','.join(some)}]" for some in pairs]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     def counts(n: int, splits: Any) -> bool:
         return len({feature_name(encoded, split) for split in splits} & set(given.args)) <= 1
 
-    return Judge(counts=counts)
+    return Reference(counts=counts)

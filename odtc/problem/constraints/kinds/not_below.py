@@ -10,7 +10,7 @@ from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint, asking, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, named, of_columns, of_label  # noqa: F401
@@ -78,10 +78,10 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{low},{high}]" for low in names for high in names]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     low, high = given.args
 
     def allowed(split: int, above: tuple[int, ...]) -> bool:
         return feature_name(encoded, split) != low or high not in (feature_name(encoded, other) for other in above)
 
-    return Judge(allowed=allowed)
+    return Reference(allowed=allowed)

@@ -7,7 +7,7 @@ others, or `COLUMN<=NUMBER`; the column may be an auxiliary one (--auxiliary).
 """
 
 from odtc.data.encoding import Encoded
-from odtc.problem.constraints.by_definition import judged_rate, tried_groups
+from odtc.problem.constraints.by_definition import rate_reference, tried_groups
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values
 from odtc.problem.constraints.rates import answers, compared, proportions, read, value  # noqa: F401
@@ -23,4 +23,4 @@ def tries(encoded: Encoded) -> list[str]:
     return tried_groups(encoded, NAME)
 
 
-judged = judged_rate
+reference = rate_reference

@@ -9,7 +9,7 @@ from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
@@ -60,5 +60,5 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{name}]" for name in names] + [f"{NAME}[{','.join(pair)}]" for pair in product(names, names)]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(allowed=lambda split, above: bool(above) or feature_name(encoded, split) in given.args)
+def reference(encoded: Encoded, given: Constraint) -> Reference:
+    return Reference(allowed=lambda split, above: bool(above) or feature_name(encoded, split) in given.args)

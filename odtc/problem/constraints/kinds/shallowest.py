@@ -10,7 +10,7 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import depth_bound, depths, named, of_columns
@@ -52,8 +52,8 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name}] >= {depth}" for feature in encoded.features for depth in (0, 1, 2)]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     def allowed(split: int, above: tuple[int, ...]) -> bool:
         return feature_name(encoded, split) != given.args[0] or len(above) >= given.bound
 
-    return Judge(allowed=allowed)
+    return Reference(allowed=allowed)

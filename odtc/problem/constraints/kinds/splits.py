@@ -5,7 +5,7 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, tried_counts
+from odtc.problem.constraints.by_definition import Reference, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -63,5 +63,5 @@ def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME)
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
-    return Judge(counts=lambda n, splits: len(splits) <= given.bound)
+def reference(encoded: Encoded, given: Constraint) -> Reference:
+    return Reference(counts=lambda n, splits: len(splits) <= given.bound)

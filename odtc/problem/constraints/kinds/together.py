@@ -11,7 +11,7 @@ from typing import Any
 from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import asked, of_columns, two_columns
@@ -57,9 +57,9 @@ def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{','.join(some)}]" for some in pairs]
 
 
-def judged(encoded: Encoded, given: Constraint) -> Judge:
+def reference(encoded: Encoded, given: Constraint) -> Reference:
     def counts(n: int, splits: Any) -> bool:
         mine = {feature_name(encoded, split) for split in splits} & set(given.args)
         return not mine or mine == set(given.args)
 
-    return Judge(counts=counts)
+    return Reference(counts=counts)
