@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 from odtc.base.wording import on_command_line
-from odtc.testing.law import limit_examples
+from odtc.testing.property import limit_examples
 
 # No test asserts how long a thing takes: a machine that others work on is slow now and then. In CI the draws are the
 # same on each run of a commit, so that its verdict is about the commit; everywhere else they are new each time.

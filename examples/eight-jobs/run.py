@@ -1,10 +1,10 @@
-"""Eight members of your own, each one file, installed by pip, used by a command and put under the laws of its kind.
+"""Eight plug-ins, one file each, installed by pip, used by a command and checked by the property tests of its type.
 
-    python examples/eight-jobs/run.py FOLDER [CASES [KIND …]]
+    python examples/eight-jobs/run.py FOLDER [CASES [TYPE …]]
 
-For each job: `odtc new KIND NAME --package` writes the file and its pyproject.toml, pip installs it beside odtc (into
+For each job: `odtc new TYPE NAME --package` writes the file and its pyproject.toml, pip installs it beside odtc (into
 FOLDER/site, so that your environment stays as it is), a command uses it by its name, and `odtc check` tries it on CASES
-random cases of each law (0: none). The seconds of each job are printed. With KINDs it does these jobs alone.
+random cases of each property test (0: none). The seconds of each job are printed. With TYPEs it does these jobs alone.
 """
 
 import os
@@ -54,7 +54,7 @@ def main(folder: Path, cases: int = 3, kinds: tuple[str, ...] = ()) -> None:
             raise SystemExit(f"{kind}: expected {said!r} of {' '.join(map(str, use))}, got:\n{used}")
         checked = f"{kind} {name}: installed and used"
         if cases:
-            checked = odtc("check", name, "--kind", kind, "--examples", cases).strip().splitlines()[-1]
+            checked = odtc("check", name, "--type", kind, "--examples", cases).strip().splitlines()[-1]
         print(f"{time.monotonic() - began:6.1f} s  {checked}", flush=True)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.extend import DataError
 
-KIND = "task"
+TYPE = "task"
 NAME = "poisson_rate"
 SUMMARY = "a leaf answers the mean of a count; the cost of a row is that of Poisson's likelihood"
 HEADLINE, HEADLINE_WORDS = "deviance", "Poisson deviance"

@@ -8,7 +8,7 @@ import numpy as np
 
 from odtc.extend import EVERY_TREE, Axis, CutRows, Need, Statement, fresh_name, needed
 
-KIND = "cut"
+TYPE = "cut"
 NAME = "class_predicted"
 SUMMARY = "a row is right only if a node predicts its class"
 NEEDS = ((Need(Statement.RIGHT), Need(Statement.PREDICTS, "leaves")),)

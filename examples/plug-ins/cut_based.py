@@ -27,7 +27,7 @@ from odtc.extend import (
     settle,
 )
 
-KIND = "formulation"
+TYPE = "formulation"
 NAME = "cut_based"
 TITLE = "CUT1: rows end where their answers lead, by cuts instead of flows"
 PAPER = (

@@ -7,7 +7,7 @@ import polars as pl
 
 from odtc.extend import DataError
 
-KIND = "reader"
+TYPE = "reader"
 NAME = "json_lines"
 SUMMARY = "JSON lines, an object a row"
 SUFFIXES = (".jsonl",)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from odtc.extend import Model, ModelError, NamedBlock, name_list
 
-KIND = "format"
+TYPE = "format"
 NAME = "json_model"
 SUFFIX = ".json"
 SUMMARY = "JSON, for programs of one's own"

@@ -6,7 +6,7 @@ import numpy as np
 
 from odtc.extend import RawPoint, SolutionError, Termination, name_list
 
-KIND = "point"
+TYPE = "point"
 NAME = "json_point"
 SUFFIX = ".point.json"
 SUMMARY = "JSON, for programs of one's own"

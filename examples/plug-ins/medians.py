@@ -4,7 +4,7 @@ import numpy as np
 
 from odtc.extend import NUMERIC, Threshold, level_splits
 
-KIND = "encoding"
+TYPE = "encoding"
 NAME = "medians"
 SUMMARY = "numeric columns cut at their median (medians:parts=4 at quartiles); one column per level of the others"
 OPTIONS = {"parts": (int, "parts of about the same number of rows (default 2)")}

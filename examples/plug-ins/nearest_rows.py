@@ -4,7 +4,7 @@ import numpy as np
 
 from odtc.extend import ChoiceError, Cluster, KeptRows
 
-KIND = "selection"
+TYPE = "selection"
 NAME = "nearest_rows"
 SUMMARY = "the rows nearest to the splits of a first tree (nearest_rows:share=0.5)"
 OPTIONS = {"share": (float, "the share of each cluster that is kept (default 0.5)")}

@@ -5,7 +5,7 @@ import math
 
 from odtc.extend import Branch, ChoiceError
 
-KIND = "exporter"
+TYPE = "exporter"
 NAME = "nested_json"
 SUMMARY = "nested JSON objects of thresholds and sets of levels"
 SUFFIX = "json"

@@ -4,7 +4,7 @@ import numpy as np
 
 from odtc.extend import blank_arrays, settle
 
-KIND = "heuristic"
+TYPE = "heuristic"
 NAME = "one_split"
 SUMMARY = "the best tree of one branch node"
 

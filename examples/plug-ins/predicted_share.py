@@ -18,7 +18,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401  what is the
     values,
 )
 
-KIND = "constraint"
+TYPE = "constraint"
 NAME = "predicted_share"
 SUMMARY = "predicted_share[CLASS] <= R: at most this share of the rows is predicted as a class"
 OPS = ("<=",)

@@ -2,7 +2,7 @@
 
 from odtc.extend import Dialect, Job, Outcome, Termination
 
-KIND = "solver"
+TYPE = "solver"
 NAME = "scipy_milp"
 SUMMARY = "scipy.optimize.milp, in a process of its own"
 DIALECT = Dialect(reads=("mps",))  # the files of a job script; here it takes arrays

@@ -2,7 +2,7 @@
 
     ODTC_PLUGINS=~/my-odtc:cuts/mine.py
 
-A file is one plug-in with the name of the file; `KIND = "encoding"` states its type: the name of an entry point group
+A file is one plug-in with the name of the file; `TYPE = "encoding"` states its type: the name of an entry point group
 without "odtc." and the plural. Processes that this one starts have the same plug-ins, because they inherit the
 environment. Code in these files runs, so name only files that you trust.
 """
@@ -58,11 +58,11 @@ class PlugInFile:
     def kind(self) -> str:
         """Return its type, as the name of an entry point group; raises ChoiceError if the file does not state it, or
         cannot be loaded."""
-        found = getattr(self.load(), "KIND", None)
+        found = getattr(self.load(), "TYPE", None)
         kind = KINDS.get(found) if isinstance(found, str) else None
         if kind is None:
             raise ChoiceError(
-                f"expected KIND = {', '.join(map(repr, dict.fromkeys(KINDS.values())))} in the plug-in "
+                f"expected TYPE = {', '.join(map(repr, dict.fromkeys(KINDS.values())))} in the plug-in "
                 f"{str(self.path)!r}, got "
                 + ("nothing" if found is None else f"{found!r}{did_you_mean(str(found), KINDS)}")
             )

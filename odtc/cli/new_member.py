@@ -35,7 +35,7 @@ FIRST = {
 }
 # No property test knows the costs of the leaves of a task, so its test counts them by itself.
 BEGUN = FIRST | {"task": "poisson_rate"}
-TEST = '''"""{name} under the laws of its kind: python -m pytest test_{name}.py"""
+TEST = '''"""{name} under the property tests of its type: python -m pytest test_{name}.py"""
 
 from pathlib import Path
 
@@ -43,37 +43,37 @@ import pytest
 
 from odtc.testing import cases
 
-MEMBER = Path(__file__).with_name("{name}.py")
+FILE = Path(__file__).with_name("{name}.py")
 
 
-@pytest.mark.parametrize("case", cases("{kind}", "{name}", plug_in=MEMBER), ids=str)
-def test_law(case):
+@pytest.mark.parametrize("case", cases("{kind}", "{name}", plug_in=FILE), ids=str)
+def test_property(case):
     case.expect()
 '''
-TASK_TEST = '''"""{name}: its tree of one test is the best of all of them: python -m pytest test_{name}.py"""
+TASK_TEST = '''"""{name}: the tree with one split is the best of all such trees: python -m pytest test_{name}.py"""
 
 import math
 from pathlib import Path
 
 import odtc
 
-MEMBER = Path(__file__).with_name("{name}.py")
+FILE = Path(__file__).with_name("{name}.py")
 VALUES = [0, 1, 0, 2, 1, 7, 5, 9, 6, 8]  # of the target, by the rows of one column
 
 
 def cost(values):
-    """What a leaf with these values costs, counted by hand: change it with the task."""
+    """Return the cost of a leaf with these values, computed by hand. Change it with the task."""
     mean = sum(values) / len(values)
     return -sum(value * math.log(mean) - mean for value in values) if mean else 0.0
 
 
 def answer(values):
-    """What a leaf with these values answers: change it with the task."""
+    """Return the prediction of a leaf with these values. Change it with the task."""
     return sum(values) / len(values)
 
 
 def test_no_cut_is_better(monkeypatch):
-    monkeypatch.setenv("ODTC_PLUGINS", str(MEMBER))
+    monkeypatch.setenv("ODTC_PLUGINS", str(FILE))
     rows = [[at] for at in range(len(VALUES))]
     fitted = odtc.fit(rows, VALUES, depth=1, task="{name}")
     assert fitted.verified and fitted.facts["termination"] == "optimal"
@@ -138,12 +138,12 @@ def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
         raise ChoiceError(f"odtc has a {kind} {name!r}: take another name")
     own = re.sub(rf"\b{BEGUN[kind]}\b", name, first_of(kind).read_text(encoding="utf-8"))
     if package:  # an entry point states its type
-        own = re.sub(r'^KIND = "\w+"\n', "", own, flags=re.M)
+        own = re.sub(r'^TYPE = "\w+"\n', "", own, flags=re.M)
     test = (TEST if kind in FIRST else TASK_TEST).format(name=name, kind=kind)
     if not package:
         return {f"{name}.py": own, f"test_{name}.py": test}
     installed = re.sub(
-        r"from pathlib.*\n\n|MEMBER = .*\n{1,3}|, plug_in=MEMBER|    monkeypatch.*\n|\bmonkeypatch\b", "", test
+        r"from pathlib.*\n\n|FILE = .*\n{1,3}|, plug_in=FILE|    monkeypatch.*\n|\bmonkeypatch\b", "", test
     )
     about = PACKAGE.format(name=name, dashed=name.replace("_", "-"), group=registry.group)
     return {

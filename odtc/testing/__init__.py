@@ -1,4 +1,4 @@
-"""The laws that every member obeys, in the wheel: for members of odtc and for your own (`odtc check NAME`).
+"""Property tests of plug-ins, for those of odtc and for your own (`odtc check NAME`).
 
 In a test of your package:
 
@@ -6,10 +6,10 @@ In a test of your package:
     from odtc.testing import cases
 
     @pytest.mark.parametrize("case", cases("cut", "my_cut"), ids=str)
-    def test_law(case):
+    def test_property(case):
         case.expect()
 
-The laws need the package hypothesis: `pip install hypothesis`.
+The property tests need the package hypothesis: `pip install hypothesis`.
 """
 
 try:
@@ -18,10 +18,10 @@ except ImportError:
     from odtc.errors import ChoiceError
 
     raise ChoiceError(
-        "the laws need the package 'hypothesis', which is not installed: pip install hypothesis"
+        "the property tests need the package 'hypothesis', which is not installed: pip install hypothesis"
     ) from None
 
-from odtc.testing.law import Case, Law, LawBrokenError, Outcome, Trial
-from odtc.testing.suite import cases, kinds, laws
+from odtc.testing.property import Case, Outcome, Property, PropertyFailedError, Trial
+from odtc.testing.suite import cases, properties, types
 
-__all__ = ["Case", "Law", "LawBrokenError", "Outcome", "Trial", "cases", "kinds", "laws"]
+__all__ = ["Case", "Property", "PropertyFailedError", "Outcome", "Trial", "cases", "properties", "types"]

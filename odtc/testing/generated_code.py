@@ -26,7 +26,7 @@ from odtc.base import system
 from odtc.base.templates import template_folders
 from odtc.data.dataset import CATEGORICAL, NUMERIC
 from odtc.errors import ChoiceError
-from odtc.testing.law import NotTriedError
+from odtc.testing.property import NotTestedError
 from odtc.trees.rendering import Question
 
 KEYS = {"run": list, "prepare": list, "rows": str, "driver": str, "names": str}
@@ -57,7 +57,7 @@ def _read(path: Path) -> dict:
 
 
 def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, folder: Path) -> list[str]:
-    """Return the class of each row by the exported file. Raises NotTriedError if its program is not on this machine."""
+    """Return the class of each row by the exported file. Raises NotTestedError if its program is not here."""
     file, driver = folder / f"tree.{suffix}", folder / f"driver.{suffix}"
     file.write_bytes(content)
     driver.write_text(how.get("driver", ""), encoding="utf-8")
@@ -67,7 +67,7 @@ def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, fold
     for command in (*how.get("prepare", ()), how["run"]):
         parts = [part.format(**words) for part in command]
         if shutil.which(parts[0], path=None) is None and not (folder / parts[0]).is_file():
-            raise NotTriedError(f"{parts[0]} is not on this machine")
+            raise NotTestedError(f"{parts[0]} is not on this machine")
         alone = {"cwd": folder, "env": system.program_environment()}
         done = subprocess.run(
             parts, input=given.encode(), capture_output=True, timeout=LONGEST_RUN, check=False, **alone

@@ -1,4 +1,4 @@
-"""Small problems for the laws: random data sets, every formulation in all its variants, random trees."""
+"""Small problems for the property tests: random data sets, every formulation in all its variants, random trees."""
 
 import contextlib
 from dataclasses import replace
@@ -26,7 +26,7 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import Beyond, blank_arrays, settle
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py
-# The variants in which each formulation must satisfy the laws, as it declares them.
+# The variants in which each formulation must satisfy the property tests, as it declares them.
 VARIANTS = {name: list(FORMULATIONS.get(name).VARIANTS) for name in COMPILED}
 ALL_VARIANTS = [(name, form) for name in COMPILED for form in VARIANTS[name]]
 
@@ -193,7 +193,7 @@ def data_of_all_kinds(form):
 def posed_first(problem, kind):
     """Return the problem with the first constraint of this kind that its data supports, after the least bound."""
     tried = CONSTRAINTS.get(kind).tries(problem.encoded)
-    assert tried, f"the constraint {kind!r} declares no `tries`: the laws have no text of it to draw"
+    assert tried, f"the constraint {kind!r} declares no `tries`: the property tests have no text of it to draw"
     for text in tried[1:] + tried[:1]:
         with contextlib.suppress(ChoiceError):
             return posed(problem, [text])
@@ -251,7 +251,7 @@ def texts(draw, form, problem, kind):
         names = [name for name in names if takes_three_classes(form, name)]
     name = draw(st.sampled_from(sorted(names)))
     tried = KINDS[name].tries(problem.encoded)
-    assert tried, f"the constraint {name!r} declares no `tries`: the laws have no text of it to draw"
+    assert tried, f"the constraint {name!r} declares no `tries`: the property tests have no text of it to draw"
     return draw(st.sampled_from(tried))
 
 

@@ -1,4 +1,4 @@
-"""Random cases in words: the description of the smallest one that fails a law."""
+"""Random cases in words: the description of the smallest one that fails a property."""
 
 import numpy as np
 

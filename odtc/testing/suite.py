@@ -1,4 +1,4 @@
-"""The component types of plug-ins, and the laws of each."""
+"""The component types of plug-ins, and the property tests of each."""
 
 import importlib
 from pathlib import Path
@@ -16,11 +16,11 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts.cut import CUTS
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.protocols import SOLVERS
-from odtc.testing.law import Case, Law, cases_of
+from odtc.testing.property import Case, Property, cases_of
 from odtc.trees.exporting import EXPORTERS
 from odtc.workflow.row_selection.selection import SELECTIONS
 
-# The word of `KIND` -> the registry; its laws are odtc.testing.laws.<word>s.
+# The value of `TYPE` in a plug-in -> the registry; its property tests are odtc.testing.properties.<word>s.
 KINDS: dict[str, Registry] = {
     "formulation": FORMULATIONS,
     "cut": CUTS,
@@ -36,44 +36,44 @@ KINDS: dict[str, Registry] = {
 }
 
 
-def kinds() -> tuple[str, ...]:
+def types() -> tuple[str, ...]:
     """Return the component types of plug-ins."""
     return tuple(KINDS)
 
 
-def laws(kind: str, name: str) -> tuple[Law, ...]:
-    """Return the laws for a plug-in.
+def properties(kind: str, name: str) -> tuple[Property, ...]:
+    """Return the property tests for a plug-in.
 
     Parameters
     ----------
     kind : str
-        "formulation", "cut", …: one of `kinds()`.
+        "formulation", "cut", …: one of `types()`.
     name : str
         The registered name.
 
     Returns
     -------
-    tuple of Law
+    tuple of Property
 
     Raises
     ------
     ChoiceError
-        If the kind or the member is unknown, or the member is not complete.
+        If the type or the plug-in is unknown, or the plug-in is not complete.
     """
-    return _laws_of(kind).laws(member(kind, name))
+    return _properties_of(kind).properties(find(kind, name))
 
 
 def cases(
-    kind: str, name: str, *, law: str | None = None, templates: Path | None = None, plug_in: Path | None = None
+    kind: str, name: str, *, property: str | None = None, templates: Path | None = None, plug_in: Path | None = None
 ) -> list[Case]:
-    """Return each law of a plug-in, in each way in which it is tried.
+    """Return each property of a plug-in, in each way in which it is tried.
 
     Parameters
     ----------
     kind, name : str
-        As in `laws`.
-    law : str or None
-        The name of one law; None: all.
+        As in `properties`.
+    property : str or None
+        The name of one property; None: all.
     templates : Path or None
         A folder of templates of your own, in which an exporter may be.
     plug_in : Path or None
@@ -86,17 +86,20 @@ def cases(
     Raises
     ------
     ChoiceError
-        As in `laws`, or if there is no such law.
+        As in `properties`, or if there is no such property.
     """
     if plug_in is not None:
         name_files([plug_in])
-    found = member(kind, name, templates)
-    known = _laws_of(kind).laws(found)
-    if law is not None:
+    found = find(kind, name, templates)
+    known = _properties_of(kind).properties(found)
+    if property is not None:
         names = [one.name for one in known]
-        if law not in names:
-            raise ChoiceError(f"unknown law {law!r} of a {kind}{did_you_mean(law, names)}; known: {', '.join(names)}")
-        known = tuple(one for one in known if one.name == law)
+        if property not in names:
+            raise ChoiceError(
+                f"unknown property test {property!r} of the type {kind}{did_you_mean(property, names)}; "
+                f"known: {', '.join(names)}"
+            )
+        known = tuple(one for one in known if one.name == property)
     return list(cases_of(kind, name, found, known))
 
 
@@ -106,33 +109,33 @@ def kinds_of(name: str, templates: Path | None = None) -> list[str]:
     found = [kind for kind in KINDS if name in names[kind]]
     if not found and name in TASKS.names():
         raise ChoiceError(
-            f"{name!r} is a task, of which `odtc check` has no laws; hold its trees against every tree of small "
-            "tables, as examples/my-task of the repository is"
+            f"{name!r} is a task, for which `odtc check` has no property tests; compare its trees with every "
+            "tree of small tables, as the test that `odtc new task NAME` writes does"
         )
     if not found:
-        known = [member for members in names.values() for member in members]
+        known = [one for members in names.values() for one in members]
         raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
     return found
 
 
-def member(kind: str, name: str, templates: Path | None = None):
+def find(kind: str, name: str, templates: Path | None = None):
     """Return the plug-in of this name, or the object that represents it if it is a template."""
     if kind not in KINDS:
-        raise ChoiceError(f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
+        raise ChoiceError(f"unknown type {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
     if kind in TEMPLATED:
-        return _laws_of(kind).member(name, templates)
-    return _laws_of(kind).member(name) if kind in FOUND_BY_LAWS else KINDS[kind].get(name)
+        return _properties_of(kind).find(name, templates)
+    return _properties_of(kind).find(name) if kind in FOUND_BY_PROPERTIES else KINDS[kind].get(name)
 
 
 TEMPLATED = ("exporter",)  # whose plug-ins may be templates, which are in no registry
-FOUND_BY_LAWS = (*TEMPLATED, "solver")
+FOUND_BY_PROPERTIES = (*TEMPLATED, "solver")
 
 
 def _names(kind: str, templates: Path | None) -> tuple[str, ...]:
-    return _laws_of(kind).names(templates) if kind in TEMPLATED else KINDS[kind].names()
+    return _properties_of(kind).names(templates) if kind in TEMPLATED else KINDS[kind].names()
 
 
-def _laws_of(kind: str):
+def _properties_of(kind: str):
     if kind not in KINDS:
-        raise ChoiceError(f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
-    return importlib.import_module(f"odtc.testing.laws.{kind}s")
+        raise ChoiceError(f"unknown type {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
+    return importlib.import_module(f"odtc.testing.properties.{kind}s")

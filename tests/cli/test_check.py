@@ -1,4 +1,4 @@
-"""`odtc check`: what was tried, which law broke, and the smallest example."""
+"""`odtc check`: what was tried, which property failed, and the smallest example."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from tests.command_line import odtc
 
 RIGHT = '''"""One threshold."""
 from odtc.extend import Threshold
-KIND, NAME, SUMMARY, OPTIONS = "encoding", "right", "one threshold", {}
+TYPE, NAME, SUMMARY, OPTIONS = "encoding", "right", "one threshold", {}
 def splits(dataset, **options):
     return [(Threshold(0, 0.25), False)]
 '''
-WRONG = RIGHT.replace("right", "wrong").replace("0.25", "1 / (dataset.n_rows - 5)")
+WRONG = RIGHT.replace("right", "wrong").replace("0.25", "1 / (dataset.n_rows < 5)")
 
 
 @pytest.fixture(autouse=True)
@@ -21,24 +21,24 @@ def own(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_broken_law_is_told_with_the_smallest_example(own):
+def test_a_failed_property_is_reported_with_the_smallest_example(own):
     said = odtc("check", "wrong", "--property", "splits", "--plugin", "wrong.py", folder=own)
     assert said.code == 1 and "Traceback" not in said.err
-    told = ("splits: broken at case", "law: Each column", "what came: ZeroDivisionError: ", "(wrong.py:5)")
+    told = ("splits: failed at case", "property: Each column", "found: ZeroDivisionError: ", "(wrong.py:5)")
     assert all(words in said.out for words in told), said.out
     data = said.out.partition("data:\n")[2].split("encoding wrong")[0]
     assert data.split()[0] == "f0,class" and len(data.split()) == 6  # five rows, as few as break it
-    assert said.out.endswith("encoding wrong: 0 of 1 hold, 1 broken\n")
+    assert said.out.endswith("encoding wrong: 0 of 1 passed, 1 failed\n")
     facts = odtc("check", "wrong", "--property", "splits", "--json", "--plugin", "wrong.py", folder=own).facts
     assert not facts["ok"] and "data" in facts["properties"][0]["example"]
 
 
-def test_a_member_of_a_stranger_holds(own):
+def test_a_plug_in_of_a_stranger_passes(own):
     facts = odtc("check", "right", "--examples", 5, "--json", "--plugin", "right.py", folder=own).facts
-    assert facts["ok"] and facts["kind"] == "encoding" and [law["holds"] for law in facts["properties"]] == [True] * 3
+    assert facts["ok"] and facts["type"] == "encoding" and [one["passed"] for one in facts["properties"]] == [True] * 3
 
 
 def test_names_of_two_kinds_and_of_none_are_answered_in_a_sentence(own):
-    assert "is the name of a formulation and of a heuristic: say which one by --kind" in odtc("check", "cart").err
+    assert "is the name of a formulation and of a heuristic: choose one with --type" in odtc("check", "cart").err
     assert "did you mean 'flowoct'" in odtc("check", "flowct").err
-    assert odtc("check", "name-value", "--examples", 1).out.endswith("point name-value: 2 of 2 hold\n")
+    assert odtc("check", "name-value", "--examples", 1).out.endswith("point name-value: 2 of 2 passed\n")

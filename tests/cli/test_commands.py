@@ -705,7 +705,7 @@ def test_a_folder_that_moved_as_a_whole_still_verifies(work, tmp_path):
 
 def test_list_alone_names_the_kinds():
     """It was a usage error that named seven of the twelve."""
-    kinds = odtc("list", "--json").facts["kinds"]
+    kinds = odtc("list", "--json").facts["types"]
     assert {"models", "constraints", "tasks"} <= set(kinds) and odtc("list").out.split() == kinds
     assert all(odtc("list", kind).code == 0 for kind in ("models", "constraints", "tasks"))
 

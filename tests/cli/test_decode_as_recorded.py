@@ -13,7 +13,7 @@ from odtc.workflow.provenance.recorded import _makers
 from tests.command_line import CHECKOUT, MONKS, odtc
 
 SOURCE = (CHECKOUT / "examples" / "plug-ins" / "cut_based.py").read_text()
-BUILT = SOURCE.replace('KIND = "formulation"\n', 'KIND = "formulation"\nVERSION = "1.5"\n')
+BUILT = SOURCE.replace('TYPE = "formulation"\n', 'TYPE = "formulation"\nVERSION = "1.5"\n')
 # Another model: fewer rows, other costs, and a version of its own.
 CHANGED = BUILT.replace('VERSION = "1.5"', 'VERSION = "2.0"').replace(
     'once = m.rows("once", row, upper=1)', "if False: once"

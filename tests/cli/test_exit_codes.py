@@ -46,7 +46,7 @@ CASES = {
     "tune shop.csv --depths 3:1": USAGE,
     "solve m.mps --time-limit -1": USAGE,
     "certify shop.csv --depth 99": USAGE,
-    "check cart --kind heuristic --examples 0": USAGE,
+    "check cart --type heuristic --examples 0": USAGE,
     # options that contradict each other
     "fit shop.csv --model cart --certificate": USAGE,
     "fit shop.csv --confidence 0.9": USAGE,

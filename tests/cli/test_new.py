@@ -19,7 +19,7 @@ def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
     law = {"formulation": "start", "cut": "needs", "constraint": "refused", "solver": "folders"}.get(kind)
     words = ("--property", law) if law else ()
     said = odtc("check", "my_own", "--examples", 1, *words, "--json", "--plugin", "my_own.py", folder=tmp_path)
-    assert said.facts["ok"] and said.facts["kind"] == kind, said.out
+    assert said.facts["ok"] and said.facts["type"] == kind, said.out
 
 
 def test_a_member_is_begun_without_the_package_of_the_laws(tmp_path):
@@ -43,7 +43,7 @@ def test_a_new_task_is_held_by_its_own_test(tmp_path):
     assert about["project"]["entry-points"] == {"odtc.tasks": {"my_own": "my_own"}}
     test = (tmp_path / "my_own" / "test_my_own.py").read_text()
     compile(test, "test", "exec")
-    assert "MEMBER" not in test and "Path" not in test and "monkeypatch" not in test
+    assert "FILE" not in test and "Path" not in test and "monkeypatch" not in test
 
 
 def test_its_test_runs_beside_those_of_others(tmp_path):
@@ -63,10 +63,10 @@ def test_a_package_names_its_entry_point(tmp_path):
     odtc("new", "cut", "my_cut", "--package", folder=tmp_path)
     about = tomllib.loads((tmp_path / "my_cut" / "pyproject.toml").read_text())
     assert about["project"]["entry-points"] == {"odtc.cuts": {"my_cut": "my_cut"}}
-    assert "KIND" not in (tmp_path / "my_cut" / "my_cut.py").read_text()
+    assert "TYPE =" not in (tmp_path / "my_cut" / "my_cut.py").read_text()
     test = (tmp_path / "my_cut" / "test_my_cut.py").read_text()
     compile(test, "test", "exec")
-    assert "plug_in" not in test and "MEMBER" not in test and "Path" not in test
+    assert "plug_in" not in test and "FILE" not in test and "Path" not in test
 
 
 @pytest.mark.parametrize(

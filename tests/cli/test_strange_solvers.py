@@ -15,7 +15,7 @@ LIAR = '''
 
 from odtc.extend import Dialect, Outcome, Termination
 
-KIND = "solver"
+TYPE = "solver"
 NAME = "liar"
 SUMMARY = "claims too much"
 DIALECT = Dialect(reads=("mps",))

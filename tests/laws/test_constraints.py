@@ -13,7 +13,6 @@ from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing import Trial, cases
-from odtc.testing.laws.formulations import kept_optimum, kept_start
 from odtc.testing.optima import least_kept
 from odtc.testing.problems import (
     ALL_VARIANTS,
@@ -26,6 +25,7 @@ from odtc.testing.problems import (
     heaps,
     problems,
 )
+from odtc.testing.properties.formulations import kept_optimum, kept_start
 from odtc.testing.solved_models import assert_rows_kept, optimum
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
@@ -83,7 +83,7 @@ def expect_point(case, data):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    "case", [case for name in COMPILED for case in cases("formulation", name, law="refusals")], ids=str
+    "case", [case for name in COMPILED for case in cases("formulation", name, property="refusals")], ids=str
 )
 def test_what_a_form_cannot_say_it_refuses_in_a_sentence(case):
     case.expect()
@@ -95,7 +95,7 @@ def test_what_a_form_cannot_say_it_refuses_in_a_sentence(case):
         case
         for kind in CONSTRAINTS.names()
         for word in ("declared", "refused")
-        for case in cases("constraint", kind, law=word)
+        for case in cases("constraint", kind, property=word)
     ],
     ids=str,
 )

@@ -26,7 +26,7 @@ MONKS_1 = MONKS / "monks-1.csv"
 
 
 @pytest.mark.parametrize(
-    "case", [case for name in COMPILED for case in cases("formulation", name, law="counts")], ids=str
+    "case", [case for name in COMPILED for case in cases("formulation", name, property="counts")], ids=str
 )
 def test_what_is_counted_before_is_what_is_built(case):
     case.expect(2)  # `odtc check` draws more

@@ -587,13 +587,13 @@ def tree_of_numbers(missing: str) -> tuple[Tree, np.ndarray]:
 @pytest.mark.parametrize("to", ["c", "java", "r", "python", "javascript", "sql"])
 def test_programs_of_trees_answer_their_numbers_to_the_last_digit(to, missing, tmp_path):
     from odtc.testing.generated_code import how_to_run, run_export
-    from odtc.testing.law import NotTriedError
+    from odtc.testing.property import NotTestedError
     from odtc.trees.exporting import suffix
 
     tree, X = tree_of_numbers(missing)
     try:
         said = run_export(how_to_run(to), export(tree, to).encode(), suffix(to), tree, X, tmp_path)
-    except NotTriedError as missing_program:
+    except NotTestedError as missing_program:
         pytest.skip(str(missing_program))
     assert list(map(float, said)) == tree.answers(X).tolist()
 
@@ -641,13 +641,13 @@ def deep_tree(turn: str, missing: str) -> tuple[Tree, np.ndarray]:
 @pytest.mark.parametrize("to", ["sql", "r", "python"])
 def test_a_deep_tree_is_cut_where_a_language_nests_no_deeper(to, turn, missing, tmp_path):
     from odtc.testing.generated_code import how_to_run, run_export
-    from odtc.testing.law import NotTriedError
+    from odtc.testing.property import NotTestedError
     from odtc.trees.exporting import suffix
 
     tree, X = deep_tree(turn, missing)
     try:
         said = run_export(how_to_run(to), export(tree, to).encode(), suffix(to), tree, X, tmp_path)
-    except NotTriedError as missing_program:
+    except NotTestedError as missing_program:
         pytest.skip(str(missing_program))
     wanted = [tree.classes[k] for k in tree.predict(X)]
     assert said == wanted and len(set(wanted)) == 2

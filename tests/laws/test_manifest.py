@@ -23,10 +23,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    "case", [case for name in COMPILED for case in cases("formulation", name, law="manifest")], ids=str
+    "case", [case for name in COMPILED for case in cases("formulation", name, property="manifest")], ids=str
 )
 def test_manifest_and_point_hold_all_that_decoding_needs(case):
-    case.expect(min(case.law.examples, 6))  # `odtc check` draws more
+    case.expect(min(case.property.examples, 6))  # `odtc check` draws more
 
 
 @pytest.mark.every(2)

@@ -1,4 +1,4 @@
-"""Law 1: a start is feasible, costs what its tree costs, and decodes to its tree (odtc.testing.laws.formulations)."""
+"""Property 1: a start is feasible, has the cost of its tree, and decodes to its tree (properties.formulations)."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ from odtc.trees.heap_tree import HeapTree
         case
         for name in COMPILED
         for word in ("name", "declared", "start")
-        for case in cases("formulation", name, law=word)
+        for case in cases("formulation", name, property=word)
     ],
     ids=str,
 )
 def test_a_start_is_feasible_costs_the_tree_and_decodes_to_it(case):
-    case.expect(min(case.law.examples, 6))  # `odtc check` draws more
+    case.expect(min(case.property.examples, 6))  # `odtc check` draws more
 
 
 @given(data=st.data())

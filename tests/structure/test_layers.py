@@ -116,7 +116,7 @@ ONLY_IN = {
         "data/file_text/data_files",
         "data/readers",
         "data/frames",
-        "testing/laws/readers",
+        "testing/properties/readers",
         "data/partitions",
     },
     "arff": {"data/readers"},

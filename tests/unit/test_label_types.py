@@ -14,7 +14,7 @@ import odtc
 from odtc.data.file_text.label_types import label_of, label_type_of
 from odtc.data.reading import read_rows
 from odtc.testing.generated_code import how_to_run, run_export
-from odtc.testing.law import NotTriedError
+from odtc.testing.property import NotTestedError
 from odtc.trees.exporting import export, suffix
 from tests.command_line import odtc as command
 
@@ -147,7 +147,7 @@ def test_other_languages_print_labels_as_they_write_them(to, name, tmp_path):
     assert not any(f"{{ {one}" in text or f"[{one}" in text or f"c({one}" in text for one in quoted)
     try:
         said = run_export(how_to_run(to), text.encode(), suffix(to), tree, AGES[:, None], tmp_path)
-    except NotTriedError as missing_program:
+    except NotTestedError as missing_program:
         pytest.skip(str(missing_program))
     read = {"bool": lambda word: word.lower() == "true", "int": int, "float": float}[name]
     assert [read(word) for word in said] == wanted

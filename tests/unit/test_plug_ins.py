@@ -97,7 +97,7 @@ OWN = (ROOT / "examples" / "my-encoding" / "my_encoding.py").read_text(encoding=
 
 def test_a_file_is_a_member_for_one_command(tmp_path, monkeypatch):
     monkeypatch.setenv("ODTC_PLUGINS", "")
-    (tmp_path / "places.py").write_text(f'{OWN}\nKIND = "encoding"\n')
+    (tmp_path / "places.py").write_text(f'{OWN}\nTYPE = "encoding"\n')
     words = ("fit", ROOT / "examples" / "iris" / "iris.csv", "--encoding", "places:places=1", "--depth", 1)
     said = odtc(*words, "--plugin", "places.py", "--json", folder=tmp_path)
     assert said.facts["encoding"] == "places:places=1" and said.facts["verified"]
@@ -110,14 +110,14 @@ def test_a_file_is_a_member_for_one_command(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name, text, why",
     [
-        ("a.py", "KIND = 1", "expected KIND"),
-        ("a.py", "", "expected KIND"),
-        ("a.py", "KIND = 'sovler'", "got 'sovler' (did you mean 'solver'?)"),
+        ("a.py", "TYPE = 1", "expected TYPE"),
+        ("a.py", "", "expected TYPE"),
+        ("a.py", "TYPE = 'sovler'", "got 'sovler' (did you mean 'solver'?)"),
         ("a.py", "1 / 0", "cannot be loaded: ZeroDivisionError"),
         ("a.py", "raise SystemExit(0)", "cannot be loaded: SystemExit: 0"),
         ("a.txt", "", "expected a Python file"),
-        ("onehot.py", OWN + "KIND = 'encoding'", "odtc has one of this name"),
-        ("b.py", "KIND = 'encoding'", "is not complete"),
+        ("onehot.py", OWN + "TYPE = 'encoding'", "odtc has one of this name"),
+        ("b.py", "TYPE = 'encoding'", "is not complete"),
     ],
 )
 def test_a_file_that_is_no_member_is_refused_or_set_aside_in_a_sentence(tmp_path, monkeypatch, name, text, why):
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_member_is_refused_or_set_aside_in_a_sentence(tmp_path
 
 def test_a_file_that_ends_the_program_or_prints_stops_and_spoils_nothing(tmp_path, monkeypatch):
     (tmp_path / "ends.py").write_text("import sys\nsys.exit(0)\n")
-    (tmp_path / "speaks.py").write_text(f"print('hello')\n{OWN}\nKIND = 'encoding'\n")
+    (tmp_path / "speaks.py").write_text(f"print('hello')\n{OWN}\nTYPE = 'encoding'\n")
     monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path))
     said = odtc("list", "encodings", "--json", folder=tmp_path)
     assert "speaks" in {one["name"] for one in said.facts["encodings"]}
@@ -141,7 +141,7 @@ def test_a_file_that_ends_the_program_or_prints_stops_and_spoils_nothing(tmp_pat
     assert "ends.py' cannot be loaded: SystemExit: 0" in said.err
 
 
-def test_the_words_of_KIND_are_those_of_the_groups_and_of_messages():
+def test_the_words_of_TYPE_are_those_of_the_groups_and_of_messages():
     registries = [one for one in (*REGISTRIES.values(), EXPORTERS) if one is not None]
     assert set(plug_ins.KINDS.values()) == {one.group.removeprefix("odtc.").removesuffix("s") for one in registries}
     assert {one.kind for one in registries} <= set(plug_ins.KINDS) and set(KINDS) <= set(plug_ins.KINDS.values())
@@ -150,8 +150,8 @@ def test_the_words_of_KIND_are_those_of_the_groups_and_of_messages():
 def test_a_folder_is_named_by_plugin_as_by_the_environment(tmp_path, monkeypatch):
     """A member that is broken is set aside there; tests in the folder are no members."""
     monkeypatch.setenv("ODTC_PLUGINS", "")
-    (tmp_path / "places.py").write_text(f'{OWN}\nKIND = "encoding"\n')
-    (tmp_path / "mixed.py").write_text("KIND = 'sovler'")
+    (tmp_path / "places.py").write_text(f'{OWN}\nTYPE = "encoding"\n')
+    (tmp_path / "mixed.py").write_text("TYPE = 'sovler'")
     (tmp_path / "test_places.py").write_text("1 / 0")
     said = odtc("list", "encodings", "--json", "--plugin", ".", folder=tmp_path)
     assert "places" in {one["name"] for one in said.facts["encodings"]}

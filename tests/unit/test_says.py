@@ -74,7 +74,7 @@ def test_the_same_rows_of_cuts_and_constraints(both, tmp_path):
 
 def test_the_laws_find_what_it_takes(both):
     """Nothing is declared: which constraints it satisfies is found by building, and its optimum under them is true."""
-    found = cases("formulation", "without_roles", law="constraints")
+    found = cases("formulation", "without_roles", property="constraints")
     kinds = {case.words.split()[-1] for case in found}
     assert {"answers", "branch_nodes", "columns", "places"} <= kinds and "leaf_rows" not in kinds
     for case in found:

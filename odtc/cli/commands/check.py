@@ -14,10 +14,10 @@ def check(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", metavar="KIND", help="Type of the plug-in (formulation, cut, …), if several types have this name."
+            "--type", metavar="TYPE", help="Type of the plug-in (formulation, cut, …), if several types have this name."
         ),
     ] = None,
-    law: Annotated[str | None, typer.Option("--property", metavar="NAME", help="Only this property test.")] = None,
+    property: Annotated[str | None, typer.Option("--property", metavar="NAME", help="Only this property test.")] = None,
     examples: Annotated[
         int | None,
         typer.Option(
@@ -33,35 +33,35 @@ def check(
 
     of = kinds_of(name, templates) if kind is None else [kind]
     if len(of) > 1:
-        raise ChoiceError(f"{name!r} is the name of a {' and of a '.join(of)}: say which one by --kind")
+        raise ChoiceError(f"{name!r} is the name of a {' and of a '.join(of)}: choose one with --type")
     outcomes = []
-    for case in cases(of[0], name, law=law, templates=templates):
+    for case in cases(of[0], name, property=property, templates=templates):
         outcome = case.run(examples)
         outcomes.append(outcome)
         if not as_json:
             print(outcome.text, flush=True)
-    broken, left = (sum(bool(getattr(outcome, word)) for outcome in outcomes) for word in ("broken", "not_tried"))
-    held = len(outcomes) - broken - left
+    failed, left = (sum(bool(getattr(outcome, word)) for outcome in outcomes) for word in ("failure", "not_tested"))
+    passed = len(outcomes) - failed - left
     if as_json:
         console.print_json(
-            {"kind": of[0], "name": name, "ok": not broken, "properties": [_facts(one) for one in outcomes]}
+            {"type": of[0], "name": name, "ok": not failed, "properties": [_facts(one) for one in outcomes]}
         )
     else:
-        tail = [f"{broken} broken"] * bool(broken) + [f"{left} not tried"] * bool(left)
-        print(f"{of[0]} {name}: {', '.join([f'{held} of {len(outcomes)} hold', *tail])}")
-    if broken:
+        tail = [f"{failed} failed"] * bool(failed) + [f"{left} not tested"] * bool(left)
+        print(f"{of[0]} {name}: {', '.join([f'{passed} of {len(outcomes)} passed', *tail])}")
+    if failed:
         raise typer.Exit(1)
 
 
 def _facts(outcome) -> dict:
     case = outcome.case
     return {
-        "law": case.law.name,
-        "says": case.law.says,
-        "under": case.words,
+        "property": case.property.name,
+        "statement": case.property.statement,
+        "variant": case.words,
         "cases": outcome.tried,
-        "holds": not outcome.broken and not outcome.not_tried,
-        "broken": outcome.broken or None,
-        "not_tried": outcome.not_tried or None,
+        "passed": not outcome.failure and not outcome.not_tested,
+        "failure": outcome.failure or None,
+        "not_tested": outcome.not_tested or None,
         "example": outcome.notes,
     }

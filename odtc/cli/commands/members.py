@@ -1,4 +1,4 @@
-"""`odtc list KIND` and `odtc info NAME`: the formulations, solvers and other parts of odtc and of plug-ins."""
+"""`odtc list TYPE` and `odtc info NAME`: the formulations, solvers and other parts of odtc and of plug-ins."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="KIND", help="models, cuts, …; without it, the types of plug-ins are listed.", autocompletion=_kinds
+            metavar="TYPE", help="models, cuts, …; without it, the types of plug-ins are listed.", autocompletion=_kinds
         ),
     ] = None,
     as_json: Json = False,
@@ -32,7 +32,7 @@ def list_(
 
     if kind is None:
         if as_json:
-            console.print_json({"kinds": list(REGISTRIES)})
+            console.print_json({"types": list(REGISTRIES)})
         else:
             print("\n".join(REGISTRIES))
         return

@@ -11,7 +11,7 @@ from odtc.cli.options import Json
 
 def new(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="formulation, cut, constraint, solver, exporter, task, …")
+        str, typer.Argument(metavar="TYPE", help="formulation, cut, constraint, solver, exporter, task, …")
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of your plug-in.")],
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the files.")] = Path(),

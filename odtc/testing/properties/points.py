@@ -10,12 +10,12 @@ from odtc.errors import SolutionError
 from odtc.fileformats.solution_files import HEAD, ReadPoints, WrittenPoints
 from odtc.model.points import name_list
 from odtc.model.solution import Termination
-from odtc.testing.law import Law, Trial
 from odtc.testing.problems import heaps, problems
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_heap, note_problem
 
 
-def read_back(member, under, trial: Trial) -> None:
+def read_back(plug_in, variant, trial: Trial) -> None:
     problem = trial.draw(problems(("flowoct", {})))
     note_problem(trial, problem)
     heap = trial.draw(heaps(problem))
@@ -23,10 +23,10 @@ def read_back(member, under, trial: Trial) -> None:
     model = problem.module.build(problem)
     x = model.join(problem.module.start(problem, heap))
     written = io.BytesIO()
-    member.write(model, x, written, Termination.OPTIMAL)
+    plug_in.write(model, x, written, Termination.OPTIMAL)
     data = written.getvalue()
-    trial.expect(member.matches(data[:HEAD]), "expected `matches` to recognise what `write` wrote, it does not")
-    raw = member.read(data)
+    trial.expect(plug_in.matches(data[:HEAD]), "expected `matches` to recognise what `write` wrote, it does not")
+    raw = plug_in.read(data)
     values = raw.values if raw.names is None else _in_order(name_list(model.columns), raw)
     trial.expect(np.array_equal(values, x), "expected the point back from the file, got another")
 
@@ -36,20 +36,22 @@ def _in_order(names, raw):
     return np.array([place.get(name, 0.0) for name in names])
 
 
-def refuses(member, under, trial: Trial) -> None:
+def refuses(plug_in, variant, trial: Trial) -> None:
     data = trial.draw(st.binary(max_size=60))
     trial.note("bytes", repr(data))
     try:
-        member.matches(data)
-        member.read(data)
+        plug_in.matches(data)
+        plug_in.read(data)
     except SolutionError as refused:
         trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for this format."""
-    both = member.can(ReadPoints) and member.can(WrittenPoints)
-    found = [Law("point", "A point that is written and read is the point.", read_back, examples=15)] if both else []
-    if member.can(ReadPoints):
-        found.append(Law("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40))
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for this format."""
+    both = plug_in.can(ReadPoints) and plug_in.can(WrittenPoints)
+    found = (
+        [Property("point", "A point that is written and read is the point.", read_back, examples=15)] if both else []
+    )
+    if plug_in.can(ReadPoints):
+        found.append(Property("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40))
     return tuple(found)

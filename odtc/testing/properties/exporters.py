@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import how_to_run, run_export
-from odtc.testing.law import Law, NotTriedError, Trial
+from odtc.testing.property import NotTestedError, Property, Trial
 from odtc.testing.random_trees import answering_numbers, plain_names, rows_for, trees
 from odtc.testing.random_trees import names as any_names
 from odtc.trees.exporting import EXPORTERS, export, suffix, summaries, written
@@ -44,7 +44,7 @@ def names(templates=None) -> tuple[str, ...]:
     return tuple(summaries(templates))
 
 
-def member(name: str, templates=None) -> Exporting:
+def find(name: str, templates=None) -> Exporting:
     """Return an exporter by its name; raises ChoiceError if there is none."""
     ending = suffix(name, templates)
     if name in EXPORTERS.names():
@@ -61,22 +61,22 @@ def _bytes(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode()
 
 
-def writes(member: Exporting, under, trial: Trial) -> None:
+def writes(plug_in: Exporting, variant, trial: Trial) -> None:
     tree = trial.draw(trees())
     trial.note("tree", render_tree(tree, "text").rstrip())
     try:
-        content = member.write(tree)
+        content = plug_in.write(tree)
     except ChoiceError as refused:
         trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
         return
     trial.expect(isinstance(content, bytes), f"expected bytes, got {type(content).__name__}")
-    trial.expect(content == member.write(tree), "expected the same file of the same tree, got another")
+    trial.expect(content == plug_in.write(tree), "expected the same file of the same tree, got another")
 
 
-def predicts(member: Exporting, under, trial: Trial) -> None:
-    plain = member.how is not None and member.how.get("names") == "plain"
+def predicts(plug_in: Exporting, variant, trial: Trial) -> None:
+    plain = plug_in.how is not None and plug_in.how.get("names") == "plain"
     tree = trial.draw(trees(max_depth=3, names=plain_names if plain else line_names))
-    if trial.draw(st.booleans()) and _takes(member, of_numbers := trial.draw(answering_numbers(tree))):
+    if trial.draw(st.booleans()) and _takes(plug_in, of_numbers := trial.draw(answering_numbers(tree))):
         tree = of_numbers
     trial.note("tree", render_tree(tree, "text").rstrip())
     X = trial.draw(rows_for(tree))
@@ -85,23 +85,23 @@ def predicts(member: Exporting, under, trial: Trial) -> None:
     trial.skip_unless(taken.any())
     X, wanted = X[taken], [one for one in wanted if one is not None]
     trial.note("rows", [dict(zip([feature.name for feature in tree.features], row)) for row in X.tolist()])
-    if member.how is not None:
+    if plug_in.how is not None:
         with tempfile.TemporaryDirectory() as folder:
-            got = run_export(member.how, member.write(tree), member.ending, tree, X, Path(folder))
-    elif member.predict is not None:
-        got = member.predict(member.write(tree), tree, X)
+            got = run_export(plug_in.how, plug_in.write(tree), plug_in.ending, tree, X, Path(folder))
+    elif plug_in.predict is not None:
+        got = plug_in.predict(plug_in.write(tree), tree, X)
     else:
-        raise NotTriedError(f"nothing says how its files are run: templates/check/{member.name}.toml, or `predict`")
+        raise NotTestedError(f"nothing says how its files are run: templates/check/{plug_in.name}.toml, or `predict`")
     if TASKS.get(tree.task).NUMBERS:
         got = [_number(one) for one in got]
         trial.expect(got == wanted, f"expected the numbers {wanted}, got {got}")
     trial.expect(list(got) == wanted, f"expected the classes {wanted}, got {list(got)}")
 
 
-def _takes(member: Exporting, tree: Tree) -> bool:
+def _takes(plug_in: Exporting, tree: Tree) -> bool:
     """Return whether an exporter writes a tree, and does not refuse it."""
     try:
-        member.write(tree)
+        plug_in.write(tree)
     except ChoiceError:
         return False
     return True
@@ -125,9 +125,11 @@ def expected(tree: Tree, row: np.ndarray) -> str | float | None:
         return None
 
 
-LAWS = (
-    Law("writes", "It writes every tree, the same bytes each time, or refuses it in a sentence.", writes, examples=40),
-    Law(
+PROPERTIES = (
+    Property(
+        "writes", "It writes every tree, the same bytes each time, or refuses it in a sentence.", writes, examples=40
+    ),
+    Property(
         "predicts",
         "What it writes answers as the tree does: ties, numerals, unseen, missing cells.",
         predicts,
@@ -135,6 +137,6 @@ LAWS = (
 )
 
 
-def laws(member: Exporting) -> tuple[Law, ...]:
-    """Return the laws for every exporter."""
-    return LAWS
+def properties(plug_in: Exporting) -> tuple[Property, ...]:
+    """Return the property tests for every exporter."""
+    return PROPERTIES

@@ -1,8 +1,8 @@
-"""Property tests (laws) of plug-ins, tried with random cases down to the smallest that fails.
+"""Property tests of plug-ins, tried with random cases down to the smallest that fails.
 
-A law is a function of a plug-in and a Trial. It draws its input from the trial (`trial.draw(strategy)`), records it in
-words (`trial.note("data", …)`), and states what it expects (`trial.expect(condition, sentence)`). hypothesis draws the
-cases and makes a failing one as small as it can; the notes of that one are shown.
+A property is checked by a function of a plug-in and a Trial. It draws its input (`trial.draw(strategy)`), records it
+for people (`trial.note("data", …)`), and states a condition (`trial.expect(condition, sentence)`). hypothesis draws the
+cases and reduces a failing one to the smallest; its notes are printed.
 """
 
 import sys
@@ -19,28 +19,28 @@ from hypothesis.errors import FailedHealthCheck, Flaky, Unsatisfiable
 
 from odtc.errors import OdtcError
 
-_most: int | None = None  # limit on the examples of a law, whatever it or its caller requests
+_most: int | None = None  # limit on the examples of a property, even if it or its caller requests more
 LONGEST = 1500  # characters of a note that are shown
-NO_DATABASE = None  # a law is tried from the beginning each time: the same member breaks it in the same way
+NO_DATABASE = None  # a property is tested from the beginning each time: the same plug-in fails it in the same way
 
 
 def limit_examples(most: int | None) -> None:
-    """Limit the random cases of every law to this many from now on; None: as many as requested."""
+    """Limit the random cases of every property to this many from now on; None: as many as requested."""
     global _most
     _most = most
 
 
-class NotTriedError(Exception):
-    """Why a law cannot be tried here, as that a program is not on this machine."""
+class NotTestedError(Exception):
+    """A property cannot be tested here, for example because a program is not on this machine."""
 
 
-class LawBrokenError(AssertionError):
-    """A violation of a law by a plug-in; the text is that of the Outcome."""
+class PropertyFailedError(AssertionError):
+    """A plug-in fails a property test; the message is the text of the Outcome."""
 
 
 @dataclass
 class Trial:
-    """One random case of a law."""
+    """One random case of a property."""
 
     draw: Callable[[Any], Any]
     notes: dict[str, str] = field(default_factory=dict)
@@ -50,9 +50,9 @@ class Trial:
         self.notes[what] = str(value)
 
     def expect(self, condition: Any, sentence: str) -> None:
-        """Raise LawBrokenError with a sentence (what was expected, what came) unless the condition is true."""
+        """Raise PropertyFailedError unless the condition is true; the sentence says what was expected and found."""
         if not condition:
-            raise LawBrokenError(sentence)
+            raise PropertyFailedError(sentence)
 
     def skip_unless(self, condition: Any) -> None:
         """Draw another case unless the condition is true."""
@@ -60,53 +60,53 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Law:
-    """A law of a kind.
+class Property:
+    """A property of the plug-ins of a type.
 
     Attributes
     ----------
     name : str
         One word.
-    says : str
-        The law as a sentence.
-    holds : function
-        `holds(member, under, trial)` raises if the law is violated.
-    under : function
-        `under(member)` yields (words, value) for each way in which the law is tried, such as the parameter sets of a
-        formulation.
+    statement : str
+        A sentence that states the property.
+    check : function
+        `check(plug_in, variant, trial)` raises if the property is violated.
+    variants : function
+        `variants(plug_in)` yields (words, value) for each variant in which the property is tested, such as the
+        parameter sets of a formulation.
     examples : int
         Random cases of each.
     """
 
     name: str
-    says: str
-    holds: Callable[[Any, Any, Trial], None]
-    under: Callable[[Any], Any] = lambda member: [("", None)]
+    statement: str
+    check: Callable[[Any, Any, Trial], None]
+    variants: Callable[[Any], Any] = lambda plug_in: [("", None)]
     examples: int = 20
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a law: `broken` is "" if it passes; `notes` are the smallest case that fails."""
+    """The result of a property: `failure` is "" if it passes; `notes` are the smallest case that fails."""
 
     case: "Case"
     tried: int
-    broken: str = ""
+    failure: str = ""
     notes: dict[str, str] = field(default_factory=dict)
-    not_tried: str = ""
+    not_tested: str = ""
 
     @property
     def text(self) -> str:
-        """All that is known of it, for people."""
+        """Return the result with the smallest failing case, for people."""
         how = f" ({self.case.words})" if self.case.words else ""
-        if self.not_tried:
-            return f"{self.case.law.name}{how}: not tried: {self.not_tried}"
-        if not self.broken:
-            return f"{self.case.law.name}{how}: holds, {self.tried} case{'s' * (self.tried != 1)}"
+        if self.not_tested:
+            return f"{self.case.property.name}{how}: not tested: {self.not_tested}"
+        if not self.failure:
+            return f"{self.case.property.name}{how}: passed, {self.tried} case{'s' * (self.tried != 1)}"
         lines = [
-            f"{self.case.law.name}{how}: broken at case {self.tried}",
-            f"  law: {self.case.law.says}",
-            f"  what came: {self.broken}",
+            f"{self.case.property.name}{how}: failed at case {self.tried}",
+            f"  property: {self.case.property.statement}",
+            f"  found: {self.failure}",
         ]
         for what, value in self.notes.items():
             shown = value if len(value) <= LONGEST else value[:LONGEST] + " …"
@@ -119,25 +119,25 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Case:
-    """A law of a member, in one of the ways in which it is tried."""
+    """A property of a plug-in, in one of its variants."""
 
     kind: str
     name: str
-    member: Any
-    law: Law
+    plug_in: Any
+    property: Property
     words: str
     value: Any
 
     def __str__(self) -> str:
-        return "-".join(filter(None, [self.law.name, self.name, self.words.replace(" ", ",")]))
+        return "-".join(filter(None, [self.property.name, self.name, self.words.replace(" ", ",")]))
 
     def run(self, examples: int | None = None) -> Outcome:
-        """Try the law.
+        """Try the property.
 
         Parameters
         ----------
         examples : int or None
-            The number of random cases; None is the law's own.
+            The number of random cases; None is the property's own.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Case:
         trial, tried = Trial(lambda strategy: None), [0]
 
         @settings(
-            max_examples=min(examples or self.law.examples, _most or 10**6),
+            max_examples=min(examples or self.property.examples, _most or 10**6),
             deadline=None,
             database=NO_DATABASE,
             derandomize=True,
@@ -158,37 +158,37 @@ class Case:
         @given(data=st.data())
         def attempt(data):
             trial.draw, trial.notes = data.draw, {}
-            self.law.holds(self.member, self.value, trial)
+            self.property.check(self.plug_in, self.value, trial)
             tried[0] += 1
 
         try:
             attempt()
         except (Unsatisfiable, FailedHealthCheck):
-            return Outcome(self, 0, not_tried="no random case fits the declarations of the plug-in")
+            return Outcome(self, 0, not_tested="no random case fits the declarations of the plug-in")
         except Flaky:
-            return Outcome(self, tried[0] + 1, "the same case holds once and is broken once", trial.notes)
-        except NotTriedError as problem:
-            return Outcome(self, 0, not_tried=str(problem))
-        except LawBrokenError as problem:
+            return Outcome(self, tried[0] + 1, "the same case passes once and fails once", trial.notes)
+        except NotTestedError as problem:
+            return Outcome(self, 0, not_tested=str(problem))
+        except PropertyFailedError as problem:
             return Outcome(self, tried[0] + 1, str(problem), trial.notes)
         except Exception as problem:
             return Outcome(self, tried[0] + 1, _raised(problem), trial.notes)
         return Outcome(self, tried[0])
 
     def expect(self, examples: int | None = None) -> None:
-        """Raise LawBrokenError if the law is violated, and skip the test if it cannot be tried; for pytest."""
+        """For pytest: raise PropertyFailedError if the property fails, and skip the test if it cannot be tested."""
         outcome = self.run(examples)
-        if outcome.not_tried:
+        if outcome.not_tested:
             raise SkipTest(outcome.text)
-        if outcome.broken:
-            raise LawBrokenError(f"{self.kind} {self.name!r}\n{outcome.text}")
+        if outcome.failure:
+            raise PropertyFailedError(f"{self.kind} {self.name!r}\n{outcome.text}")
 
 
-def cases_of(kind: str, name: str, member: Any, laws: tuple[Law, ...]) -> Iterator[Case]:
-    """Yield each law in each way in which it is tried."""
-    for law in laws:
-        for words, value in law.under(member):
-            yield Case(kind, name, member, law, words, value)
+def cases_of(kind: str, name: str, plug_in: Any, properties: tuple[Property, ...]) -> Iterator[Case]:
+    """Yield each property in each way in which it is tried."""
+    for property in properties:
+        for words, value in property.variants(plug_in):
+            yield Case(kind, name, plug_in, property, words, value)
 
 
 def _raised(problem: Exception) -> str:

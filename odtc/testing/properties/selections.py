@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 from odtc.base import deadline
 from odtc.data.encoding import encode
 from odtc.errors import DataError
-from odtc.testing.law import Law, Trial
 from odtc.testing.problems import datasets
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_data
 from odtc.workflow.row_selection.selection import Cluster, select_rows
 
 
-def keeps(member, under, trial: Trial) -> None:
+def keeps(plug_in, variant, trial: Trial) -> None:
     n, d = trial.draw(st.integers(1, 12)), trial.draw(st.integers(1, 3))
     cells = st.lists(st.integers(0, 4), min_size=n * d, max_size=n * d)
     Z = np.array(trial.draw(cells), float).reshape(n, d) / 4
     near = np.array(trial.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), float) / 4
     trial.note("cluster", f"Z = {Z.tolist()}, near = {near.tolist()}")
     cluster = Cluster(np.arange(n) + 5, Z, near)
-    one, two = member.select(cluster), member.select(cluster)
+    one, two = plug_in.select(cluster), plug_in.select(cluster)
     places = np.asarray(one.places)
     trial.expect(len(places) and len(set(places.tolist())) == len(places), f"expected places, each once, got {places}")
     trial.expect(((places >= 0) & (places < n)).all(), f"expected places in the cluster, 0 to {n - 1}, got {places}")
@@ -28,14 +28,14 @@ def keeps(member, under, trial: Trial) -> None:
     trial.expect(np.array_equal(places, two.places), "expected the same rows of the same cluster, got others")
 
 
-def selects(member, under, trial: Trial) -> None:
+def selects(plug_in, variant, trial: Trial) -> None:
     data = trial.draw(datasets())
     note_data(trial, data)
     try:
         encode(data)
     except DataError:  # no split separates rows, so there is no first tree
         trial.skip_unless(False)
-    part = select_rows(data, member.name, 2, jobs=1)
+    part = select_rows(data, plug_in.name, 2, jobs=1)
     trial.expect(part.selected is not None, "expected the whole data behind the selected rows")
     rows = part.selected.rows
     same = np.array_equal(part.X, data.X[rows], equal_nan=True) and np.array_equal(part.y, data.y[rows])
@@ -44,7 +44,7 @@ def selects(member, under, trial: Trial) -> None:
     trial.expect(set(part.y) == set(data.y), "expected a row of every class that occurs")
 
 
-def ends(member, under, trial: Trial) -> None:
+def ends(plug_in, variant, trial: Trial) -> None:
     data = trial.draw(datasets())
     note_data(trial, data)
     try:
@@ -52,16 +52,16 @@ def ends(member, under, trial: Trial) -> None:
     except DataError:
         trial.skip_unless(False)
     with deadline.within(0.0):
-        part = select_rows(data, member.name, 2, jobs=1)
+        part = select_rows(data, plug_in.name, 2, jobs=1)
     rows = part.selected.rows
     trial.expect(len(rows) == len(set(rows.tolist())), f"expected each row once, got {rows}")
     trial.expect(set(part.y) == set(data.y), "expected a row of every class that occurs")
 
 
-LAWS = (
-    Law("keeps", "It keeps rows of its cluster, each once, and the same each time.", keeps, examples=30),
-    Law("selects", "A data set of selected rows has rows of every class, unchanged.", selects, examples=15),
-    Law(
+PROPERTIES = (
+    Property("keeps", "It keeps rows of its cluster, each once, and the same each time.", keeps, examples=30),
+    Property("selects", "A data set of selected rows has rows of every class, unchanged.", selects, examples=15),
+    Property(
         "ends",
         "If the deadline has passed, a data set of selected rows still has rows of every class.",
         ends,
@@ -70,6 +70,6 @@ LAWS = (
 )
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for every selection."""
-    return LAWS
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for every selection."""
+    return PROPERTIES

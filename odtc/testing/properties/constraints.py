@@ -11,44 +11,44 @@ from odtc.problem.constraints.constraint import able_models, broken, posed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import FORMULATIONS, SearchesItself
 from odtc.testing import optima
-from odtc.testing.law import Law, Trial
-from odtc.testing.laws.formulations import kept_optimum, kept_start
 from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, kept_kinds, posed_first, problems
+from odtc.testing.properties.formulations import kept_optimum, kept_start
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_problem
 
 MOST_TESTS = 5  # of a problem of which every tree is tried
 
 
-def takers(member):
+def takers(plug_in):
     """Yield (words, (form, kind)) of one variant of each formulation that supports it."""
     seen = set()
     for form in ALL_VARIANTS:
-        if form[0] not in seen and member.name in kept_kinds(form):
+        if form[0] not in seen and plug_in.name in kept_kinds(form):
             seen.add(form[0])
-            yield form_id(form), (form, member.name)
+            yield form_id(form), (form, plug_in.name)
 
 
-def searchers(member):
+def searchers(plug_in):
     """Yield (words, form) of each formulation whose own search supports every kind."""
     for name in FORMULATIONS.able(SearchesItself):
         yield name, (name, {})
 
 
-def declares(member, under, trial: Trial) -> None:
-    trial.expect(member.SUBJECT in set(Subject), f"expected SUBJECT, one of {[*Subject]}, got {member.SUBJECT!r}")
-    problem = posed_first(data_of_all_kinds(("flowoct", {})), member.name)
-    reference = member.reference(problem.encoded, problem.constraints[0])
+def declares(plug_in, variant, trial: Trial) -> None:
+    trial.expect(plug_in.SUBJECT in set(Subject), f"expected SUBJECT, one of {[*Subject]}, got {plug_in.SUBJECT!r}")
+    problem = posed_first(data_of_all_kinds(("flowoct", {})), plug_in.name)
+    reference = plug_in.reference(problem.encoded, problem.constraints[0])
     trial.expect(
         any(vars(reference).values()),
         "expected `reference` to define which trees satisfy the constraint, got a Reference without fields",
     )
-    words = able_models(member)
-    trial.expect(words != "no model takes it", f"expected a model that declares {member.SUBJECT!r}, found none")
+    words = able_models(plug_in)
+    trial.expect(words != "no model takes it", f"expected a model that declares {plug_in.SUBJECT!r}, found none")
 
 
-def refused(member, under, trial: Trial) -> None:
+def refused(plug_in, variant, trial: Trial) -> None:
     problem = data_of_all_kinds(("flowoct", {}))
-    for text in (f"{member.name}[", f"{member.name} = 1", f"{member.name} <= ", f"{member.name}[nothing,,] <= 1"):
+    for text in (f"{plug_in.name}[", f"{plug_in.name} = 1", f"{plug_in.name} <= ", f"{plug_in.name}[nothing,,] <= 1"):
         trial.note("text", text)
         try:
             posed(problem, [text])
@@ -58,11 +58,11 @@ def refused(member, under, trial: Trial) -> None:
             trial.expect(False, "expected a ChoiceError that says what is wrong, got none")
 
 
-def searched(member, form, trial: Trial) -> None:
+def searched(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form, depths=(1, 2, 2), most_rows=7, auxiliary=True))
     trial.skip_unless(problem.encoded.n_candidate_splits <= MOST_TESTS)
     try:
-        problem = posed(problem, [trial.draw(st.sampled_from(member.tries(problem.encoded)))])
+        problem = posed(problem, [trial.draw(st.sampled_from(plug_in.tries(problem.encoded)))])
     except ChoiceError:  # what this data has no rows, columns or levels for
         trial.skip_unless(False)
     note_problem(trial, problem)
@@ -78,29 +78,35 @@ def searched(member, form, trial: Trial) -> None:
 
 
 def in_forms(holds):
-    """Return a law of a formulation under one of its variants and a kind, as a law of the kind."""
-    return lambda member, under, trial: holds(FORMULATIONS.get(under[0][0]), under, trial)
+    """Return a property of a formulation under one of its variants and a kind, as a property of the kind."""
+    return lambda plug_in, variant, trial: holds(FORMULATIONS.get(variant[0][0]), variant, trial)
 
 
-LAWS = (
-    Law(
+PROPERTIES = (
+    Property(
         "declared", "SUBJECT, `tries` and `reference` are declared, and some model satisfies it.", declares, examples=1
     ),
-    Law("refused", "A text that is none of it is refused in a sentence.", refused, examples=1),
-    Law(
+    Property("refused", "A text that is none of it is refused in a sentence.", refused, examples=1),
+    Property(
         "optimum", "The optimum is that of the trees that satisfy it by `reference`.", in_forms(kept_optimum), takers, 8
     ),
-    Law(
+    Property(
         "start",
         "A tree that satisfies it is a complete point of the model with its rows.",
         in_forms(kept_start),
         takers,
         8,
     ),
-    Law("search", "The compiler's own search finds the optimum of the trees that satisfy it.", searched, searchers, 6),
+    Property(
+        "search", "The compiler's own search finds the optimum of the trees that satisfy it.", searched, searchers, 6
+    ),
 )
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for this kind; for rows of models, if it has any."""
-    return tuple(law for law in LAWS if member.SUBJECT != Subject.SETTLED or law.name not in ("optimum", "start"))
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for this kind; for rows of models, if it has any."""
+    return tuple(
+        property
+        for property in PROPERTIES
+        if plug_in.SUBJECT != Subject.SETTLED or property.name not in ("optimum", "start")
+    )

@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from odtc.errors import ModelError
 from odtc.fileformats.model_files import write_model
-from odtc.testing.law import Law, Trial
-from odtc.testing.laws.solvers import models, note_model
 from odtc.testing.problems import ALL_VARIANTS, problems
+from odtc.testing.properties.solvers import models, note_model
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_problem
 
 
-def read_back(trial: Trial, member, model) -> None:
+def read_back(trial: Trial, plug_in, model) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = write_model(model, Path(folder) / f"m{member.SUFFIX}", member.name)
+        path = write_model(model, Path(folder) / f"m{plug_in.SUFFIX}", plug_in.name)
         first = path.read_bytes()
-        write_model(model, path, member.name)
+        write_model(model, path, plug_in.name)
         trial.expect(path.read_bytes() == first, "expected the same bytes when it is written again, got others")
-        again = member.read(first, "m")
+        again = plug_in.read(first, "m")
     for word in ("c", "col_lower", "col_upper", "row_lower", "row_upper", "integrality"):
         one, two = getattr(model, word), getattr(again, word)
         trial.expect(
@@ -31,34 +31,36 @@ def read_back(trial: Trial, member, model) -> None:
     trial.expect(same, "expected the same coefficients back from the file, got others")
 
 
-def any_model(member, under, trial: Trial) -> None:
+def any_model(plug_in, variant, trial: Trial) -> None:
     model = trial.draw(models())
     note_model(trial, model)
-    read_back(trial, member, model)
+    read_back(trial, plug_in, model)
 
 
-def of_formulations(member, under, trial: Trial) -> None:
+def of_formulations(plug_in, variant, trial: Trial) -> None:
     problem = trial.draw(problems(trial.draw(st.sampled_from(ALL_VARIANTS))))
     note_problem(trial, problem)
-    read_back(trial, member, problem.module.build(problem))
+    read_back(trial, plug_in, problem.module.build(problem))
 
 
-def refuses(member, under, trial: Trial) -> None:
+def refuses(plug_in, variant, trial: Trial) -> None:
     data = trial.draw(st.binary(max_size=40))
     trial.note("bytes", repr(data))
     try:
-        member.read(data, "m")
+        plug_in.read(data, "m")
     except ModelError as refused:
         trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
 
 
-LAWS = (
-    Law("models", "A file of any small model, read back, is the model.", any_model, examples=25),
-    Law("formulations", "A file of any formulation's model, read back, is the model.", of_formulations, examples=15),
-    Law("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40),
+PROPERTIES = (
+    Property("models", "A file of any small model, read back, is the model.", any_model, examples=25),
+    Property(
+        "formulations", "A file of any formulation's model, read back, is the model.", of_formulations, examples=15
+    ),
+    Property("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40),
 )
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for every format of model files."""
-    return LAWS
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for every format of model files."""
+    return PROPERTIES

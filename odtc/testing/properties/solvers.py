@@ -16,9 +16,9 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.options import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import find_solver, version
-from odtc.testing.law import Law, Trial
-from odtc.testing.laws.formulations import by_solver, optimum_by
 from odtc.testing.problems import data_of_all_kinds, heaps, problems
+from odtc.testing.properties.formulations import by_solver, optimum_by
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_problem
 from odtc.testing.solved_models import optimum
 
@@ -26,7 +26,7 @@ LIMIT = Options(time_limit=60, threads=1)
 FORM = ("flowoct", {})
 
 
-def member(name: str):
+def find(name: str):
     """Return a registered solver, or the one that a TOML file describes. Raises ChoiceError if it is not on this
     machine."""
     found = find_solver(name)
@@ -57,7 +57,7 @@ def models(draw):
     return m.finish()
 
 
-def solves(name: str, under, trial: Trial) -> None:
+def solves(name: str, variant, trial: Trial) -> None:
     model = trial.draw(models())
     note_model(trial, model)
     best, _ = optimum(model)
@@ -79,7 +79,7 @@ def note_model(trial: Trial, model) -> None:
         trial.note("model", write_model(model, Path(folder) / "m.lp", "lp").read_text().rstrip())
 
 
-def takes_starts(name: str, under, trial: Trial) -> None:
+def takes_starts(name: str, variant, trial: Trial) -> None:
     problem = trial.draw(problems(FORM))
     note_problem(trial, problem)
     model = replace(problem.module.build(problem), problem=problem)
@@ -92,7 +92,7 @@ def takes_starts(name: str, under, trial: Trial) -> None:
     )
 
 
-def any_folder(name: str, under, trial: Trial) -> None:
+def any_folder(name: str, variant, trial: Trial) -> None:
     problem = data_of_all_kinds(FORM)
     model = problem.module.build(problem)
     format = find_solver(name).DIALECT.reads[0]
@@ -107,27 +107,29 @@ def any_folder(name: str, under, trial: Trial) -> None:
     trial.expect(abs(found.objective - best) <= 1e-5, f"expected the optimum {best!r}, got {found.objective!r}")
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for every solver."""
-    name = member.name
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for every solver."""
+    name = plug_in.name
 
     def of_name(holds):
-        return lambda member, under, trial: holds(name, under, trial)
+        return lambda plug_in, variant, trial: holds(name, variant, trial)
 
     run = partial(by_solver, name)
     return (
-        Law(
+        Property(
             "models",
             "It solves small models, and says so of those that have no solution.",
             of_name(solves),
             examples=12,
         ),
-        Law(
+        Property(
             "trees",
             "Its solution of a formulation decodes to the best tree, and passes every check.",
-            lambda member, under, trial: optimum_by(run, member, FORM, trial),
+            lambda plug_in, variant, trial: optimum_by(run, plug_in, FORM, trial),
             examples=6,
         ),
-        Law("starts", "A start is taken if its dialect says so, and never lost.", of_name(takes_starts), examples=4),
-        Law("folders", "Model files may lie anywhere.", of_name(any_folder), examples=1),
+        Property(
+            "starts", "A start is taken if its dialect says so, and never lost.", of_name(takes_starts), examples=4
+        ),
+        Property("folders", "Model files may lie anywhere.", of_name(any_folder), examples=1),
     )

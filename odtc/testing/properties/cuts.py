@@ -11,8 +11,8 @@ import numpy as np
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, EVERY_TREE
 from odtc.testing import optima
-from odtc.testing.law import Law, Trial
 from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, heaps, problems
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_heap, note_problem
 from odtc.testing.solved_models import assert_rows_kept, optimum, relaxed
 
@@ -22,35 +22,37 @@ def compiled(problem):
     return replace(problem.module.build(problem), problem=problem)
 
 
-def takers(member):
+def takers(plug_in):
     """Yield (words, form) of each variant that has the columns for this family."""
     for form in ALL_VARIANTS:
         problem = data_of_all_kinds(form)
-        if not cut.why_unfit(member.name, problem, compiled(problem)):
+        if not cut.why_unfit(plug_in.name, problem, compiled(problem)):
             yield form_id(form), form
 
 
-def has_takers(member, form, trial: Trial) -> None:
+def has_takers(plug_in, form, trial: Trial) -> None:
     trial.expect(
-        member.VALID in (EVERY_TREE, AN_OPTIMUM), f"expected VALID = EVERY_TREE or AN_OPTIMUM, got {member.VALID!r}"
+        plug_in.VALID in (EVERY_TREE, AN_OPTIMUM), f"expected VALID = EVERY_TREE or AN_OPTIMUM, got {plug_in.VALID!r}"
     )
-    trial.expect(any(takers(member)), f"expected a formulation with the columns of NEEDS = {member.NEEDS}, found none")
+    trial.expect(
+        any(takers(plug_in)), f"expected a formulation with the columns of NEEDS = {plug_in.NEEDS}, found none"
+    )
 
 
-def _drawn(member, form, trial: Trial, depths):
+def _drawn(plug_in, form, trial: Trial, depths):
     problem = trial.draw(problems(form, depths=depths, most_rows=10))
     note_problem(trial, problem)
     plain = compiled(problem)
-    trial.skip_unless(not cut.why_unfit(member.name, problem, plain))
-    return problem, plain, cut.add(problem, plain, (member.name,))
+    trial.skip_unless(not cut.why_unfit(plug_in.name, problem, plain))
+    return problem, plain, cut.add(problem, plain, (plug_in.name,))
 
 
-def holds(member, form, trial: Trial) -> None:
-    problem, _, model = _drawn(member, form, trial, (1, 2, 3))
+def holds(plug_in, form, trial: Trial) -> None:
+    problem, _, model = _drawn(plug_in, form, trial, (1, 2, 3))
     heap = trial.draw(heaps(problem))
     note_heap(trial, problem, heap)
     module = problem.module
-    if member.VALID == EVERY_TREE:
+    if plug_in.VALID == EVERY_TREE:
         assert_rows_kept(model, model.join(module.start(problem, heap)))
     arranged = cut.arrange_tree(problem, model, heap)
     assert_rows_kept(model, model.join(module.start(problem, arranged)))
@@ -61,8 +63,8 @@ def holds(member, form, trial: Trial) -> None:
     trial.expect(same, "expected an arranged tree with the same predictions, got others")
 
 
-def keeps(member, form, trial: Trial) -> None:
-    problem, plain, model = _drawn(member, form, trial, (1, 2, 2))
+def keeps(plug_in, form, trial: Trial) -> None:
+    problem, plain, model = _drawn(plug_in, form, trial, (1, 2, 2))
     best = optima.exhaustive_cost(problem)
     value, point = optimum(model)
     trial.expect(abs(value - best) <= 1e-6, f"expected the optimum {best!r} with the rows, too, got {value!r}")
@@ -72,8 +74,8 @@ def keeps(member, form, trial: Trial) -> None:
     trial.expect(after >= before - 1e-6, f"expected a bound of at least {before!r} with the rows, got {after!r}")
 
 
-def appended(member, form, trial: Trial) -> None:
-    problem, plain, model = _drawn(member, form, trial, (1, 2))
+def appended(plug_in, form, trial: Trial) -> None:
+    problem, plain, model = _drawn(plug_in, form, trial, (1, 2))
     same = model.columns == plain.columns and model.rows[: len(plain.rows)] == plain.rows
     trial.expect(same, "expected rows behind those of the model and no other change, got another model")
     new = model.A[plain.n_rows :]
@@ -81,14 +83,14 @@ def appended(member, form, trial: Trial) -> None:
     trial.expect(np.isfinite(new.data).all(), "expected finite coefficients")
 
 
-LAWS = (
-    Law("needs", "Some formulation has the columns that it needs.", has_takers, examples=1),
-    Law("holds", "Its rows hold for every tree, or for an arranged one that costs no more.", holds, takers, 20),
-    Law("keeps", "The optimum stays, and the bound of the relaxation never falls.", keeps, takers, 8),
-    Law("appended", "Its rows stand behind those of the model, and change nothing else.", appended, takers, 5),
+PROPERTIES = (
+    Property("needs", "Some formulation has the columns that it needs.", has_takers, examples=1),
+    Property("holds", "Its rows hold for every tree, or for an arranged one that costs no more.", holds, takers, 20),
+    Property("keeps", "The optimum stays, and the bound of the relaxation never falls.", keeps, takers, 8),
+    Property("appended", "Its rows stand behind those of the model, and change nothing else.", appended, takers, 5),
 )
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for this family."""
-    return LAWS
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for this family."""
+    return PROPERTIES

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from odtc.data.reading import from_frame
 from odtc.errors import DataError
-from odtc.testing.law import Law, NotTriedError, Trial
+from odtc.testing.property import NotTestedError, Property, Trial
 
 WORDS = ("a", "b", "it's", "two words", "a,b", 'say "no"', "ä", "x;y", "100%", "{1}")
 
@@ -31,16 +31,16 @@ def tables(draw) -> pl.DataFrame:
     return pl.DataFrame({**columns, "label": labels})
 
 
-def read_back(member, under, trial: Trial) -> None:
+def read_back(plug_in, variant, trial: Trial) -> None:
     table = trial.draw(tables())
     trial.note("table", table.write_csv().rstrip())
-    data = member.sample(table)
+    data = plug_in.sample(table)
     if data is None:
-        raise NotTriedError("it declares no `sample`, a file of a table")
+        raise NotTestedError("it declares no `sample`, a file of a table")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"d *[1]{member.SUFFIXES[0]}"
+        path = Path(folder) / f"d *[1]{plug_in.SUFFIXES[0]}"
         path.write_bytes(data)
-        read, parts = member.read(path), list(member.batches(path, trial.draw(st.integers(1, 200))))
+        read, parts = plug_in.read(path), list(plug_in.batches(path, trial.draw(st.integers(1, 200))))
     trial.expect(read.columns == table.columns, f"expected the columns {table.columns}, got {read.columns}")
     try:
         wanted = from_frame(table, "d", _separate())
@@ -61,24 +61,24 @@ def _separate():
     return ReadingSpec(target="label", missing="separate")
 
 
-def refuses(member, under, trial: Trial) -> None:
+def refuses(plug_in, variant, trial: Trial) -> None:
     data = trial.draw(st.binary(max_size=60))
     trial.note("bytes", repr(data))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"d{member.SUFFIXES[0]}"
+        path = Path(folder) / f"d{plug_in.SUFFIXES[0]}"
         path.write_bytes(data)
         try:
-            member.read(path)
+            plug_in.read(path)
         except DataError as refused:
             trial.expect(len(str(refused).splitlines()) == 1, f"expected a refusal in one line, got {refused}")
 
 
-LAWS = (
-    Law("table", "The table that its `sample` wrote comes back, whole or in batches.", read_back, examples=30),
-    Law("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40),
+PROPERTIES = (
+    Property("table", "The table that its `sample` wrote comes back, whole or in batches.", read_back, examples=30),
+    Property("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40),
 )
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for every reader."""
-    return LAWS
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for every reader."""
+    return PROPERTIES

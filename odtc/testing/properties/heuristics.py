@@ -6,24 +6,24 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.heuristics.heuristic import grow
-from odtc.testing.law import Law, Trial
 from odtc.testing.problems import problems
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_heap, note_problem
 from odtc.testing.solved_models import assert_rows_kept
 from odtc.workflow import pipeline
 
 
-def options(member):
+def options(plug_in):
     """Yield (words, text of `--start`) for each set of options that it declares."""
-    for words in member.TRIES:
-        yield words, f"{member.name}:{words}" if words else member.name
+    for words in plug_in.TRIES:
+        yield words, f"{plug_in.name}:{words}" if words else plug_in.name
 
 
-def grows(member, under, trial: Trial) -> None:
+def grows(plug_in, variant, trial: Trial) -> None:
     problem = trial.draw(problems(("flowoct", {"lambda": 0.25}), depths=(1, 2, 3)))
     note_problem(trial, problem)
     price = problem.module.branch_penalty(problem)
-    one, two = (grow(under, problem.encoded, problem.topology, price) for _ in range(2))
+    one, two = (grow(variant, problem.encoded, problem.topology, price) for _ in range(2))
     note_heap(trial, problem, one)
     one.expect_depth(problem.topology.depth)
     same = np.array_equal(one.split, two.split) and np.array_equal(one.label, two.label)
@@ -33,25 +33,25 @@ def grows(member, under, trial: Trial) -> None:
     trial.expect(inside, "expected every row to end at a node with a label, got one without")
 
 
-def starts(member, under, trial: Trial) -> None:
+def starts(plug_in, variant, trial: Trial) -> None:
     problem = trial.draw(problems(("flowoct", {}), depths=(1, 2)))
     note_problem(trial, problem)
     model = replace(problem.module.build(problem), problem=problem)
-    own = grow(under, problem.encoded, problem.topology, problem.module.branch_penalty(problem)).beyond
+    own = grow(variant, problem.encoded, problem.topology, problem.module.branch_penalty(problem)).beyond
     trial.skip_unless(own is None or not own.splits)  # hyperplanes are starts of other models
-    begun = pipeline.start(model, under)
+    begun = pipeline.start(model, variant)
     trial.expect(begun is not None, "expected a start, got none")
     heap, x = begun
     note_heap(trial, problem, heap)
     assert_rows_kept(model, x)
 
 
-LAWS = (
-    Law("tree", "Its tree is of the depth asked for, and the same each time.", grows, options, 25),
-    Law("start", "A model takes its tree as a start.", starts, options, 15),
+PROPERTIES = (
+    Property("tree", "Its tree is of the depth asked for, and the same each time.", grows, options, 25),
+    Property("start", "A model takes its tree as a start.", starts, options, 15),
 )
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for every heuristic."""
-    return LAWS
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for every heuristic."""
+    return PROPERTIES

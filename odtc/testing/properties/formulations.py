@@ -24,7 +24,6 @@ from odtc.problem.cuts import cut
 from odtc.problem.formulation import Compiled
 from odtc.problem.parameters import parameter_key
 from odtc.testing import optima
-from odtc.testing.law import Law, Trial
 from odtc.testing.problems import (
     constrained,
     constraint_words,
@@ -34,6 +33,7 @@ from odtc.testing.problems import (
     posed_first,
     problems,
 )
+from odtc.testing.property import Property, Trial
 from odtc.testing.shown import note_heap, note_problem
 from odtc.testing.solved_models import assert_point_of, assert_rows_kept, optimum
 from odtc.verification.verify import UNSUPPORTED
@@ -43,50 +43,50 @@ from odtc.workflow.manifest import read_manifest, write_manifest
 TOLERANCE = 1e-6
 
 
-def forms(member):
+def forms(plug_in):
     """Yield (words, (name, parameters)) of each variant that a formulation with a model declares."""
-    declared = member.VARIANTS if member.can(Compiled) else ({},)
+    declared = plug_in.VARIANTS if plug_in.can(Compiled) else ({},)
     for form in declared:
-        yield " ".join(f"{key}={value}" for key, value in form.items()), (member.name, form)
+        yield " ".join(f"{key}={value}" for key, value in form.items()), (plug_in.name, form)
 
 
-def constrained_forms(member):
+def constrained_forms(plug_in):
     """Yield (words, (form, kind of constraint)) for all that the variants satisfy."""
-    if not member.can(Compiled):
+    if not plug_in.can(Compiled):
         return
-    for words, form in forms(member):
+    for words, form in forms(plug_in):
         for kind in constraint_words(form):
             yield f"{words} {kind}".strip(), (form, kind)
 
 
-def declares(member, form, trial: Trial) -> None:
-    if not member.can(Compiled):
+def declares(plug_in, form, trial: Trial) -> None:
+    if not plug_in.can(Compiled):
         return
-    trial.expect(member.VARIANTS, "expected VARIANTS, parameter sets under which the laws try it, got none")
-    keys = {parameter_key(field) for field in dataclasses.fields(member.Params)}
+    trial.expect(plug_in.VARIANTS, "expected VARIANTS, parameter sets under which the property tests try it, got none")
+    keys = {parameter_key(field) for field in dataclasses.fields(plug_in.Params)}
     unknown = set(form[1]) - keys
     trial.expect(not unknown, f"expected names of Params in VARIANTS, got {', '.join(sorted(unknown))}")
 
 
-def is_known(member, form, trial: Trial) -> None:
-    trial.expect(member.module.NAME == member.name, f"expected NAME = {member.name!r}, got {member.module.NAME!r}")
+def is_known(plug_in, form, trial: Trial) -> None:
+    trial.expect(plug_in.module.NAME == plug_in.name, f"expected NAME = {plug_in.name!r}, got {plug_in.module.NAME!r}")
 
 
-def start(member, form, trial: Trial) -> None:
+def start(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form, depths=(1, 2, 3)))
     note_problem(trial, problem)
     heap = trial.draw(heaps(problem))
     note_heap(trial, problem, heap)
-    model = member.build(problem)
-    x = model.join(member.start(problem, heap))
+    model = plug_in.build(problem)
+    x = model.join(plug_in.start(problem, heap))
     assert_point_of(problem, model, heap, x)
-    stated, cost = member.objective(problem, heap), cost_of(problem, heap)
+    stated, cost = plug_in.objective(problem, heap), cost_of(problem, heap)
     trial.expect(np.isclose(stated, cost), f"expected objective = {cost!r}, counted row by row, got {stated!r}")
-    back = member.decode(problem, model.split(x))
+    back = plug_in.decode(problem, model.split(x))
     expect_tree(trial, problem, back, heap)
 
 
-def counts(member, form, trial: Trial) -> None:
+def counts(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form, depths=(1, 2, 3)))
     note_problem(trial, problem)
     said, model = counts_of(problem, None, mps_writer.size), pipeline.compile_model(problem)
@@ -143,7 +143,7 @@ def note_heap_as(trial, word, problem, heap) -> None:
     trial.note(word, render_tree(heap.to_tree(problem.encoded), "text").rstrip())
 
 
-def optimum_by(solve, member, form, trial: Trial) -> None:
+def optimum_by(solve, plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form))
     note_problem(trial, problem)
     best = optima.exhaustive_cost(problem)
@@ -173,10 +173,10 @@ def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
     trial.expect(abs(found - best) <= TOLERANCE, f"expected a decoded tree that costs {best!r}, got {found!r}")
 
 
-def files(member, form, trial: Trial) -> None:
+def files(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form))
     note_problem(trial, problem)
-    model = member.build(problem)
+    model = plug_in.build(problem)
     names = name_list(model.columns)
     trial.expect(len(set(names)) == len(names), "expected columns with distinct names")
     bad = [name for name in names + name_list(model.rows) if not name.isidentifier() or name[0] in "eE"]
@@ -185,21 +185,21 @@ def files(member, form, trial: Trial) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_model(model, Path(folder) / f"m{FORMATS.get(format).SUFFIX}", format)
         first = path.read_bytes()
-        write_model(member.build(problem), path, format)
+        write_model(plug_in.build(problem), path, format)
         trial.expect(path.read_bytes() == first, "expected the same bytes when it is built and written again")
         again = read_model(path)
     same = (again.A != model.A).nnz == 0 and np.array_equal(again.c, model.c)
     trial.expect(same and name_list(again.columns) == names, "expected the model back from its file, got another")
 
 
-def manifest(member, form, trial: Trial) -> None:
+def manifest(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form))
     note_problem(trial, problem)
     heap = trial.draw(heaps(problem))
     note_heap(trial, problem, heap)
-    model = replace(member.build(problem), problem=problem)
-    x = model.join(member.start(problem, heap))
-    in_memory = member.decode(problem, model.split(x)).to_tree(problem.encoded)
+    model = replace(plug_in.build(problem), problem=problem)
+    x = model.join(plug_in.start(problem, heap))
+    in_memory = plug_in.decode(problem, model.split(x)).to_tree(problem.encoded)
     with tempfile.TemporaryDirectory() as folder:
         stem = Path(folder) / "m"
         write_manifest(problem, model, stem.with_suffix(".odt.json"))
@@ -211,22 +211,22 @@ def manifest(member, form, trial: Trial) -> None:
     trial.expect(tree == in_memory, "expected the manifest and a solution file to decode to the tree, got another")
 
 
-def cuts(member, form, trial: Trial) -> None:
+def cuts(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form, depths=(1, 2)))
     note_problem(trial, problem)
     heap = trial.draw(heaps(problem))
     note_heap(trial, problem, heap)
-    plain = replace(member.build(problem), problem=problem)
+    plain = replace(plug_in.build(problem), problem=problem)
     names = cut.choose(problem, plain, "all")
     trial.note("cuts", ", ".join(names) or "none fits")
     model = cut.add(problem, plain, names)
     arranged = cut.arrange_tree(problem, model, heap)
-    assert_rows_kept(model, model.join(member.start(problem, arranged)))
-    dearer = member.objective(problem, arranged) - member.objective(problem, heap)
+    assert_rows_kept(model, model.join(plug_in.start(problem, arranged)))
+    dearer = plug_in.objective(problem, arranged) - plug_in.objective(problem, heap)
     trial.expect(dearer <= 1e-9, f"expected an arranged tree that costs no more, got {dearer:.10g} more")
 
 
-def refusals(member, form, trial: Trial) -> None:
+def refusals(plug_in, form, trial: Trial) -> None:
     """Check that the constraints that `subjects` declares are accepted, and no others."""
     kept = kept_kinds(form)
     for kind in CONSTRAINTS.names():
@@ -245,81 +245,81 @@ def refusals(member, form, trial: Trial) -> None:
             trial.expect(known, f"it takes {kind}, but its `subjects` does not declare {subject!r}")
 
 
-def kept_optimum(member, under, trial: Trial) -> None:
-    problem = trial.draw(constrained(*under, most_rows=10))
+def kept_optimum(plug_in, variant, trial: Trial) -> None:
+    problem = trial.draw(constrained(*variant, most_rows=10))
     note_problem(trial, problem)
-    trial.skip_unless(not member.prices_answers(problem))  # the judge of these knows no other sum
+    trial.skip_unless(not plug_in.prices_answers(problem))  # the judge of these knows no other sum
     best = optima.least_kept(problem)
     value, point = optimum(built(problem))
     same = value == best or abs(value - best) <= TOLERANCE
     trial.expect(same, f"expected the optimum {best!r} of the trees that satisfy it, got {value!r}")
     if point is None:
         return
-    heap = member.decode(problem, point)
+    heap = plug_in.decode(problem, point)
     note_heap(trial, problem, heap)
     trial.expect(not broken(problem, heap), f"expected a tree that satisfies it, got {broken(problem, heap)}")
-    found = member.objective(problem, heap)
+    found = plug_in.objective(problem, heap)
     trial.expect(abs(found - value) <= TOLERANCE, f"expected a decoded tree that costs {value!r}, got {found!r}")
 
 
-def kept_start(member, under, trial: Trial) -> None:
-    problem = trial.draw(constrained(*under, depths=(1, 2, 3)))
+def kept_start(plug_in, variant, trial: Trial) -> None:
+    problem = trial.draw(constrained(*variant, depths=(1, 2, 3)))
     note_problem(trial, problem)
     heap = trial.draw(heaps(problem))
     note_heap(trial, problem, heap)
     ends = np.bincount(heap.reach(problem.encoded.X), problem.encoded.copies)
-    trial.skip_unless(ends[ends > 0].min() >= member.least_rows(problem))  # trees that this variant has
+    trial.skip_unless(ends[ends > 0].min() >= plug_in.least_rows(problem))  # trees that this variant has
     model = built(problem)
     x = complete(problem, model, heap)
     assert_point_of(problem, model, heap, x)
-    expect_tree(trial, problem, member.decode(problem, model.split(x)), heap)
+    expect_tree(trial, problem, plug_in.decode(problem, model.split(x)), heap)
     trial.expect(not model.user_cuts, "expected rows of constraints to be rows of the model, got cuts")
 
 
-def learned(member, form, trial: Trial) -> None:
+def learned(plug_in, form, trial: Trial) -> None:
     problem = trial.draw(problems(form, by_class=True))
     note_problem(trial, problem)
-    one, two = (member.tree(problem) for _ in range(2))
+    one, two = (plug_in.tree(problem) for _ in range(2))
     trial.expect(one is not None, "expected a tree, got None")
     note_heap(trial, problem, one)
     one.expect_depth(problem.topology.depth)
     same = np.array_equal(one.split, two.split) and np.array_equal(one.label, two.label)
     trial.expect(same, "expected the same tree of the same data, got another")
-    stated, cost = member.objective(problem, one), one.loss(problem.encoded)
+    stated, cost = plug_in.objective(problem, one), one.loss(problem.encoded)
     trial.expect(stated >= cost - 1e-9, f"expected an objective of {cost!r} at least, the loss, got {stated!r}")
 
 
-KNOWN = Law("name", "NAME is the registered name.", is_known, examples=1)
+KNOWN = Property("name", "NAME is the registered name.", is_known, examples=1)
 OF_MODELS = (
-    Law("declared", "VARIANTS are parameter sets of Params.", declares, forms, 1),
-    Law("start", "A start is feasible, costs what its tree costs, and decodes to its tree.", start, forms, 50),
-    Law(
+    Property("declared", "VARIANTS are parameter sets of Params.", declares, forms, 1),
+    Property("start", "A start is feasible, costs what its tree costs, and decodes to its tree.", start, forms, 50),
+    Property(
         "optimum",
         "The optimum of the model's arrays is that of trying every tree.",
         partial(optimum_by, by_arrays),
         forms,
         10,
     ),
-    Law(
+    Property(
         "run",
         "HiGHS finds and proves the optimum; the decoded tree passes every check and attains it.",
         partial(optimum_by, partial(by_solver, "highs")),
         forms,
         30,
     ),
-    Law("counts", "What is counted before is what is built; bounds hold.", counts, forms, 12),
-    Law("files", "A file read back is the model, and the same bytes each time; names are safe.", files, forms, 4),
-    Law("manifest", "Manifest and solution file alone decode to the tree.", manifest, forms, 10),
-    Law("cuts", "Each cut family that fits holds for every tree, once arranged.", cuts, forms, 15),
-    Law("refusals", "It takes the constraints of its `subjects`, and refuses all others.", refusals, forms, 1),
-    Law(
+    Property("counts", "What is counted before is what is built; bounds hold.", counts, forms, 12),
+    Property("files", "A file read back is the model, and the same bytes each time; names are safe.", files, forms, 4),
+    Property("manifest", "Manifest and solution file alone decode to the tree.", manifest, forms, 10),
+    Property("cuts", "Each cut family that fits holds for every tree, once arranged.", cuts, forms, 15),
+    Property("refusals", "It takes the constraints of its `subjects`, and refuses all others.", refusals, forms, 1),
+    Property(
         "constraints",
         "Under a constraint the optimum is that of the trees that satisfy it.",
         kept_optimum,
         constrained_forms,
         8,
     ),
-    Law(
+    Property(
         "constrained start",
         "A tree that satisfies a constraint is a complete point of the model with its rows.",
         kept_start,
@@ -327,9 +327,9 @@ OF_MODELS = (
         8,
     ),
 )
-OF_LEARNERS = (Law("tree", "The tree is of the depth asked for, and the same each time.", learned, forms, 20),)
+OF_LEARNERS = (Property("tree", "The tree is of the depth asked for, and the same each time.", learned, forms, 20),)
 
 
-def laws(member) -> tuple[Law, ...]:
-    """Return the laws for this formulation."""
-    return (KNOWN, *(OF_MODELS if member.can(Compiled) else OF_LEARNERS))
+def properties(plug_in) -> tuple[Property, ...]:
+    """Return the property tests for this formulation."""
+    return (KNOWN, *(OF_MODELS if plug_in.can(Compiled) else OF_LEARNERS))

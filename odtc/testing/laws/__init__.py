@@ -1,1 +1,0 @@
-"""The laws, a module for each kind of member."""

@@ -1,0 +1,1 @@
+"""The property tests, a module for each kind of plug_in."""
