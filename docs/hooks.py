@@ -25,9 +25,20 @@ def on_files(files, config):
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
     filled = re.sub(
-        r"<!-- (\w+)(?: (\S+))? -->", lambda found: GENERATORS[found[1]](*filter(None, [found[2]])), markdown
+        r"<!-- ([\w-]+)(?: (\S+))? -->", lambda found: GENERATORS[found[1]](*filter(None, [found[2]])), markdown
     )
+    filled = re.sub(r"(?<=^```console\n).*?(?=^```$)", lambda found: _folded(found[0]), filled, flags=re.M | re.S)
     return set_formulas(OUTSIDE.sub(r"](\1repository/\2)", filled))
+
+
+def _folded(output: str) -> str:
+    """Break sentences and commands of more than WIDTH characters, so that trees and tables need not be broken."""
+    lines = []
+    for line in output.splitlines():
+        begin = re.match(r"[$ ]*(?:[a-z]+  +)?", line)[0]
+        parts = textwrap.wrap(line, WIDTH, subsequent_indent=" " * len(begin) or "  ", break_on_hyphens=False)
+        lines.append((" \\\n" if line.startswith("$") else "\n").join(parts or [""]))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def set_formulas(markdown: str) -> str:
@@ -76,10 +87,10 @@ def _parameters_of(estimator: type) -> str:
 
 def models() -> str:
     """A section per formulation: its formulas, and what `odtc info` says."""
-    from odtc.cli.catalogue import describe, members
+    from odtc.cli.catalogue import describe, registered
 
     sections = []
-    for name, summary in members("models"):
+    for name, summary in registered("models"):
         formulas = ROOT / "docs" / "formulas" / f"{name}.md"
         sections += [f"## {name}", f"{summary}."]
         sections += [formulas.read_text(encoding="utf-8").strip()] if formulas.is_file() else []
@@ -111,12 +122,11 @@ def api(names: str) -> str:
     return "\n\n".join(f"::: {odtc._HOMES[name]}.{name}" for name in names.split(","))
 
 
-def members_of(kind: str) -> str:
-    from odtc.cli.catalogue import members
+def plug_ins(kind: str) -> str:
+    from odtc.cli.catalogue import registered
 
-    return "\n".join(
-        ["| name | what it is |", "|---|---|", *(f"| `{name}` | {_cell(summary)} |" for name, summary in members(kind))]
-    )
+    rows = (f"| `{name}` | {_cell(summary)} |" for name, summary in registered(kind))
+    return "\n".join(["| name | description |", "|---|---|", *rows])
 
 
 def solvers() -> str:
@@ -142,6 +152,7 @@ def solvers() -> str:
 
 OPTION = re.compile(r"^  -.*\n(?: {4,}.*\n)*", re.M)  # an option of a help text, with the lines of its description
 SHARED = "Options of several commands"
+WIDTH = 106  # characters of an output that fit into a page
 
 
 def commands() -> str:
@@ -210,7 +221,7 @@ def _cell(text: str) -> str:
 GENERATORS = {
     "api": api,
     "models": models,
-    "members": members_of,
+    "plug-ins": plug_ins,
     "solvers": solvers,
     "commands": commands,
     "source": source,

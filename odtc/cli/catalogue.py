@@ -36,7 +36,7 @@ REGISTRIES = {
 }
 
 
-def members(kind: str) -> list[tuple[str, str]]:
+def registered(kind: str) -> list[tuple[str, str]]:
     """Return (name, one line) of every plug-in; raises ChoiceError for an unknown registry."""
     if kind not in REGISTRIES:
         raise ChoiceError(f"cannot list {kind!r}{did_you_mean(kind, REGISTRIES)}; known: {', '.join(REGISTRIES)}")
@@ -44,19 +44,21 @@ def members(kind: str) -> list[tuple[str, str]]:
 
 
 def describe(name: str) -> str:
-    """Return the description of a member of any registry; raises ChoiceError for an unknown name."""
+    """Return the description of a plug-in of any registry; raises ChoiceError for an unknown name."""
     names = {kind: _names(kind) for kind in REGISTRIES}
     texts = [
         f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]
     ]
     if not texts:
-        known = [member for members in names.values() for member in members]
-        raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
+        known = [one for found in names.values() for one in found]
+        raise ChoiceError(
+            f"no plug-in is called {name!r}{did_you_mean(name, known)}; `odtc list TYPE` prints the names of a type"
+        )
     return "\n\n".join(texts)
 
 
 def names_of(kind: str) -> tuple[str, ...]:
-    """Return every name of a registry, without loading its members."""
+    """Return every name of a registry, without loading its plug-ins."""
     return _names(kind)
 
 

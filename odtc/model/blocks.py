@@ -64,7 +64,7 @@ class Block:
         return len(self.name) + sum(1 + axis.digits for axis in self.axes)
 
     def names(self) -> list[str]:
-        """The names of its members, in their order."""
+        """The names of its variables, in their order."""
         return _texts(self.name_table())
 
     def known_by(self, names: Callable[[Axis], Sequence[frozenset[str]]]) -> Self:
@@ -72,7 +72,7 @@ class Block:
         return replace(self, axes=tuple(replace(axis, names=names(axis)) for axis in self.axes))
 
     def named(self, labels: tuple[Any, ...]) -> list[str]:
-        """Return the names of the members with these labels: one label per axis, or only texts, in any order.
+        """Return the names of the variables with these labels: one label per axis, or only texts, in any order.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Block:
         return _texts(table) if len(table) else []
 
     def grid_places(self) -> np.ndarray:
-        """Return the place of each member in the grid of all labels, int64 (members,)."""
+        """Return the position of each variable in the grid of all labels, int64 (variables,)."""
         return np.arange(self.size)
 
     def _labels(self, axis: int, label: Any) -> list[int]:
@@ -139,12 +139,12 @@ class Block:
         return cells
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
-        """Names of members begin .. end as ASCII, uint8 of shape (end - begin, width)."""
+        """Names of variables begin .. end as ASCII, uint8 of shape (end - begin, width)."""
         end = self.size if end is None else end
         inner = self.size // self.axes[0].size if self.axes and self.size else 0
         if end - begin < 2 * inner or not inner:
             return self._written(np.arange(begin, end))
-        # A member's name is that of its first label, and behind it what the members of each first label share.
+        # A name is that of the first label, followed by a part that the variables of each first label share.
         low, high = begin // inner, -(-end // inner)
         table = np.empty((high - low, inner, self.width), np.uint8)
         head = self.width - sum(1 + axis.digits for axis in self.axes[1:])
@@ -158,7 +158,7 @@ class Block:
         return table.reshape(-1, self.width)[begin - low * inner : end - low * inner]
 
     def _written(self, rest: np.ndarray) -> np.ndarray:
-        """The names of the members at these places of the grid."""
+        """The names of the variables at these positions of the grid."""
         table = np.empty((len(rest), self.width), dtype=np.uint8)
         stem = np.frombuffer(self.name.encode("ascii"), dtype=np.uint8)
         table[:, : len(stem)] = stem
@@ -186,15 +186,15 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class PickedBlock(Block):
-    """A block with only some members of its grid: `members` are their positions in it, int64, ascending.
+    """A block with only some variables of its grid: `positions` are their indices in it, int64, ascending.
 
-    It has one axis of labels, the members from 0 on; the names are those in the grid.
+    It has one axis of labels, the variables from 0 on; the names are those in the grid.
     """
 
-    members: np.ndarray = None  # type: ignore[assignment]  # behind the fields of Block, which have a default
+    positions: np.ndarray = None  # type: ignore[assignment]  # behind the fields of Block, which have a default
 
     def __post_init__(self) -> None:
-        self.members.setflags(write=False)
+        self.positions.setflags(write=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PickedBlock) and self.to_json() == other.to_json() and self.start == other.start
@@ -203,15 +203,15 @@ class PickedBlock(Block):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self.members),)
+        return (len(self.positions),)
 
     @property
     def size(self) -> int:
-        return len(self.members)
+        return len(self.positions)
 
     def grid_places(self) -> np.ndarray:
         """As of Block."""
-        return self.members
+        return self.positions
 
     def __getitem__(self, labels: Any) -> Any:
         if any(isinstance(label, str) for label in (labels if isinstance(labels, tuple) else (labels,))):
@@ -225,20 +225,20 @@ class PickedBlock(Block):
         return Cells(self, (np.arange(self.size),))
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
-        return self._written(self.members[begin:end])
+        return self._written(self.positions[begin:end])
 
     def places(self, words: Words) -> np.ndarray:
         """As of Block."""
         grid = super().places(words)
-        at = np.searchsorted(self.members, grid)
+        at = np.searchsorted(self.positions, grid)
         found = (grid >= 0) & (at < self.size)
-        found[found] = self.members[at[found]] == grid[found]
+        found[found] = self.positions[at[found]] == grid[found]
         return np.where(found, at, -1)
 
     def to_json(self) -> dict[str, Any]:
         mask = np.zeros(int(np.prod([axis.size for axis in self.axes], dtype=np.int64)), bool)
-        mask[self.members] = True
-        return super().to_json() | {"members": pack(np.packbits(mask).tobytes())}
+        mask[self.positions] = True
+        return super().to_json() | {"positions": pack(np.packbits(mask).tobytes())}
 
 
 @dataclass(frozen=True)
@@ -267,15 +267,15 @@ class NamedBlock:
         return max(map(len, self.table), default=1)
 
     def names(self) -> list[str]:
-        """The names of its members, in their order."""
+        """The names of its variables, in their order."""
         return list(self.table)
 
     def known_by(self, names: Callable[[Axis], Sequence[frozenset[str]]]) -> Self:
-        """Return itself: its members have no labels."""
+        """Return itself: its variables have no labels."""
         return self
 
     def name_table(self, begin: int = 0, end: int | None = None) -> np.ndarray:
-        """Names of members begin .. end as UTF-8, uint8 (end - begin, width), with blanks behind shorter ones."""
+        """Names of variables begin .. end as UTF-8, uint8 (end - begin, width), with blanks behind shorter ones."""
         part = self.table[begin:end]
         packed = np.array([name.encode() for name in part], dtype=f"S{self.width}")
         padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), self.width).copy()
@@ -313,10 +313,10 @@ def blocks_from_json(facts: list[dict[str, Any]]) -> tuple[Block, ...]:
     for fact in facts:
         axes = tuple(Axis(a["name"], int(a["size"]), int(a["first"])) for a in fact["axes"])
         block = Block(fact["name"], axes, start, fact["role"])
-        if "members" in fact:
-            packed = np.frombuffer(unpack(fact["members"], -(-block.size // 8)), np.uint8)
-            members = _places_of_bits(packed, block.size)
-            block = PickedBlock(block.name, axes, start, block.role, members)
+        if "positions" in fact:
+            packed = np.frombuffer(unpack(fact["positions"], -(-block.size // 8)), np.uint8)
+            positions = _places_of_bits(packed, block.size)
+            block = PickedBlock(block.name, axes, start, block.role, positions)
         blocks.append(block)
         start = blocks[-1].stop
     return tuple(blocks)
@@ -332,7 +332,7 @@ def _places_of_bits(packed: np.ndarray, size: int) -> np.ndarray:
 
 
 def strides(shape: tuple[int, ...]) -> list[int]:
-    """Return the distance in members of a block between neighbouring labels of each axis."""
+    """Return the distance in variables of a block between neighbouring labels of each axis."""
     found, step = [], 1
     for size in reversed(shape):
         found.append(step)

@@ -64,7 +64,7 @@ class ModelBuilder:
         lower: ArrayLike = 0.0,
         upper: ArrayLike = 1.0,
         integer: bool | np.ndarray = False,
-        members: np.ndarray | None = None,
+        positions: np.ndarray | None = None,
     ) -> Block:
         """Adds a block of columns.
 
@@ -73,7 +73,7 @@ class ModelBuilder:
         name, *axes, role : as of Block
         cost, lower, upper, integer : they broadcast to the block's shape. A cost that is itself large is given as a
             function, which is called when memory for it is known to suffice
-        members : the places of the grid that are columns, as in PickedBlock; None for all
+        positions : the positions in the grid that are variables, as in PickedBlock; None for all
 
         Returns
         -------
@@ -85,8 +85,8 @@ class ModelBuilder:
             If the model has more columns than an index or the memory can hold.
         """
         block = Block(name, axes, self._n_cols, role)
-        if members is not None:
-            block = PickedBlock(name, axes, self._n_cols, role, members)
+        if positions is not None:
+            block = PickedBlock(name, axes, self._n_cols, role, positions)
         self._columns.append(block)
         self._n_cols = block.stop
         if is_counting():  # a cost that is itself large is not worked out: it counts as one of each column

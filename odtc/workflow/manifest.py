@@ -62,7 +62,7 @@ from odtc.workflow.row_selection.selection import take_rows
 SCHEMA = "odtc.manifest/1"
 SUFFIX = ".odt.json"
 
-BLOCK = {"name": TEXT, "role": TEXT, "axes": [{"name": TEXT, "size": WHOLE, "first": WHOLE}], "members?": TEXT}
+BLOCK = {"name": TEXT, "role": TEXT, "axes": [{"name": TEXT, "size": WHOLE, "first": WHOLE}], "positions?": TEXT}
 EXACT = {"unit": TEXT, "weight": TEXT}
 SEPARATED = {"matrix": {"indptr": TEXT, "indices": TEXT, "data": TEXT}, "lower": TEXT, "upper": TEXT, "cut": TEXT}
 
@@ -80,7 +80,7 @@ SHAPE = {
     "identity?": TEXT,
     "content?": (TEXT, None),
     "own?": {"rows": [TEXT], "columns": [TEXT]},
-    "members?": [{"kind": TEXT, "name": TEXT, "of": TEXT}],
+    "plug_ins?": [{"type": TEXT, "name": TEXT, "origin": TEXT}],
     "data": {
         "name": TEXT,
         "target": TEXT,
@@ -229,7 +229,7 @@ class Manifest:
             )
 
 
-def _members(problem: Problem, model) -> dict:
+def _plug_ins(problem: Problem, model) -> dict:
     """Return the plug-ins of other packages or files that made the model, with their versions; {} if all are odtc's."""
     used = [
         (FORMULATIONS, problem.module.name),
@@ -238,11 +238,11 @@ def _members(problem: Problem, model) -> dict:
         *((CONSTRAINTS, given.module.name) for given in problem.constraints),
     ]
     found = [
-        {"kind": registry.kind, "name": name, "of": origin}
+        {"type": registry.kind, "name": name, "origin": origin}
         for registry, name in dict.fromkeys(used)
         if (origin := registry.origin(name))
     ]
-    return {"members": found} if found else {}
+    return {"plug_ins": found} if found else {}
 
 
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
@@ -257,7 +257,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "odtc": odtc.__version__,
         "identity": model.identity or identity_of(problem, model.cuts),
         "content": model.content or None,
-        **_members(problem, model),
+        **_plug_ins(problem, model),
         "data": describe_data(encoded, folder),
         "features": [feature.to_json() for feature in encoded.features],
         **({} if (codebook := codebook_of(encoded.features)) is None else {"labels": codebook.to_json()}),
@@ -431,9 +431,9 @@ def _absent(facts: dict) -> str:
     sentence; "" if none."""
     registries = {one.kind: one for one in (FORMULATIONS, ENCODINGS, CUTS, CONSTRAINTS)}
     absent = [
-        f"the {one['kind']} {one['name']!r} comes from {one['of']}"
-        for one in facts.get("members", ())
-        if one["kind"] in registries and one["name"] not in registries[one["kind"]].names()
+        f"the {one['type']} {one['name']!r} comes from {one['origin']}"
+        for one in facts.get("plug_ins", ())
+        if one["type"] in registries and one["name"] not in registries[one["type"]].names()
     ]
     return f"; {' and '.join(absent)}: name the file by --plugin, or install the package" if absent else ""
 
@@ -486,10 +486,10 @@ def _expect_sizes(facts: dict) -> None:
         for axis in block["axes"]:
             size *= axis["size"]
         sizes.append(size)
-        if "members" in block:  # a part of the grid, as packed bits
+        if "positions" in block:  # a part of the grid, as packed bits
             picked += size
-            if not 0 <= size < PLACES or size > PACKED_MOST * 8 * len(block["members"]):
-                raise ValueError(f"its block {block['name']!r} has {size} places, for which its members are too short")
+            if not 0 <= size < PLACES or size > PACKED_MOST * 8 * len(block["positions"]):
+                raise ValueError(f"its block {block['name']!r} has {size} positions, but their list is too short")
     nodes = any(axis["name"] == "node" for block in model["columns"] for axis in block["axes"])
     if nodes and sum(sizes) < 2 ** (depth - 2):  # some formulations have columns of the upper nodes only
         raise ValueError(f"its depth is {depth}, but its nodes have {sum(sizes)} columns in all")

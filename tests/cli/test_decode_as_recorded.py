@@ -103,18 +103,18 @@ def test_the_same_file_with_a_manifest_of_another_model_is_refused(solved):
         ({}, ("", "")),
         ({"odtc": "0.0.1"}, ("flowoct of odtc 0.0.1", "")),
         ({"model": {"version": "2"}}, ("flowoct 2 of odtc", "flowoct of odtc")),
-        ({"members": [(FORMULATIONS.kind, "flowoct", "a.py")]}, ("flowoct of a.py", "flowoct of odtc")),
-        ({"members": [(CUTS.kind, "subtree_value", "a.py")]}, ("subtree_value of a.py", "subtree_value of odtc")),
-        ({"members": [("encoding", "onehot", "a.py")]}, ("", "")),  # the manifest holds the tests
+        ({"plug_ins": [(FORMULATIONS.kind, "flowoct", "a.py")]}, ("flowoct of a.py", "flowoct of odtc")),
+        ({"plug_ins": [(CUTS.kind, "subtree_value", "a.py")]}, ("subtree_value of a.py", "subtree_value of odtc")),
+        ({"plug_ins": [("encoding", "onehot", "a.py")]}, ("", "")),  # the manifest holds the tests
         (
-            {"members": [(CUTS.kind, "subtree_value", "a.py")], "model": {"version": "2"}, "odtc": "0.0.1"},
+            {"plug_ins": [(CUTS.kind, "subtree_value", "a.py")], "model": {"version": "2"}, "odtc": "0.0.1"},
             ("flowoct 2 of odtc and subtree_value of a.py", "flowoct of odtc and subtree_value of odtc"),
         ),
     ],
 )
 def test_who_made_the_model_is_told_if_it_is_another_now(facts, told):
-    members = [dict(zip(("kind", "name", "of"), one)) for one in facts.get("members", ())]
-    known = {"odtc": version, "model": {}} | facts | {"members": members}
+    plug_ins = [dict(zip(("type", "name", "origin"), one)) for one in facts.get("plug_ins", ())]
+    known = {"odtc": version, "model": {}} | facts | {"plug_ins": plug_ins}
     problem = SimpleNamespace(module=FORMULATIONS.get("flowoct"))
     assert _makers(SimpleNamespace(facts=known, problem=problem)) == told
 
@@ -124,15 +124,15 @@ def test_who_made_the_model_is_told_if_it_is_another_now(facts, told):
     [
         ({}, "a.py", "", ("flowoct of odtc", "flowoct of a.py")),
         ({}, "", "2", ("flowoct of odtc", "flowoct 2 of odtc")),
-        ({"members": [(FORMULATIONS.kind, "flowoct", "a.py")], "odtc": "0.0.1"}, "a.py", "", ("", "flowoct of a.py")),
-        ({"members": [(FORMULATIONS.kind, "flowoct", "a.py")]}, "b.py", "", ("flowoct of a.py", "flowoct of b.py")),
+        ({"plug_ins": [(FORMULATIONS.kind, "flowoct", "a.py")], "odtc": "0.0.1"}, "a.py", "", ("", "flowoct of a.py")),
+        ({"plug_ins": [(FORMULATIONS.kind, "flowoct", "a.py")]}, "b.py", "", ("flowoct of a.py", "flowoct of b.py")),
         ({"model": {"version": "2"}, "odtc": "0.0.1"}, "", "2", ("", "flowoct 2 of odtc")),
     ],
 )
 def test_who_makes_the_model_now_is_told(facts, origin, version_now, told, monkeypatch):
     monkeypatch.setattr(type(FORMULATIONS), "origin", lambda registry, name: origin)
-    members = [dict(zip(("kind", "name", "of"), one)) for one in facts.get("members", ())]
-    known = {"odtc": version, "model": {}} | facts | {"members": members}
+    plug_ins = [dict(zip(("type", "name", "origin"), one)) for one in facts.get("plug_ins", ())]
+    known = {"odtc": version, "model": {}} | facts | {"plug_ins": plug_ins}
     module = SimpleNamespace(name="flowoct", VERSION=version_now)
     assert _makers(SimpleNamespace(facts=known, problem=SimpleNamespace(module=module))) == told
 

@@ -572,7 +572,7 @@ def test_a_fault_of_our_own_is_a_sentence_that_asks_for_a_report(monkeypatch):
     def fault(kind):
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr(catalogue, "members", fault)
+    monkeypatch.setattr(catalogue, "registered", fault)
     said = odtc("list", "models")
     assert (
         said.code == 1
@@ -591,7 +591,7 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
     def interrupted(kind):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(catalogue, "members", interrupted)
+    monkeypatch.setattr(catalogue, "registered", interrupted)
     assert refused(odtc("list", "models"), 130).startswith("interrupted before there was a result")
 
 

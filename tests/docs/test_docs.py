@@ -31,7 +31,7 @@ def site(tmp_path_factory):
 
 
 def test_the_site_builds_and_holds_every_member(site):
-    from odtc.cli.catalogue import REGISTRIES, members
+    from odtc.cli.catalogue import REGISTRIES, registered
 
     for page, kind in (
         ("reference/formulations", "models"),
@@ -42,7 +42,7 @@ def test_the_site_builds_and_holds_every_member(site):
         ("reference/files", "formats"),
     ):
         text = (site / page / "index.html").read_text(encoding="utf-8")
-        for name, _ in members(kind):
+        for name, _ in registered(kind):
             assert f">{name}<" in text, (page, name)
     assert isinstance(REGISTRIES["models"], Registry)
     text = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ def zeros() -> str:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A model whose manifest has selected rows and separated cuts, and one with blocks of members."""
+    """A model whose manifest has selected rows and separated cuts, and one with blocks of some positions."""
     folder = tmp_path_factory.mktemp("bombs")
     (folder / "d.csv").write_bytes((MONKS / "monks-1.csv").read_bytes())
     assert odtc("build", "d.csv", "--depth", 2, "--select", "convex_hull", "-o", "s", folder=folder).code == 0
@@ -86,7 +86,7 @@ def test_rows_of_a_manifest(place, n, files, zeros, peak, tmp_path, monkeypatch)
 def test_members_of_a_manifest(size, files, zeros, peak, tmp_path):
     facts = json.loads((files / "m.odt.json").read_text())
     block = facts["model"]["columns"][0]
-    block["members"] = zeros
+    block["positions"] = zeros
     if size is not None:
         block["axes"][0]["size"] = size
     (tmp_path / "m.odt.json").write_text(json.dumps(facts))

@@ -183,7 +183,7 @@ def test_a_matrix_in_small_parts_is_the_whole_one(seed, most):
     random = np.random.default_rng(seed)
     m = ModelBuilder("m")
     x = m.columns("x", Axis("i", 2), Axis("j", int(random.integers(1, 9))), Axis("k", 3, 1))
-    y = m.columns("y", Axis("i", 4), members=np.array([1, 3]))
+    y = m.columns("y", Axis("i", 4), positions=np.array([1, 3]))
     r = m.rows("r", Axis("a", 3), Axis("b", 70))
     s = m.rows("s", upper=0)
     i, j, k = (np.arange(size) for size in x.shape)

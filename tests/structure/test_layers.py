@@ -385,7 +385,7 @@ def test_members_of_a_collection_do_not_import_each_other(kind):
 
 def test_every_registered_name_is_listed_and_described():
     for kind in catalogue.REGISTRIES:
-        for name, line in catalogue.members(kind):
+        for name, line in catalogue.registered(kind):
             assert line.strip(), f"{kind} {name} has no description"
             assert name in catalogue.describe(name)
 

@@ -31,7 +31,7 @@ from odtc.workflow.near_optimal import near_optimal
 def test_a_grid_of_columns_may_have_holes():
     """Names, places and JSON of a block that has some members of its grid."""
     m = ModelBuilder("holes")
-    u = m.columns("u", Axis("state", 3), Axis("split", 11), members=np.array([0, 12, 32]))
+    u = m.columns("u", Axis("state", 3), Axis("split", 11), positions=np.array([0, 12, 32]))
     row = m.rows("row", upper=1)
     m.add(row[()], u[np.array([0, 2])])
     model = m.finish()

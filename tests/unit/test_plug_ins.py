@@ -203,5 +203,5 @@ def test_a_cut_whose_module_bears_another_name_gives_its_rows_and_the_manifest_s
     assert more["cuts"] == ["as_registered"] and more["n_model_rows"] > plain["n_model_rows"]
     told = json.loads((tmp_path / "m.odt.json").read_text())
     of = f"as_registered.py (sha256 {hashlib.sha256(own.encode()).hexdigest()[:12]})"
-    assert told["members"] == [{"kind": "cut family", "name": "as_registered", "of": of}]
-    assert "members" not in json.loads((tmp_path / "plain.odt.json").read_text())
+    assert told["plug_ins"] == [{"type": "cut family", "name": "as_registered", "origin": of}]
+    assert "plug_ins" not in json.loads((tmp_path / "plain.odt.json").read_text())

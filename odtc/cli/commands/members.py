@@ -28,7 +28,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List models, constraints, encodings, solvers and other plug-ins."""
-    from odtc.cli.catalogue import REGISTRIES, members
+    from odtc.cli.catalogue import REGISTRIES, registered
 
     if kind is None:
         if as_json:
@@ -36,7 +36,7 @@ def list_(
         else:
             print("\n".join(REGISTRIES))
         return
-    entries = members(kind)
+    entries = registered(kind)
     if as_json:
         console.print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
         return

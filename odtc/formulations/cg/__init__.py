@@ -181,7 +181,7 @@ def build(problem: Problem) -> Model:
     pick = m.rows("pick", Axis("end", ends, int(paths.ends[0])), lower=1, upper=1)  # (4)
     m.add(pick[end], x[p])
     if paths.depth:
-        rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("split", width), integer=True, members=members)
+        rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("split", width), integer=True, positions=members)
         # One constraint for each end, level and split that is used there or by another end below the node.
         links: dict = {}
         for rank, cell in enumerate(members.tolist()):

@@ -282,7 +282,7 @@ class PrintedPaths:
             width = len(self.column)
             cells = np.concatenate([(j - 1) * width + self.splits[j] for j in self.inner])
             axes = Axis("node", len(self.inner), 1), Axis("split", width)
-            rho = m.columns("rho", *axes, integer=integer, upper=upper, members=cells)
+            rho = m.columns("rho", *axes, integer=integer, upper=upper, positions=cells)
         cost = np.array(self.costs) * self.unit
         x = m.columns("x", Axis("path", n), role=Role.PATH, cost=cost, integer=integer, upper=upper)
         pick = m.rows("pick", Axis("leaf", len(self.leaves), int(self.leaves[0])), lower=1, upper=1)  # (4)

@@ -92,7 +92,7 @@ def write_flow(
             if one.axis is not None and one.index is not None:
                 axes, members = (state, one.axis), one.state.astype(np.int64) * one.axis.size + one.index
             if len(one.state):
-                terms = {"role": one.role, "integer": integer, "cost": one.cost, "members": members}
+                terms = {"role": one.role, "integer": integer, "cost": one.cost, "positions": members}
                 found[one.stem] = m.columns(f"{one.stem}{j}", *axes, **terms)
         blocks.append(found)
         rows.append(m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from odtc.errors import ModelError
 from odtc.fileformats.model_files import write_model
+from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.problems import ALL_VARIANTS, problems
 from odtc.testing.properties.solvers import models, note_model
 from odtc.testing.property import Property, Trial
@@ -38,7 +39,8 @@ def any_model(plug_in, variant, trial: Trial) -> None:
 
 
 def of_formulations(plug_in, variant, trial: Trial) -> None:
-    problem = trial.draw(problems(trial.draw(st.sampled_from(ALL_VARIANTS))))
+    own = [variant for variant in ALL_VARIANTS if variant[0] in FORMULATIONS.module_names]
+    problem = trial.draw(problems(trial.draw(st.sampled_from(own))))
     note_problem(trial, problem)
     read_back(trial, plug_in, problem.module.build(problem))
 

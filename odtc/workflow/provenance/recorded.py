@@ -92,7 +92,7 @@ def _makers(manifest: Manifest) -> tuple[str, str]:
     then, now = [], []
     registries = {registry.kind: registry for registry in (FORMULATIONS, CUTS, CONSTRAINTS)}
     version = facts["model"].get("version", "")
-    recorded = {(one["kind"], one["name"]): one["of"] for one in facts.get("members", ())}
+    recorded = {(one["type"], one["name"]): one["origin"] for one in facts.get("plug_ins", ())}
     own = (FORMULATIONS.kind, module.name)
     for kind, name in dict.fromkeys([own, *recorded]):
         if kind not in registries:

@@ -72,7 +72,7 @@ def program(
     a = None if number == SEVEN else m.columns("a", point, cost=1.0 if number == NINE else f, integer=whole)
     b = m.columns("b", target, cost=-1.0, integer=whole)
     j, i = np.nonzero(places[:, None] != np.arange(n))
-    mix = m.columns("mix", target, point, upper=np.inf if a is None else 1.0, members=j * n + i)
+    mix = m.columns("mix", target, point, upper=np.inf if a is None else 1.0, positions=j * n + i)
     pairs, j = np.arange(len(j)), places[j]
     # -ε' <= b_j x_j - Σ λ_ji x_i <= ε'; a file has no ranges
     bounds = {"above": (-eps, np.inf), "below": (-np.inf, eps)} if eps else {"mixture": (0.0, 0.0)}

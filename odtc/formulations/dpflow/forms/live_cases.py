@@ -183,7 +183,7 @@ def build(problem: Problem) -> Model:
             ways = Axis("way", int(place.max()) + 1)
             cost = live.unit * parts.vector[mine, 0]
             members = of * ways.size + place
-            block = m.columns(name, case, ways, role=Role.STOP, integer=whole, cost=cost, members=members)
+            block = m.columns(name, case, ways, role=Role.STOP, integer=whole, cost=cost, positions=members)
             rows = m.rows(f"side{side}", case, lower=0, upper=0)
             m.add(rows[of], block[np.arange(len(mine))])
             m.add(rows[np.arange(n)], y[np.arange(n)], -1)
