@@ -936,7 +936,7 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
         advice = keep if worst in names else "name another column"
         raise DataError(
             f"expected a row without missing cells in {place}, got none among {count_of(len(incomplete), 'row', '')} "
-            f"(column {worst!r} lacks {max(lacks)}); {advice}"
+            f"(column {worst!r} has {count_of(max(lacks), 'missing cell', '')}); {advice}"
         )
     return ~incomplete
 

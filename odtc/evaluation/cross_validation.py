@@ -466,7 +466,7 @@ def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int
     if known is not None and (scored := known.scores(spec.model.depth, price)) is not None:
         return replace(scored, setting=number, fold=k, seconds=0.0)
     task = TASKS.get(train.task)
-    # Parts of sums that were derived from all rows, such as hazards, are derived again from the training rows.
+    # Parts of sums that were derived from all rows, such as hazards, are recomputed from the training rows.
     train = task.scored_rows(train, train)
     test = task.scored_rows(test, train)
     try:

@@ -96,7 +96,7 @@ class Run:
 
     @property
     def derived(self) -> list[str]:
-        """The keys of its figures that a search has derived again."""
+        """The keys of its figures that a search has recomputed."""
         return [] if self.fit is None or self.searched is None else self.searched.derived(self.fit)
 
     @property
@@ -144,8 +144,8 @@ def _open(given, data, seconds: float | None) -> Run:
     )
     if path is None:
         raise TreeError(
-            f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the "
-            f"stem that `odtc fit -o` had"
+            f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; use the "
+            "stem that you gave to `odtc fit -o`"
         )
     tree, opened = read_tree(path), open_record(stem, path, data, seconds)
     found = opened.fit

@@ -114,7 +114,9 @@ def kinds_of(name: str, templates: Path | None = None) -> list[str]:
         )
     if not found:
         known = [one for members in names.values() for one in members]
-        raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
+        raise ChoiceError(
+            f"no plug-in is called {name!r}{did_you_mean(name, known)}; `odtc list TYPE` prints the names of a type"
+        )
     return found
 
 

@@ -23,7 +23,7 @@ class CompleteTree:
         if not whole or not 1 <= self.depth <= DEEPEST:
             raise ChoiceError(
                 f"expected a depth{'' if whole else ', a whole number,'} from 1 to {DEEPEST}, got {self.depth!r}; "
-                "depths of 2 to 5 are what exact models solve"
+                "optimal trees are practical for depths of 2 to 5"
             )
 
     @property

@@ -142,7 +142,7 @@ def _leaf_text(tree: Tree, leaf: Leaf) -> str:
     if not leaf.rows:
         return ""
     if TASKS.get(tree.task).CLASSES:
-        return f"{leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} like it"
+        return f"{leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} in this leaf"
     words = tree.words_of(leaf)
     return f"{of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}"
 

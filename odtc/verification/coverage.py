@@ -186,8 +186,8 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     """Describe the splits of a proof in words."""
     if not lacking:
         return (
-            f"these are all possible splits: each of the {total:,} thresholds between neighbouring values and single "
-            "levels divides the rows in the same way as one of them"
+            f"these are all possible splits: {total:,} thresholds between neighbouring values and single levels; of "
+            "several that divide the rows in the same way, one is enough"
         )
     missing = sum(absent for absent, _ in lacking.values())
     most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]

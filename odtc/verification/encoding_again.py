@@ -1,4 +1,4 @@
-"""A comparison of the whole encoding of a manifest with the one derived again from the data file, including the splits
+"""A comparison of the whole encoding of a manifest with the one recomputed from the data file, including the splits
 that the tree does not use, which no other check covers."""
 
 from collections.abc import Callable, Sequence
@@ -62,18 +62,18 @@ def check_encoding(
         again = prepared(encode(dataset, encoded.scheme, encoded.by_column, radius, encoded.merge))
         again = regrouped(again, [of.text for of in encoded.groups])
     except OdtcError as problem:
-        return Check("encoding", False, f"it cannot be derived again from the data file: {problem}")
+        return Check("encoding", False, f"it cannot be recomputed from the data file: {problem}")
     parts = [name for name in PARTS if name != "values" or encoded.values is not None]  # a manifest may lack them
     wrong = [PARTS[name] for name in parts if not _same(*(_part(of, name) for of in (encoded, again)))]
     if wrong:
         return Check(
-            "encoding", False, f"of the manifest, other than derived again from the data file: {', '.join(wrong)}"
+            "encoding", False, f"of the manifest, other than recomputed from the data file: {', '.join(wrong)}"
         )
     return Check(
         "encoding",
         True,
-        f"{count_of(again.n_candidate_splits, 'split', '')} on {count_of(again.n_rows, 'row', '')} are derived "
-        "again from the data file",
+        f"{count_of(again.n_candidate_splits, 'split', '')} on {count_of(again.n_rows, 'row', '')} are recomputed "
+        "from the data file",
     )
 
 

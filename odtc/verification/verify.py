@@ -160,7 +160,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         Check(
             "equivalent points",
             loss >= floor - TOLERANCE * max(1, floor),
-            f"no tree over these splits loses less than {floor:.10g}, this one loses {loss:.10g}",
+            f"no tree over these splits has a loss below {floor:.10g}; the loss of this tree is {loss:.10g}",
         )
     ]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
@@ -169,7 +169,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         Check(
             "leaf counts",
             bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
-            f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
+            f"the leaves contain weight {counted.sum():.10g} of {labelled.sum():.10g}",
         )
     )
     if least := problem.module.least_rows(problem):

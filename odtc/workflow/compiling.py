@@ -42,16 +42,21 @@ SHORT = 2.0  # seconds that a search of a moment may take, if it has taken itsel
 LEFT_OUT = "cases", "columns", "arcs"  # what notes of a model count
 
 
-def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
-    """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
-    for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
-    root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
-    ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
+def _expect_model(problem: Problem) -> None:
+    """Raise ChoiceError for a learner, which has no model."""
     if not problem.module.can(Compiled):
         raise ChoiceError(
             f"{problem.formulation!r} learns its tree without a model: use {command('fit')}, or another "
             f"{option('model')}"
         )
+
+
+def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
+    """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
+    for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
+    root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
+    ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
+    _expect_model(problem)
     if problem.encoded.task == CLASSIFICATION:
         expect_telling_prices(problem.encoded.weight, problem.encoded.cost, OFF)
     else:
@@ -293,6 +298,7 @@ def prepare(
     """Build the model and the start of a problem within a time limit, which includes the solver: the time that the
     compiler takes is no longer left for it. The limit begins at `began` (time.monotonic()), by default now. With
     `writes` the model is needed even if a search before it has proved its tree."""
+    _expect_model(problem)
     began, heap, known, before = time.monotonic() if began is None else began, None, False, None
     with deadline.within(deadline.limit_left(began, time_limit)):
         try:

@@ -87,8 +87,8 @@ def held_out_text(dataset: Dataset) -> str:
     whole = dataset if dataset.selected is None else dataset.selected.whole
     were, them = ("was", "it") if out == 1 else ("were", "them")
     return (
-        f"{out} of {count_of(out + whole.n_file_rows + whole.n_dropped, 'row', '')} {were} set aside at random before "
-        f"the search; the tree is tested on {them}, and odtc knows nothing else of {them}"
+        f"{out} of {count_of(out + whole.n_file_rows + whole.n_dropped, 'row', '')} {were} set aside at random for the "
+        f"test; the search does not use {them}"
     )
 
 

@@ -120,7 +120,7 @@
     node.rows.forEach((count, k) => {
       if (!count) return;
       bar.append(html("div", { style: `width:${100 * count / total}%;background:${colour(k)}` }));
-      list.append(html("li", {}, html("span", { class: "dot", style: `background:${colour(k)}` }), `${CLASSES[k]}: ${count} (${(100 * count / total).toFixed(1)}%)` + (weighted ? `, weight ${+node.weights[k].toFixed(4)}` : "")));
+      list.append(html("li", {}, html("span", { class: "dot", style: `background:${colour(k)}` }), `${CLASSES[k]}: ${count} (${(100 * count / total).toFixed(1)} %)` + (weighted ? `, weight ${+node.weights[k].toFixed(4)}` : "")));
     });
     return [bar, list];
   }

@@ -37,7 +37,7 @@ def test_bounds_that_are_not_searched_again_are_called_the_word_of_the_run(folde
     points = json.loads((folder / "m.frontier.json").read_text())["points"]
     assert {one["ended"] for one in points} == {"optimal", "infeasible"}
     assert said.code == 0 and said.facts["claimed"] == [one["constraint"] for one in points], said.err
-    assert "is stated by the run, and was not derived again" in said.err
+    assert "is stated by the run, and was not recomputed" in said.err
 
 
 def test_the_frontier_of_a_stem_is_verified_with_its_run(folder, tmp_path):

@@ -191,9 +191,9 @@ def test_what_a_run_says_of_its_search_is_called_its_word(without_model, tmp_pat
     (tmp_path / "m.run.json").write_text(json.dumps(record))
     assert odtc("report", "m", "-o", "m.html", folder=tmp_path).code == 0
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
-    assert "The run says that its search gave a certificate of the bound" in page
+    assert "The run states that its search gave a certificate of the bound" in page
     assert "It is proved that" not in page and "The search gave" not in page
-    assert ("has fewer leaves" in page) == ("The run says that no tree with this objective has fewer leaves" in page)
+    assert ("has fewer leaves" in page) == ("The run states that no tree with this objective has fewer leaves" in page)
 
 
 MODELS = [{"cost": "0:1=2"}, {"cost": [["a"]]}, {"class_weight": "0=5"}, {"encoding": None}, {"select": 1}]
@@ -404,7 +404,7 @@ def test_a_record_that_calls_another_tree_optimal_is_refused_by_a_search_again(t
     record["fit"] |= {"certified": True, "fewest_leaves": None, "fewest_columns": None}
     (tmp_path / "m.run.json").write_text(json.dumps(record))
     failed = _forged(tmp_path, root, cart)
-    assert failed.keys() == {"bound"} and f"but the tree of a search again costs {best:g}" in failed["bound"], failed
+    assert failed.keys() == {"bound"} and f"but the tree of a repeated search costs {best:g}" in failed["bound"], failed
     unsearched = odtc("verify", "m.tree.json", "--json", "--time-limit", 0, folder=tmp_path)
     assert unsearched.code == 0 and {"bound", "certified"} < {*unsearched.facts["claimed"]}
     _page_that_refuses(tmp_path)
@@ -415,10 +415,13 @@ def _page_that_refuses(folder):
     told = odtc("report", "m", "--json", "--time-limit", 60, folder=folder)
     page = (folder / "m.html").read_text(encoding="utf-8")
     assert told.code == 0 and not told.facts["verified"], told.err
-    assert "<strong>not proved</strong>" in page and "Nothing of this is proved, as checks below contradict it" in page
+    assert (
+        "<strong>not proved</strong>" in page
+        and "Nothing of this is proved, because checks below contradict it" in page
+    )
     told = odtc("report", "m", "--json", "--time-limit", 0, folder=folder)
     page = (folder / "m.html").read_text(encoding="utf-8")
-    assert told.code == 0 and "bound" in told.facts["claimed"] and "are derived again" not in page
+    assert told.code == 0 and "bound" in told.facts["claimed"] and "are recomputed" not in page
 
 
 @pytest.mark.parametrize("words", [SOLVED, ()], ids=["a model", "none"])
@@ -426,7 +429,7 @@ def test_a_page_says_that_the_bound_was_derived_again(words, tmp_path):
     assert odtc("fit", MONKS / "monks-1.csv", *words, "--depth", 1, "-o", "m", folder=tmp_path).code == 0
     told = odtc("report", "m", "--json", folder=tmp_path)
     assert told.code == 0 and "bound" not in told.facts["claimed"] and "seconds" in told.facts["claimed"]
-    sentence = "Objective, bound and gap are derived again, the bound by a search of odtc"
+    sentence = "Objective, bound and gap are recomputed, the bound by a search of odtc"
     assert sentence in (tmp_path / "m.html").read_text(encoding="utf-8")
     assert odtc("report", "m", "--time-limit", 0, folder=tmp_path).code == 0
     assert sentence not in (tmp_path / "m.html").read_text(encoding="utf-8")
@@ -447,7 +450,7 @@ def test_a_record_that_calls_the_point_of_a_start_optimal_is_refused_by_a_search
     assert said.code == 0 and {"bound", "termination"} < {*said.facts["claimed"]}, said.err
     said = odtc("verify", "m.sol", "--json", "--time-limit", 60, folder=tmp_path)
     failed = {one["check"]: one["text"] for one in said.facts["checks"] if not one["passed"]}
-    assert failed.keys() == {"bound"} and "but the tree of a search again costs" in failed["bound"]
+    assert failed.keys() == {"bound"} and "but the tree of a repeated search costs" in failed["bound"]
     _page_that_refuses(tmp_path)
 
 

@@ -57,7 +57,7 @@ def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
             cases(*words)
     with pytest.raises(ChoiceError, match="unknown property test 'split' of the type encoding.*did you mean 'splits'"):
         cases("encoding", "auto", property="split")
-    with pytest.raises(ChoiceError, match="nothing is called 'nobody'"):
+    with pytest.raises(ChoiceError, match="no plug-in is called 'nobody'"):
         kinds_of("nobody")
 
 

@@ -138,7 +138,7 @@ def test_a_policy_from_data_to_certificate_and_back(tmp_path):
         assert step["mean_cost"] == pytest.approx(dict(zip("abc", mean)))
         rows = int((here & (data.copies > 0)).sum())
         assert f"here {rows} rows, mean cost " + ", ".join(f"{a} {m:.4g}" for a, m in zip("abc", mean)) in told
-    assert leaf == step["mean_cost"] and min(leaf, key=leaf.get) == path["prediction"] and "like it" not in told
+    assert leaf == step["mean_cost"] and min(leaf, key=leaf.get) == path["prediction"] and "in this leaf" not in told
     said(tmp_path, "build", "p.csv", *words, "--model", "flowoct", "--depth", "1", "-o", "b")
     said(tmp_path, "solve", "b.mps")
     assert "all" in said(tmp_path, "verify", "b.sol").splitlines()[-1]

@@ -109,7 +109,7 @@ def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_pat
     recall = "recall[yes] >= 0.7"
     words = ["fit", data, "--constraint", recall, "--constraint", "leaves <= 4", "-o", tmp_path / "t"]
     said = command(*words, "--confidence", 0.95)
-    assert "60 of 200 rows were set aside at random before the search" in said.err and "assured   recall" in said.out
+    assert "60 of 200 rows were set aside at random for the test" in said.err and "assured   recall" in said.out
     facts = command(*words, "--confidence", 0.95, "--json").facts
     assert facts["n_rows"] == 140 and facts["n_test_rows"] == 60
     (assured,) = facts["assured"]["constraints"]

@@ -83,7 +83,7 @@ def test_what_is_not_altered_is_derived_again(solved):
     said = command("verify", "m.sol", "--json", folder=solved)
     assert said.code == 0 and said.facts["verified"], said.err
     (own,) = (check for check in said.facts["checks"] if check["check"] == "encoding")
-    assert own["passed"] and own["text"].endswith("are derived again from the data file")
+    assert own["passed"] and own["text"].endswith("are recomputed from the data file")
 
 
 def test_tests_that_one_stands_for_have_no_order(tmp_path):
@@ -195,4 +195,4 @@ def test_answers_and_sides_are_compared_each_by_itself(solved):
         check = check_encoding(replace(encoded, **changed), dataset)
         assert (check.name, check.passed) == ("encoding", False) and check.text.endswith(f": the {words}")
     strange = check_encoding(replace(encoded, scheme="thresholds"), dataset)
-    assert not strange.passed and "cannot be derived again" in strange.text
+    assert not strange.passed and "cannot be recomputed" in strange.text

@@ -28,7 +28,7 @@ from odtc.workflow.provenance.near_best import (
     check_near_best,
 )
 
-OTHERS = "that no other tree is as good as one of these is stated by the run, and was not derived again"
+OTHERS = "that no other tree is as good as one of these is stated by the run, and was not recomputed"
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_a_best_tree_is_held_against_the_run(done):
 def test_a_set_with_one_false_sum_is_false(done):
     near = near_optimal_set(done.problem, 3.0)
     assert _wrong_set(done, near, 5) == ("", "") and _wrong_sums(near, done.problem) == ""
-    assert _wrong_set(done, near, 0)[1] == "how many trees there are is stated by the run, and was not derived again"
+    assert _wrong_set(done, near, 0)[1] == "how many trees there are is stated by the run, and was not recomputed"
 
     def forged(**words):
         facts = copy.deepcopy(near.facts)
@@ -196,7 +196,7 @@ def test_a_file_is_named_in_what_is_held_and_in_what_is_the_word_of_the_run(done
     near = near_optimal_set(done.problem, 2.0)
     for found, kind, word in (
         (pool, "pool", OTHERS),
-        (near, "near-optimal", "how many trees there are is stated by the run, and was not derived again"),
+        (near, "near-optimal", "how many trees there are is stated by the run, and was not recomputed"),
     ):
         path = write(tmp_path, f"m.{kind}.json", found)
         text = f"m.{kind}.json: its {len(found.trees)} trees have the counts and the costs that it states"
@@ -225,7 +225,7 @@ def test_what_trees_of_selected_rows_cost_is_the_word_of_the_run(done, pool, whe
     if where in ("problem", "run"):
         assert check.text == f"m.pool.json: a list of {len(trees)} trees"
         assert told == (
-            "m.pool.json: the costs of its trees on the selected rows are stated by the run, and were not derived again"
+            "m.pool.json: the costs of its trees on the selected rows are stated by the run, and were not recomputed"
         )
     else:
         assert check.text.endswith("have the counts and the costs that it states") and told.endswith(OTHERS)
@@ -258,11 +258,11 @@ def test_a_search_that_is_not_through_derives_nothing(done, pool, monkeypatch):
     near, within = near_optimal_set(done.problem, 3.0), near_optimal(done.problem, 10**4, 3.0)
     stopped = replace(whole, trees=within.trees, objectives=within.objectives, complete=False)
     monkeypatch.setattr(near_best, "near_optimal", lambda *words: stopped)
-    word = f"that no further tree costs at most {within.limit:.10g} is stated by the run, and was not derived again"
+    word = f"that no further tree costs at most {within.limit:.10g} is stated by the run, and was not recomputed"
     assert _wrong_pool(done, within, 5) == ("", word)
     fewer = replace(near, facts=near.facts | {"complete": False, "count": near.facts["count"] - 1})
     monkeypatch.setattr(near_best, "near_optimal_set", lambda *words: fewer)
-    word = "how many trees there are is stated by the run, and was not derived again"
+    word = "how many trees there are is stated by the run, and was not recomputed"
     assert _wrong_set(done, near, 5) == ("", word)
     for other in (odtc.errors.ChoiceError("no"), odtc.errors.TimeLimitReached()):
 

@@ -473,7 +473,7 @@ def test_columns_without_a_cell_are_left_out_with_a_remark(tmp_path, monkeypatch
     assert [feature.name for feature in read(path, hold_out=0.5).features] == ["a", "b"]
     monkeypatch.setattr(reading, "BATCH", 50)
     assert np.array_equal(read(path).X, data.X)
-    with pytest.raises(DataError, match="column 'void' lacks 24"):
+    with pytest.raises(DataError, match="column 'void' has 24 missing cells"):
         read(path, numeric=["void"])
     with pytest.raises(DataError, match="no missing cell"):
         read(path, missing="error")
@@ -560,7 +560,13 @@ ERRORS = {
     "infinite": ("d.csv", "a,y\n1,p\n1e999,q\n", {}, DataError, ["finite", "'a'", "'1e999'", "row 2"]),
     "policy": ("d.csv", PLAIN, {"missing": "dropp"}, ChoiceError, ["did you mean 'drop'", "separate"]),
     "missing": ("d.csv", "a,y\n1,p\n?,q\n?,?\n", {"missing": "error"}, DataError, ["3 in 2 rows", "row 2", "'a'"]),
-    "nothing left": ("d.csv", "a,b,c,y\n1,,2,p\n2,?,,q\n3,4,,q\n", {}, DataError, ["3 rows", "'b'", "lacks 2"]),
+    "nothing left": (
+        "d.csv",
+        "a,b,c,y\n1,,2,p\n2,?,,q\n3,4,,q\n",
+        {},
+        DataError,
+        ["3 rows", "'b'", "has 2 missing cells"],
+    ),
     "no label": ("d.csv", "a,y\n1,\n2,\n", {"missing": "separate"}, DataError, ["2 rows", "'y'"]),
     "all missing": ("d.csv", "a,y\n,p\n?,q\n", {"missing": "separate"}, DataError, ["known cell"]),
     "one class": ("d.csv", "a,y\n1,p\n2,p\n", {}, DataError, ["two classes", "'p'", "2 rows"]),

@@ -300,14 +300,14 @@ def test_rows_that_are_selected_again_are_no_word_of_the_run():
         replace(dataset, weight=dataset.weight + 1),
     ):
         assert rechecking._selected_again(problem, other, None) == f"{word}: balanced:part=3 selects others here"
-    assert rechecking._selected_again(problem, dataset, -1.0).startswith(f"{word}, not derived again (")
+    assert rechecking._selected_again(problem, dataset, -1.0).startswith(f"{word}, not recomputed (")
 
 
 def test_a_bound_that_was_derived_again_is_not_called_the_word_of_a_solver(opened, folder):
     record = rechecking.record_of(folder / "m.sol")
     for derived, again in ((("bound",), True), ((), False)):
         told = rechecking.check_record(record, opened[1].objective, derived).text
-        assert ("objective, bound and gap are derived again" in told) == again
+        assert ("objective, bound and gap are recomputed" in told) == again
 
 
 def test_an_objective_of_a_record_that_is_off_by_more_than_rounding_is_refused(opened, folder):

@@ -243,7 +243,7 @@ def test_a_tree_of_the_certificate_beside_a_record_contradicts_its_bound(run, do
         found = opened((stem, worse, facts), **words)
         assert ("bound" in failed(found)) == contradicts, text
         told = next(one.text for one in found.fit.decoded.checks if one.name == "bound")
-        assert told.startswith(f"the run said {high:.10g}, this tree costs {high:.10g}")
+        assert told.startswith(f"the run recorded {high:.10g}; this tree costs {high:.10g}")
         assert ("m.certificate.json" in told) == (text is not None and "root" in text)
     (tmp_path / "m.certificate.json").write_text(json.dumps({"tree": leaf.to_json()}))
     for leaves, columns, smaller in ((False, False, None), (True, False, True), (False, True, True)):

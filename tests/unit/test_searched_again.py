@@ -55,7 +55,7 @@ def test_the_figures_of_a_search_are_derived_again():
     assert again.certified and again.size == tree_size(done().problem, done().decoded.heap)
     assert sorted(again.derived(done())) == sorted(FIGURES)
     (name, heap), facts = again.trees[0], done().facts
-    assert done().problem.module.objective(done().problem, heap) == again.bound and "search again" in name
+    assert done().problem.module.objective(done().problem, heap) == again.bound and "repeated search" in name
     left = claimed_facts(facts, again.derived(done()))
     assert "solver" in left and "seconds" in left and not {*left} & {*FIGURES} and not claimed_text(left, 1)
 

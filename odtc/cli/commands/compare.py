@@ -168,7 +168,7 @@ def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture, in
     opened = open_run(run)
     if opened.fit is None:
         raise ChoiceError(
-            f"expected a run with its solution, got only a tree in {run!r}; give the stem that `odtc fit -o` had"
+            f"expected a run with its solution, got only a tree in {run!r}; use the stem that you gave to `odtc fit -o`"
         )
     print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name), inches))
 
@@ -273,7 +273,7 @@ def _sized_by_figure(found, task):
     if lacking := next((entry.name for entry in found.entries if entry.facts.get(key) is None), None):
         raise ChoiceError(
             f"expected runs with their training data, or labelled rows with --data, to show the {task.HEADLINE_WORDS}, "
-            f"got none of {lacking!r}; give the stems that `odtc fit -o` had"
+            f"got none of {lacking!r}; use the stems that you gave to `odtc fit -o`"
         )
     sign = -1 if task.LESS_IS_BETTER else 1
     points = [(entry.name, entry.facts["n_leaves"], sign * entry.facts[key]) for entry in found.entries]

@@ -285,7 +285,7 @@ def _proves(proof: dict, bound: float | None) -> bool:
 
 
 def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, tree: Path | None) -> tuple:
-    """Return (the run of a solution file with all checks, the figures derived again, rows left out, remark, remark).
+    """Return (the run of a solution file with all checks, the figures recomputed, rows left out, remark, remark).
     `beside` are manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again,
     `tree` is the file of the tree that was made of it, if that is to be checked, too. Raises NoSolutionError
     without a point."""

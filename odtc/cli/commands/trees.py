@@ -105,7 +105,8 @@ def export(
     to = to or (o.suffix.removeprefix(".") if o is not None else "")
     if not to:
         raise typer.BadParameter(
-            "expected the name of an exporter (`odtc list exporters`), or -o FILE with the ending of one, as tree.sql",
+            "expected the name of an exporter (`odtc list exporters`), or -o FILE with the ending of one, "
+            "such as tree.sql",
             param_hint="'--to'",
         )
     to = named(to, templates)

@@ -46,7 +46,7 @@ def estimate(sizes: Sizes) -> Estimate:
                 fewer = f"fewer splits ({option('encoding', 'auto:bins=8')}) prove it"
                 return Estimate(True, f"{words} under constraints, and has a bound: {fewer}", sums)
         elif sums <= engines.MOST_SUMS:
-            words = f"uses its own search under constraints ({_one_look(sizes, sums)})"
+            words = f"searches the trees that satisfy the constraints ({_one_look(sizes, sums)})"
             return Estimate(True, words, sums)
     kept = (*states.ROWS, *resources.kinds())
     on_splits = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}

@@ -159,13 +159,11 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
     except (TimeLimitReached, NotProvedError):  # the latter from a search that the certificate of no tree needs
         ended = left is not None and left < own
-        cut = "no time was left to check" if ended else "it would take longer than the search did to check"
-        return Certified(None, why=f"the search has proved {shown}; {cut} the proof by its certificate: {_by_hand()}")
+        cut = "no time was left to check it" if ended else "a check would take longer than the search"
+        return Certified(None, why=f"the search proved {shown}, but {cut}; {_by_hand()}")
     except KeyboardInterrupt:
         deadline.end_soon()
-        return Certified(
-            None, why=f"the search has proved {shown}; an interruption ended the check by its certificate: {_by_hand()}"
-        )
+        return Certified(None, why=f"the search proved {shown}, but the check was interrupted; {_by_hand()}")
     # With sums that are not whole numbers of a unit, trees may differ by less than any proof can distinguish.
     near = sums and is_proved(proof.objective, settled_bound(problem, proof.bound, proof.objective))
     same = paid == proof.objective or abs(paid - proof.objective) <= getattr(proof, "off", 0.0)

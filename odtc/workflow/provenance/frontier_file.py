@@ -64,7 +64,7 @@ SHAPE = {
         }
     ],
 }
-MET = "a tree of a search again"
+MET = "a tree of a repeated search"
 OF_DATA = ("path", "name")  # fields in which a copy of the data file may differ
 
 
@@ -77,7 +77,7 @@ class RecheckedFrontier:
     vary : str
     checks : tuple of Check
     claimed : tuple of str
-        The numbers, each as its constraint, whose bound was not derived again.
+        The numbers, each as its constraint, whose bound was not recomputed.
     note : str
         The same in a sentence; "" for nothing.
     """
@@ -172,7 +172,7 @@ def _note(path: Path, numbers: Sequence[str]) -> str:
     if not numbers:
         return ""
     return (
-        f"{path.name}: that no tree costs less, or that there is none, is stated by the run, and was not derived again "
+        f"{path.name}: that no tree costs less, or that there is none, is stated by the run, and was not recomputed "
         f"for {some(numbers)} ({option('time_limit')} searches longer)"
     )
 

@@ -64,7 +64,7 @@ def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tupl
     name = (NEAR if near is not None else POOL).split(".")[1]
     rows = done.problem.encoded.dataset or done.dataset
     if rows is not None and rows.selected is not None:
-        word = "the costs of its trees on the selected rows are stated by the run, and were not derived again"
+        word = "the costs of its trees on the selected rows are stated by the run, and were not recomputed"
         return Check(
             name, True, f"{path.name}: a list of {count_of(len(found.trees), 'tree', '')}"
         ), f"{path.name}: {word}"
@@ -76,7 +76,7 @@ def check_near_best(done: Fit, path: Path, seconds: float | None = None) -> tupl
 
 
 def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
-    """Return (the first false statement of a pool, the claim that was not derived again), in words, "" for none."""
+    """Return (the first false statement of a pool, the claim that was not recomputed), in words, "" for none."""
     problem = done.problem
     wrong = _wrong_trees(problem, pool.trees, pool.objectives)
     wrong = wrong or (_wrong_best(done, pool.objectives[0]) if pool.trees else "it holds no tree")
@@ -98,7 +98,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if again is None or len(again.trees) < len(told):
         if again is not None and again.complete:
             return f"there are {len(again.trees)} such trees, and it holds {len(told)}", ""
-        return "", "that no other tree is as good as one of these is stated by the run, and was not derived again"
+        return "", "that no other tree is as good as one of these is stated by the run, and was not recomputed"
     for at, (here, there) in enumerate(zip(pool.objectives, again.objectives), 1):  # again has one more
         if not same_objective(problem, here, there):
             return f"its tree {at} costs {here:.10g}, and the {at}-th best costs {there:.10g}", ""
@@ -109,7 +109,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
     if len(again.trees) == len(told):
         return (
             "",
-            f"that no further tree costs at most {pool.limit:.10g} is stated by the run, and was not derived again",
+            f"that no further tree costs at most {pool.limit:.10g} is stated by the run, and was not recomputed",
         )
     following = again.objectives[len(told)]
     if not is_beyond(problem, following, pool.limit):
@@ -118,7 +118,7 @@ def _wrong_pool(done: Fit, pool: Pool, seconds: float) -> tuple[str, str]:
 
 
 def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, str]:
-    """Return (the first false statement of a set, the claim that was not derived again), in words, "" for none."""
+    """Return (the first false statement of a set, the claim that was not recomputed), in words, "" for none."""
     problem, facts = done.problem, near.facts
     each = of_each_column(problem.encoded)
     if each is None:
@@ -129,7 +129,7 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
     if wrong:
         return wrong, ""
     if not facts["complete"]:
-        return "", "the number of trees is claimed by the run and not derived again"
+        return "", "the number of trees is claimed by the run and not recomputed"
     again = None
     try:
         if seconds > 0:
@@ -138,7 +138,7 @@ def _wrong_set(done: Fit, near: NearOptimalSet, seconds: float) -> tuple[str, st
     except (ChoiceError, TimeLimitReached):
         again = None
     if again is None or not again.complete:
-        return "", "how many trees there are is stated by the run, and was not derived again"
+        return "", "how many trees there are is stated by the run, and was not recomputed"
     there = json.loads(json.dumps(again.facts))
     differ = [key for key in OF_ALL if there[key] != facts[key]]
     # Whether there is a graph, or time to count columns, is a matter of time.

@@ -1,4 +1,4 @@
-"""Additional checks of `odtc verify` for a decoded solution: the encoding derived again, the model file number by
+"""Additional checks of `odtc verify` for a decoded solution: the encoding recomputed, the model file number by
 number, the run record, and other solvers."""
 
 import math
@@ -54,7 +54,7 @@ def recheck(
     solvers : tuple of str
         Solvers that solve the model file again; `time_limit` seconds each.
     derived : sequence of str
-        Figures of the record that were derived again.
+        Figures of the record that were recomputed.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _selected_again(problem: Problem, dataset: Dataset, seconds: float | None) -
         if undecided_text(again.selected.facts):
             raise TimeLimitReached(undecided_text(again.selected.facts))
     except (ChoiceError, TimeLimitReached):
-        return f"{word}, not derived again ({option('time_limit')} allows longer)"
+        return f"{word}, not recomputed ({option('time_limit')} allows longer)"
     same = np.array_equal(again.selected.rows, chosen.rows) and np.array_equal(again.weight, dataset.weight)
     return "" if same else f"{word}: {scheme} selects others here"
 
@@ -143,7 +143,7 @@ def check_record(
     objective : float or None
         The cost of the point of that file.
     derived : sequence of str
-        Its figures that were derived again (odtc.workflow.provenance.searched_again).
+        Its figures that were recomputed (odtc.workflow.provenance.searched_again).
     rounded : float or None
         Its bound, raised to the next number that a tree can cost.
     """
@@ -180,9 +180,9 @@ def check_record(
     solver = facts["solver"] or "the solver"
     words, whose = "objective and gap are computed again", ""
     if "bound" in derived:
-        words = "objective, bound and gap are derived again"
+        words = "objective, bound and gap are recomputed"
     elif bound is not None:
         whose = f", and so is the bound, which no check contradicts{'; ' * bool(open_end)}{open_end}"
     return Check(
-        "run record", not wrong, "; ".join(wrong) or f"{words}; nodes and seconds are the word of {solver}{whose}"
+        "run record", not wrong, "; ".join(wrong) or f"{words}; nodes and seconds are as {solver} reported them{whose}"
     )

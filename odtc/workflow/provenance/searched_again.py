@@ -33,7 +33,7 @@ from odtc.workflow.results import Fit
 SECONDS = 5.0  # for the search, unless another limit is named
 CHECKED = 0.5  # of them, once more, for making and checking its certificate
 SEARCH = "dpflow"  # whose search bounds the trees of other formulations, too
-MET = "the tree of a search again"
+MET = "the tree of a repeated search"
 
 # Keys of `--json` by what derives them: nothing; a bound of our own; a search. The last are of some trees only.
 NEVER = "solver", "start", "nodes", "seconds", "race", "uncertified", "restricted", "edited"
@@ -89,13 +89,13 @@ class SearchedAgain:
 
 
 def claimed_facts(facts: dict, derived: list[str]) -> list[str]:
-    """Return the keys of a run's figures, as in `--json`, that are not derived again, but only claimed by the run.
+    """Return the keys of a run's figures, as in `--json`, that are not recomputed, but only claimed by the run.
 
     Parameters
     ----------
     facts : dict
     derived : list of str
-        Keys that were derived again.
+        Keys that were recomputed.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def claimed_text(words: list[str], bound: float) -> str:
     if not claims:
         return ""
     return (
-        f"{', '.join(claims)}: claimed by the run and not derived again; derived again: no tree costs less than "
+        f"{', '.join(claims)}: claimed by the run and not recomputed; recomputed: no tree costs less than "
         f"{bound:.10g} ({option('time_limit')} allows a longer search, {command('certify')} writes a proof to check)"
     )
 

@@ -37,7 +37,7 @@ APART = ("depth", "n_candidate_splits", "all_splits", "constraints")
 def recheck_tree(
     path: Path, data: Path | None = None, seconds: float | None = None
 ) -> tuple[Fit, SearchedAgain | None, str]:
-    """Return (the run of a tree file, computed again, with the check "tree file"; the figures derived again; a remark
+    """Return (the run of a tree file, computed again, with the check "tree file"; the figures recomputed; a remark
     on missing checks).
 
     The run is that of STEM.sol and STEM.odt.json next to STEM.tree.json, or the one without a model of STEM.run.json.

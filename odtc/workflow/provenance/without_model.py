@@ -212,11 +212,15 @@ def _again(
     done = without_model(problem, heap, solution, None)
     same, bound = done.tree.to_json() == tree.to_json(), facts["bound"]
     checks = [
-        Check("tree file", same, f"{tree_path.name} holds {'the' if same else 'other than the'} counts of the data"),
+        Check(
+            "tree file",
+            same,
+            f"{tree_path.name} has {'the' if same else 'other'} counts {'of' if same else 'than'} the data",
+        ),
         Check(
             "objective",
             is_close(paid, said, SAME, unit=0.0),
-            f"the tree costs {paid:.10g}, the run said {said:.10g}",
+            f"the tree costs {paid:.10g}, the run recorded {said:.10g}",
         ),
     ]
     told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
@@ -225,7 +229,7 @@ def _again(
     if bound is not None:
         contradiction, others = against_known(problem, None, bound, known)
         fits = not contradiction and (bound <= paid or is_close(bound, paid, SAME, unit=0.0))
-        checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}{others}"))
+        checks.append(Check("bound", fits, f"the run recorded {bound:.10g}; this tree costs {paid:.10g}{others}"))
     if told["fewest_leaves"] or told["fewest_columns"]:
         smaller = _smaller(problem, heap, known, bool(told["fewest_columns"]))
         checks.append(Check("smallest", smaller is None, smaller or "no known tree with this objective is smaller"))
