@@ -226,7 +226,7 @@ RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]], "options": {"gap": 0.2
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({}, "the word of X"),
+        ({}, "as X reported them"),
         ({"objective": 4.5}, "the point costs 5"),
         ({"gap": 0.1}, "its gap is 0.1"),
         ({"gap": None}, "its gap is None"),
@@ -248,7 +248,7 @@ def test_a_record_whose_figures_contradict_each_other_is_refused(change, words):
 
 def test_what_a_record_leaves_to_the_solver_is_told():
     whose = check_record(RECORD, 5.0).text
-    assert whose.endswith("are the word of X, and so is the bound, which no check contradicts")
+    assert whose.endswith("are as X reported them, and so is the bound, which no check contradicts")
     nobody = check_record(RECORD | {"solver": None, "bound": None, "gap": None, "history": []}, 5.0)
     assert nobody.passed and nobody.text.endswith("are as the solver reported them")
     rounded = RECORD | {"history": [[0.1, 7.0, 5.0004]]}  # five digits of a log
