@@ -630,3 +630,9 @@ def test_what_it_is_of_is_said(mixed):
     assert said.code == 0, said.err
     for part in ("target 'y' (n, p)", "weights in column 'w'", "no split uses site", "with missing cells"):
         assert part in said.out
+
+
+def test_the_certificate_of_a_tree_with_the_unavoidable_cost_needs_no_target():
+    problem = pipeline.pose(EXAMPLES / "monks-1.csv", "dpflow", 4, encoding="onehot")
+    facts = json.loads(json.dumps(certify(problem)))
+    assert not any(facts["targets"]) and check(facts, problem.encoded.dataset).objective == 0

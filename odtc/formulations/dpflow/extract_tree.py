@@ -10,10 +10,9 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
-def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | None = None) -> HeapTree:
+def tree_along(problem: Problem, graph: Graph, way, tail: int = 0) -> HeapTree:
     """Return the tree that follows `way(node, level, state, arcs)` at each state: the position of an arc among those
-    of the state (a slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's
-    if it is None)."""
+    of the state (a slice), or None to stop; with the best subtrees of the last `tail` levels."""
     rows, (split, _) = graph.rows, blank_arrays(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:
@@ -29,7 +28,7 @@ def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | 
         for side, part in enumerate((members[~ones], members[ones])):
             if level.below[arc, side] >= 0:
                 stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
-            elif tail and j + 1 == (depth or problem.topology.depth) - tail:
+            elif tail and j + 1 == problem.topology.depth - tail:
                 lay_best(rows, graph.price, part, split, 2 * node + side, tail)
     return settle(split, problem.encoded)
 

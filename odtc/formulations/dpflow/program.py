@@ -12,8 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.algorithms.dp import perfect_tree_search
-from odtc.algorithms.dp.shallow_trees import graft_subtree
 from odtc.algorithms.dp.state_expansion import build_graph, build_valued_graph, generate
 from odtc.algorithms.dp.state_graph import Graph, Rows, moment_rows
 from odtc.algorithms.moments.laws import LAWS
@@ -25,7 +23,7 @@ from odtc.problem.branch_penalty import branch_penalty
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import WholeCosts, exact_objective, search_costs
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import HeapTree
 
 
 @dataclass(frozen=True)
@@ -73,29 +71,19 @@ class Program:
         return TASKS.get(self.problem.encoded.task).MOMENTS
 
     @cached_property
-    def attained(self) -> np.ndarray | None:
-        """Return the splits of a tree with the unavoidable cost, if one was quickly found
-        (odtc.algorithms.dp.perfect_tree_search)."""
-        params = self.problem.params
-        if not params.fold or params.lambda_ or self.rows.least > 1 or self.by_moments:
-            return None
-        return perfect_tree_search.find_perfect_tree(self.rows, self.problem.topology.depth)
-
-    @cached_property
     def shape(self) -> Shape:
-        """Return a shape of less depth than the problem's if a tree of that depth has the unavoidable cost."""
-        problem = self.problem
-        depth = problem.topology.depth
-        if self.attained is not None:
-            depth = max(1, len(self.attained).bit_length() - 1)
+        """Return the depth of the trees, and the number of levels that are folded."""
+        depth = self.problem.topology.depth
         # The tables that fold a level do not count rows (odtc.formulations.dpflow.resources does).
-        return Shape(depth, 0 if self.rows.least > 1 or self.by_moments else folded_levels(problem, depth))
+        return Shape(depth, 0 if self.rows.least > 1 or self.by_moments else folded_levels(self.problem, depth))
 
     @cached_property
     def known(self) -> Graph:
         """Return the program down to the states with two levels left, or the leaves
         (odtc.algorithms.dp.state_expansion), with the value of every state, in units of loss."""
-        return self._valued(self.shape.depth)
+        if self.by_moments:
+            return generate(self.rows, self.shape.depth, self.price, self.problem.params.fold)
+        return build_valued_graph(self.rows, self.shape.depth, self.price, self.problem.params.fold)
 
     @cached_property
     def written(self) -> Graph:
@@ -120,39 +108,28 @@ class Program:
     def states(self) -> tuple[Graph | None, int]:
         """Return (graph, levels): states of all trees of the problem's depth with their values, of which this many
         first levels have arcs of one split each; not made again if they exist."""
-        depth = self.problem.topology.depth
-        if self._is_written and self.shape == Shape(depth, 0):
+        depth = self.shape.depth
+        if self._is_written and not self.shape.tail:
             return self.written, depth
         if self.rows.least == 1 and depth <= 2:
             return None, 0
-        graph = self.known if self.shape.depth == depth else self._valued(depth)
-        return graph, depth if self.rows.least > 1 else depth - 2
+        return self.known, depth if self.rows.least > 1 else depth - 2
 
     def optimal(self) -> HeapTree:
         """Return the best tree, by the values of the states."""
-        if self.attained is not None:
-            split, _ = blank_arrays(self.problem.topology)
-            graft_subtree(split, 1, self.attained)
-            return settle(split, self.problem.encoded)
         depth = self.shape.depth
         shape = Shape(depth, 0 if self.rows.least > 1 or self.by_moments else min(2, depth - 1))
         graph = self.known.folded(shape.levels)
-        return tree_along(self.problem, graph, best_way(graph), shape.tail, depth)
+        return tree_along(self.problem, graph, best_way(graph), shape.tail)
 
     @property
     def bound(self) -> Fraction:
         """Return the lower bound on the objective of all trees; to be called after `optimal`."""
-        least = self.rows.floor.sum() if self.attained is not None else self.known.values[0][0]
-        return Fraction(float(least)) * self.costs.step
+        return Fraction(float(self.known.values[0][0])) * self.costs.step
 
     @property
     def _is_written(self) -> bool:
         return "written" in vars(self)
-
-    def _valued(self, depth: int) -> Graph:
-        if self.by_moments:
-            return generate(self.rows, depth, self.price, self.problem.params.fold)
-        return build_valued_graph(self.rows, depth, self.price, self.problem.params.fold)
 
 
 def folded_levels(problem: Problem, depth: int) -> int:

@@ -31,8 +31,6 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     program = problem.derived(Program)
-    if program.shape.depth < problem.topology.depth:
-        return program.optimal()
     return network.pruned(problem, program.rows, program.price, program.shape, heap)
 
 
@@ -40,7 +38,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """Return the tree of a point; folded subtrees are searched for again."""
     program = problem.derived(Program)
     shape = program.shape
-    return tree_along(problem, program.skeleton, network.largest_flow(point), shape.tail, shape.depth)
+    return tree_along(problem, program.skeleton, network.largest_flow(point), shape.tail)
 
 
 def notes(problem: Problem) -> dict:
@@ -52,11 +50,7 @@ def optimal(problem: Problem) -> HeapTree:
 
 
 def targets(problem: Problem, unit: float):
-    program = problem.derived(Program)
-    if program.attained is not None:  # the unavoidable cost is a bound that needs no target
-        yield np.zeros(0), np.zeros((0, 0), np.int64)
-        return
-    graph = program.known
+    graph = problem.derived(Program).known
     for level, wanted in zip(graph.levels, dual_targets(graph, unit)):
         kept = np.flatnonzero(wanted > -np.inf)
         yield wanted[kept], level.path[kept]
