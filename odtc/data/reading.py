@@ -441,6 +441,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
     remarks = [*remarks, *(_of_thousands(n, columns[n]) for n in numbers if _may_part_thousands(columns[n]))]
+    remarks += [found for n in numbers if (found := _of_percents(n, columns[n])) is not None]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
     weight = np.ones(n_rows)
     if weights:
@@ -565,6 +566,22 @@ def _of_thousands(name: str, column: Column) -> tuple[str, str, str]:
         f"a decimal point; if it parts thousands, {option('decimal', ',')} reads {parted.replace('.', '')}"
     )
     return name, "thousands", words
+
+
+def _of_percents(name: str, column: Column) -> tuple[str, str, str] | None:
+    """Return a remark on a column of numbers of which some have a percent sign and others, except for zeros, none."""
+    if column.decimal is None or column.dtype != pl.String or "%" not in column.beside:
+        return None
+    is_percent = column.cells.str.contains("%", literal=True)
+    plain = column.cells.filter(~is_percent & (column_types.finite_numbers(column.cells, column.decimal) != 0))
+    if not len(plain):
+        return None
+    percent = column.cells.filter(is_percent)[0]
+    words = (
+        f"column {name!r} has numbers with a percent sign and without one ({percent!r} and {plain[0]!r}), and the sign "
+        "changes no number; if both mean shares, write them alike"
+    )
+    return name, "percent", words
 
 
 def _keep_labels(targets: Sequence[Column], source: Mapping[str, Any]) -> None:

@@ -270,6 +270,14 @@ def test_negative_amounts_of_accountants_are_remarked_on_and_read(tmp_path, minu
     assert set(command("predict", "t.tree.json", "d.csv", folder=tmp_path).out.split()[1:]) == {"gain", "loss"}
 
 
+def test_numbers_with_a_percent_sign_and_without_are_remarked_on(tmp_path):
+    for others, mixed in (("{}%", False), ("0", False), ("0.{}", True)):
+        cells = [others.format(at) if at % 2 else f"{at}%" for at in range(10, 40)]
+        (tmp_path / "d.csv").write_text("\n".join(["p,y", *(f"{cell},{at % 3 > 1}" for at, cell in enumerate(cells))]))
+        said = command("inspect", "d.csv", "--decimal", ".", folder=tmp_path)
+        assert said.code == 0 and ("with a percent sign and without one" in said.out) == mixed, said
+
+
 def test_cells_that_are_none_are_named_under_the_option_too():
     assert "would be numeric except for '-'" in notes(",", x=["-", *(f"{at},5 €" for at in range(39))])["x"]
 
