@@ -191,11 +191,11 @@ class ExactObjective:
 
 def settled_bound(problem: Problem, bound: float, paid: float) -> float:
     """Return a bound next to the objective of a tree, as of `ExactObjective.settled`. If the problem has no exact
-    objectives, a bound that is off by rounding is the objective itself, unless leaves cost sums."""
+    objectives, a bound that is off by rounding is the objective itself, unless two trees may differ by less."""
     exact = exact_objective(problem)
     if exact is not None:
         return exact.settled(bound, paid)
-    if TASKS.get(problem.encoded.task).MOMENTS:  # their searches compare exact costs
+    if not least_difference(problem):
         return min(bound, paid)
     return paid if paid - _rounding(problem, paid) <= bound < inf else bound
 

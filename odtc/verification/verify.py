@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.base.text import count_of
-from odtc.base.whole_numbers import whole_numbers
+from odtc.base.whole_numbers import MAX_EXACT, whole_numbers
 from odtc.base.wording import param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, answers_of
@@ -25,7 +25,14 @@ from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
 from odtc.problem.constraints.search_terms import terms_of
 from odtc.problem.cuts.cut import arrange_tree
-from odtc.problem.exact_objective import exact_objective, least_difference, rounded_down, search_costs, settled_bound
+from odtc.problem.exact_objective import (
+    ULPS,
+    exact_objective,
+    least_difference,
+    rounded_down,
+    search_costs,
+    settled_bound,
+)
 from odtc.problem.problem import Problem
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
@@ -337,8 +344,10 @@ def proves(problem: Problem, paid: float) -> bool:
     if exact_objective(problem) is not None:
         return settled_bound(problem, objective_floor(problem), paid) >= paid
     least = objective_floor(problem)
-    is_rounded = not TASKS.get(problem.encoded.task).MOMENTS  # which searches compare by exact costs
-    return paid <= least or (is_rounded and math.isclose(paid, least, rel_tol=1e-12))
+    if TASKS.get(problem.encoded.task).MOMENTS:  # searches compare them by exact costs
+        return paid <= least
+    # Margins and norms may cost any small number; sums of weights are off by units in the last place.
+    return math.isclose(paid, least, rel_tol=1e-12 if least_difference(problem) else ULPS / MAX_EXACT) or paid <= least
 
 
 def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:

@@ -211,3 +211,12 @@ def test_a_median_of_costs_below_the_unit_of_a_certificate_is_proved_without_one
     given = {"target": "y", "weights": "w", "task": "median", "depth": 1, "constraints": ("leaf_rows >= 1",)}
     done = odtc.fit(table, **given)
     assert done.proved and done.proof.objective == 0.36
+
+
+@pytest.mark.parametrize("alpha", ["1e-13", "1e-11"])
+def test_a_small_penalty_of_margins_is_not_taken_for_rounding(alpha, tmp_path):
+    """One error is unavoidable, and the leaf makes two; a tree with missing margins is not proved to have the least."""
+    (tmp_path / "rows.csv").write_text("x,y\n0,a\n0,a\n0,b\n0.5,a\n1,b\n")
+    how = {"margin": "soft", "epsilon": 0.9, "alpha1": alpha}
+    done = odtc.fit(tmp_path / "rows.csv", depth=1, model="svm1_odt", solver="highs", params=how)
+    assert not done.proved and done.proof.bound == 1 < done.proof.objective
