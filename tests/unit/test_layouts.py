@@ -703,3 +703,18 @@ def test_rows_with_names_for_a_tree_without_them_are_read_by_the_advice(tmp_path
     advice = ("--skip-lines", "1", "--no-header")
     assert " ".join(advice) in said
     assert command("predict", "t.tree.json", "named.csv", *advice, folder=tmp_path).out == wanted.out
+
+
+def test_weights_of_sparse_rows_and_ranges_of_keel_are_read(tmp_path):
+    head = "@relation t\n@attribute a real [0, 5]\n@attribute 'b c' integer[1,9]\n@attribute class {no,yes}\n"
+    rows = [(0.0, 0, "no", 2), (1.5, 0, "yes", 3), (0.0, 4, "no", 1), (2.0, 5, "yes", 1), (0.0, 0, "yes", 1)]
+    dense = "".join(f"{a},{b},{y},{{{weight}}}\n" for a, b, y, weight in rows)
+    sparse = "{}, {2}\n{0 1.5, 2 yes}, {3}\n{1 4}\n{0 2, 1 5, 2 yes} , {1}\n{2 yes}\n"
+    found = []
+    for name, roles, cells in (("d.arff", "", dense), ("s.arff", "@inputs a, b\n@outputs class\n", sparse)):
+        (tmp_path / name).write_text(f"{head}{roles}@data\n{cells}")
+        found.append(read(tmp_path / name))
+        assert found[-1].target == "class" and found[-1].weight.tolist() == [row[3] for row in rows]
+        assert read(tmp_path / name, target="last").target == "class"
+    assert found[0].X.tolist() == found[1].X.tolist() == [[row[0], row[1]] for row in rows]
+    assert found[0].y.tolist() == found[1].y.tolist() == [int(row[2] == "yes") for row in rows]

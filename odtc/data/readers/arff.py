@@ -24,6 +24,12 @@ BRACES = re.compile(r"(?i)^(\s*@attribute\s+(?:'[^']*'|\"[^\"]*\"|[^\s{]+))\{")
 QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 CELLS = re.compile(rf"(?:{QUOTED.pattern}|[^\s'\"])+")
 WEIGHT = re.compile(r"\s*,\s*\{\s*([0-9.eE+-]+)\s*\}\s*$")
+SPARSE_WEIGHT = re.compile(rf"(?<=\}}){WEIGHT.pattern}")
+# KEEL adds the range of a number, and lines that name the columns of the target, to ARFF.
+RANGE = re.compile(
+    r"""(?i)^([ \t]*@attribute[ \t]+(?:'[^']*'|"[^"]*"|\S+)[ \t]+(?:real|integer|numeric))[ \t]*\[[^\]]*\][ \t]*$"""
+)
+ROLES = re.compile(r"(?i)^\s*@(inputs?|outputs?)\b")
 LOOK = 1 << 20  # signs between two looks at the time limit
 
 
@@ -47,34 +53,37 @@ def read(path, text_encoding: str | None = None) -> pl.DataFrame:
     if large:  # its numbers are doubles already, so it is read again with these columns declared to be text
         content = _loads(path, _as_text(_lines(path, text), large))
     columns = list(zip(*content["data"])) or [()] * len(names)
-    return pl.DataFrame(
-        [
-            pl.Series(name, column, dtype=_dtype(declared))
-            for name, column, (_, declared) in zip(names, columns, content["attributes"])
-        ]
-    )
+    series = [
+        pl.Series(name, column, dtype=_dtype(declared))
+        for name, column, (_, declared) in zip(names, columns, content["attributes"])
+    ]
+    return pl.DataFrame(sorted(series, key=lambda one: one.name != INSTANCE_WEIGHT))
 
 
 def _in_plain_form(text: str) -> str:
     """Return the text as liac-arff reads it: a blank before a type in braces, commas between cells, dates as words,
-    and the weights of instances, which Weka writes in braces behind a row, as the first attribute, INSTANCE_WEIGHT."""
+    no ranges, and the weights of instances, which Weka writes in braces behind a row, as the attribute INSTANCE_WEIGHT:
+    the first one, or the last one of sparse rows, whose cells are numbered."""
     head, data, rows = _parted(text)
     if not data:
         return text
     head = [re.sub(r"\t", " ", line) if line.lstrip()[:1] == "@" else line for line in head]
     head = [BRACES.sub(r"\1 {", line) for line in head]
     head = [DATE.sub(lambda found: f"@attribute {found[1]} string", line) for line in head]
+    head = [RANGE.sub(r"\1", line) for line in head if not ROLES.match(line)]
     is_sparse = any(line.lstrip()[:1] == "{" for line in rows)
-    found = [None if is_sparse else WEIGHT.search(line) for line in rows]
+    found = [(SPARSE_WEIGHT if is_sparse else WEIGHT).search(line) for line in rows]
     rows = [line[: one.start()] if one else line for one, line in zip(found, rows)]
     rows = [line if line.strip()[:1] in ("", "%", "{") else _with_commas(line) for line in rows]
     if any(found):
-        first = next(at for at, line in enumerate(head) if line.lower().lstrip().startswith("@attribute"))
-        head.insert(first, f"@attribute {INSTANCE_WEIGHT} numeric")
-        rows = [
-            line if line.strip()[:1] in ("", "%") else f"{one[1] if one else 1},{line}"
-            for line, one in zip(rows, found)
-        ]
+        declared = [at for at, line in enumerate(head) if line.lower().lstrip().startswith("@attribute")]
+        head.insert(len(head) if is_sparse else declared[0], f"@attribute {INSTANCE_WEIGHT} numeric")
+        for at, (line, one) in enumerate(zip(rows, found)):
+            if line.strip()[:1] in ("", "%"):
+                continue
+            weight, cells = one[1] if one else "1", line.rstrip().removesuffix("}").rstrip()
+            numbered = f"{cells}{'' if cells.endswith('{') else ','}{len(declared)} {weight}}}"
+            rows[at] = numbered if is_sparse else f"{weight},{line}"
     return "\n".join([*head, data, *rows])
 
 
