@@ -6,9 +6,11 @@ A search compiles the kernels that it needs by itself (odtc.base.kernels).
 
 import importlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from odtc.base import kernels
 
@@ -26,20 +28,68 @@ MODULES = (
 
 
 class Compiled(NamedTuple):
-    """Result of compiling the kernels of a module: their folder (None if no folder can be written, and nothing was
-    compiled), and the wall seconds."""
+    """Result of compiling the kernels of a module, or of a problem: their folder (None if no folder can be written, and
+    nothing was compiled), and the wall seconds."""
 
-    module: str
+    name: str
     folder: Path | None
     seconds: float
 
 
 def compile_all() -> Iterator[Compiled]:
-    """Compile the kernels of one module after the other, and yield each result."""
+    """Compile the kernels of one module after the other, then those of whole problems, and yield each result."""
     for name in MODULES:
-        began, kernel_module = time.monotonic(), importlib.import_module(name)
+        kernel_module = importlib.import_module(name)
         assert kernel_module.__file__ is not None
-        if (folder := kernels.folder_of(kernel_module.__file__)) is not None:
-            kernel_module.compile_now()
-        yield Compiled(name, folder, time.monotonic() - began)
+        yield _compiled(name, kernels.folder_of(kernel_module.__file__), kernel_module.compile_now)
+    for name, solve in PROBLEMS.items():
+        yield _compiled(name, kernels.folder_of(__file__), solve)
     kernels.report()
+
+
+def _compiled(name: str, folder: Path | None, run: Callable[[], object]) -> Compiled:
+    began = time.monotonic()
+    if folder is not None:
+        run()
+    return Compiled(name, folder, time.monotonic() - began)
+
+
+# Problems whose kernels are called with arrays that only a whole run prepares, such as those of certificates.
+
+
+def _columns(ranks: int, shape: tuple[int, int] = (200, 8)) -> np.ndarray:
+    """Return float64 (rows, columns): random columns with this many values."""
+    return np.random.default_rng(0).integers(0, ranks, shape).astype(float)
+
+
+def _numbers(ranks: int, depth: int, shape: tuple[int, int]) -> None:
+    import odtc
+
+    target = np.random.default_rng(1).integers(0, 5, shape[0])
+    odtc.fit(X=_columns(ranks, shape), y=target, task="regression", depth=depth, time_limit=60)
+
+
+def _classes(ranks: int, depth: int, classes: int, weighted: bool = False) -> None:
+    import odtc
+
+    random = np.random.default_rng(1)
+    weights = random.integers(2**29, 2**30, 200).astype(float) if weighted else None
+    odtc.fit(X=_columns(ranks), y=random.integers(0, classes, 200), depth=depth, weights=weights, time_limit=60)
+
+
+def _near_optimal() -> None:
+    import odtc
+
+    odtc.near_optimal(X=_columns(40, (60, 3)), y=np.arange(60) % 2, within=1, depth=2)
+
+
+PROBLEMS: dict[str, Callable[[], object]] = {
+    "classes by thresholds": lambda: _classes(40, 3, 2),
+    "three classes by thresholds": lambda: _classes(40, 2, 3),
+    "classes with weights": lambda: _classes(40, 2, 2, weighted=True),
+    "classes by binary columns": lambda: _classes(2, 4, 2),
+    "numbers by thresholds": lambda: _numbers(10**6, 4, (100, 2)),
+    "numbers by many thresholds": lambda: _numbers(10**6, 2, (2_000, 8)),
+    "numbers by binary columns": lambda: _numbers(2, 4, (200, 8)),
+    "near-optimal sets": _near_optimal,
+}

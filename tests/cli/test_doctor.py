@@ -87,10 +87,12 @@ def test_an_unknown_solver_is_a_sentence():
 
 def test_loops_are_compiled_ahead_into_the_folder_that_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(compiled_ahead, "MODULES", [medians.__name__])
+    monkeypatch.setattr(compiled_ahead, "PROBLEMS", {})
+    monkeypatch.setattr(medians.best_cut, "_entries", {})  # another test may have compiled it
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     said = odtc("doctor", "--solver", "highs", "--compile", "--json")
     (loops,) = said.facts["compiled"]
-    assert said.code == 0 and loops["module"] == medians.__name__
+    assert said.code == 0 and loops["name"] == medians.__name__
     assert Path(loops["folder"]).is_relative_to(tmp_path / "kept") and list(Path(loops["folder"]).glob("*.kernel"))
 
 

@@ -20,8 +20,8 @@ def doctor(
         bool,
         typer.Option(
             "--compile",
-            help="Compile all kernels now (about two minutes), for example in an image, so that no later run waits for "
-            "them.",
+            help="Compile all kernels now (about three minutes), for example in an image, so that no later run waits "
+            "for them.",
         ),
     ] = False,
     as_json: Json = False,
@@ -80,19 +80,19 @@ def doctor(
 
 
 def _compile(as_json: bool) -> list[dict]:
-    """Compile all kernels; print each module as a line, and return each as in --json."""
+    """Compile all kernels; print a line for each module and problem, and return each as in --json."""
     from odtc.evaluation import compiled_ahead
 
     told = []
     for done in compiled_ahead.compile_all():
-        told.append({"module": done.module, "folder": done.folder and str(done.folder)})
+        told.append({"name": done.name, "folder": done.folder and str(done.folder)})
         if done.folder is None:
             raise OutputError(
-                f"the kernels of {done.module} were not compiled: a folder that can be written was expected, the "
-                "module's own or the user's cache; set NUMBA_CACHE_DIR to one"
+                f"the kernels of {done.name} were not compiled: a folder that can be written was expected, that of the "
+                "package or the user's cache; set NUMBA_CACHE_DIR to one"
             )
         if not as_json:
-            print(f"compiled {done.module}", f"{done.seconds:.1f} s", sep="  ", flush=True)
+            print(f"compiled {done.name}", f"{done.seconds:.1f} s", sep="  ", flush=True)
     if not as_json:
         print()
     return told
