@@ -270,16 +270,16 @@ class OptimalPolicyTree(TreeEstimator):
         told = [policy.figures(sums, column, names) for column in taken.T]
         return {name: np.array([one[name] for one in told], float) for name in ("mean_cost", "standard_error")}
 
-    def _priced_rows(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray, int]:
-        """Return (rows in the codes of the features, the cost of each action on each row, the actions, digits of the
-        costs)."""
+    def _priced_rows(self, X, y, outcome, propensity, weight) -> tuple[Dataset, np.ndarray, np.ndarray, int | None]:
+        """Return (rows in the codes of the features, the cost of each action on each row, the actions, digits of
+        estimated costs)."""
         rows = self._rows(X, weight)
         if self.goal == "max" or (outcome is not None and self.goal is None):
             rows = replace(rows, source={"goal": "max"})  # leaves show the gains of actions
         if outcome is not None:
             return rows, *self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
         costs, actions = _table(y, len(X))
-        return rows, -costs if self.goal == "max" else costs, actions, policy.DIGITS
+        return rows, -costs if self.goal == "max" else costs, actions, None
 
     def _rows(self, X, weight) -> Dataset:
         """Return rows in the codes of the features, without a target."""

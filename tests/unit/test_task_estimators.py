@@ -235,3 +235,13 @@ def test_numbers_that_doubles_cannot_add_up_are_refused_in_a_sentence(scale):
             assert np.isfinite(fit().objective_), name
         except (DataError, ChoiceError) as refused:
             assert str(refused).startswith("expected "), name
+
+
+@pytest.mark.parametrize("middle", [[0, 0], [0, 1], [1, 1]])
+def test_savings_of_a_policy_keep_the_digits_below_those_of_the_largest(middle):
+    """Two rows are heavy, and the others decide between the splits by less than a 10^14th of their savings."""
+    X, taken = np.arange(4.0)[:, None], np.array([0, *middle, 1])
+    weight = np.array([1e14, 0.25, 0.5, 2e14])
+    policy = odtc.OptimalPolicyTree(1).fit(X, 1 - np.eye(2)[taken], sample_weight=weight)
+    assert policy.is_optimal_ and (policy.predict(X) == taken).all()
+    assert all(check.passed for check in policy.verify(X, 1 - np.eye(2)[taken], sample_weight=weight))
