@@ -78,10 +78,10 @@ _HOMES = {
     # constraints and cuts
     **dict.fromkeys(
         (
-            "ASKING",
+            "SPLITTING",
             "BRANCHING",
             "Constraint",
-            "asking",
+            "split_variables",
             "built",
             "cap_branch_nodes",
             "cap_distinct",

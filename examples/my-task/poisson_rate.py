@@ -5,7 +5,7 @@ of a leaf is, but for a number that all trees share,
 
     D - D log(D/H),    0 if D = 0,    D = Σ w y,    H = Σ w ȳ
 
-which is the law "likelihood" of odtc.algorithms.moments.laws. A state of the dynamic program carries n, Σ w, H and D.
+which is the loss "likelihood" of odtc.algorithms.moments.laws. A state of the dynamic program carries n, Σ w, H and D.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ SUMMARY = "a leaf answers the mean of a count; the cost of a row is that of Pois
 HEADLINE, HEADLINE_WORDS = "deviance", "Poisson deviance"
 MOMENTS = True  # a leaf costs a function of sums over its rows
 NUMBERS = True  # and answers a number
-LAW = "likelihood"
+LOSS = "likelihood"
 LABEL = "mean"  # the one class of its leaves
 ANSWER = "a count"
 
@@ -35,7 +35,7 @@ def labelled(rows, cells, how, place: str):
 
 
 def moments(sums: np.ndarray) -> np.ndarray:
-    """W, S and Q of the law: H, D and D."""
+    """W, S and Q of the loss: H, D and D."""
     return np.stack([sums[..., 2], sums[..., 3], sums[..., 3]])
 
 

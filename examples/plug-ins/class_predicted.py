@@ -11,12 +11,12 @@ from odtc.extend import EVERY_TREE, Axis, CutRows, Need, Statement, fresh_name, 
 TYPE = "cut"
 NAME = "class_predicted"
 SUMMARY = "a row is right only if a node predicts its class"
-NEEDS = ((Need(Statement.RIGHT), Need(Statement.PREDICTS, "leaves")),)
+NEEDS = ((Need(Statement.CORRECT), Need(Statement.PREDICTS, "leaves")),)
 VALID = EVERY_TREE
 
 
 def rows(problem, model, point=None):
-    q, w = needed(problem, model, Statement.RIGHT), needed(problem, model, Statement.PREDICTS, "leaves")
+    q, w = needed(problem, model, Statement.CORRECT), needed(problem, model, Statement.PREDICTS, "leaves")
     i, y = np.arange(problem.encoded.n_rows)[:, None], problem.encoded.y[:, None]
     entries = [*q.entries((i,), (i,)), *w.entries((i,), (w.nodes, y), -1.0)]
     return (CutRows(fresh_name(model, "known"), (Axis("row", len(i)),), tuple(entries), upper=0.0),)

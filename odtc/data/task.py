@@ -62,7 +62,7 @@ class Task(Protocol):
     SURVIVES: bool = False  # whether `curve` is (time, survival), to be drawn with the rows that are `watched`
     # How its leaves cost sums (odtc.algorithms.moments.laws); of a task without MOMENTS whose labels are many, how CART
     # is grown: Gini impurity sees no order in them.
-    LAW: str = ""
+    LOSS: str = ""
 
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
         """Return the columns of a file that contain its target and are not features: one, unless the task defines
@@ -88,7 +88,7 @@ class Task(Protocol):
         return rows
 
     def moments(self, sums: np.ndarray) -> np.ndarray:
-        """Return float64 (3, rows): W, S and Q of the LAW, from sums float64 (rows, sums); for a task with a LAW."""
+        """Return float64 (3, rows): W, S and Q of the LOSS, from sums float64 (rows, sums); for a task with a LOSS."""
         raise NotImplementedError
 
     def numbers(self, sums: np.ndarray) -> np.ndarray | None:

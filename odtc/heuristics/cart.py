@@ -61,7 +61,7 @@ def _grown(
 ) -> HeapTree:
     if TASKS.get(encoded.task).MOMENTS:
         return _tree_by_moments(encoded, topology, price, least_rows, clock)
-    if TASKS.get(encoded.task).LAW and most_leaves is None:
+    if TASKS.get(encoded.task).LOSS and most_leaves is None:
         heap = _tree_by_moments(encoded, topology, 0.0, least_rows, clock)
         return prune(heap, encoded, price) if price else heap
     heap = settle(grown_splits(encoded, topology, least_rows, most_leaves, clock), encoded)
@@ -103,7 +103,7 @@ def _grown_splits(
 def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, clock: Clock) -> HeapTree:
     """The greedy tree for leaves that cost a function of sums, whose splits each save more than `price`."""
     scales, (split, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
-    code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LAW]
+    code, law = np.ascontiguousarray(scales.rank.T, np.int64), laws.LAWS[task.LOSS]
     w, s, _ = task.moments(encoded.sums)
     moments, size = np.stack([w, s, encoded.copies.astype(float)]), scales.size + 1
     tiny = laws.smallest(law, moments)

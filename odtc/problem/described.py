@@ -21,7 +21,7 @@ MEANINGS = {
     Role.FLOW: "1 if the row enters the node and is classified correctly",
     Role.SINK: "1 if the row ends at the node and is classified correctly",
     Role.CORRECT: "1 if the row is classified correctly",
-    Role.WRONG: "at least 1 if the row is misclassified",
+    Role.MISCLASSIFIED: "at least 1 if the row is misclassified",
     Role.SPLIT: "1 if the node branches",
     Role.FEATURE: "1 if the node splits on this feature",
     Role.ROUTE: "1 if the row ends at the node",

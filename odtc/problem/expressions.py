@@ -40,14 +40,14 @@ LONGEST = 40  # characters of a parameter that is said
 class Statement(StrEnum):
     """Meaning of an expression, and its axes."""
 
-    RIGHT = "row i is correct"  # [row]
-    WRONG = "row i is misclassified"  # [row]: at least 1 if it is
-    ENDS = "row i ends at node t"  # [row, node], right or wrong; rows as `route_of` numbers them
+    CORRECT = "row i is correct"  # [row]
+    MISCLASSIFIED = "row i is misclassified"  # [row]: at least 1 if it is
+    ENDS = "row i ends at node t"  # [row, node], correct or misclassified; rows as `route_of` numbers them
     PREDICTED = "row i is predicted k at node t"  # [row, node, class]
-    PASSES = "row i is correct below node t"  # [row, node]: it comes through t, and is right where it ends
+    PASSES = "row i is correct below node t"  # [row, node]: it passes t, and is correct where it ends
     USED = "a row ends at node t"  # [node]
-    ASKS = "node t splits on f"  # [node, split]
-    ASKS_SCALE = "node t splits on a threshold of column s"  # [node, scale] (odtc.data.threshold_scales)
+    SPLITS_ON = "node t splits on f"  # [node, split]
+    SPLITS_ON_SCALE = "node t splits on a threshold of column s"  # [node, scale] (odtc.data.threshold_scales)
     BRANCHES = "node t branches"  # [node]
     PREDICTS = "node t predicts k"  # [node, class]: its label, if rows end there
     STUMP = "node t splits on f, and its child on side s predicts k"  # [node, split, side, class]
@@ -55,14 +55,14 @@ class Statement(StrEnum):
 
 # The role of a block that is a statement by itself, and the names of the axes of the statement.
 SAID_BY = {
-    Statement.RIGHT: (Role.CORRECT, ("row",)),
-    Statement.WRONG: (Role.WRONG, ("row",)),
+    Statement.CORRECT: (Role.CORRECT, ("row",)),
+    Statement.MISCLASSIFIED: (Role.MISCLASSIFIED, ("row",)),
     Statement.ENDS: (Role.ROUTE, ("row", "node")),
     Statement.PREDICTED: (Role.PREDICTED, ("row", "node", "class")),
     Statement.PASSES: (Role.FLOW, ("row", "node")),
     Statement.USED: (Role.USED, ("node",)),
-    Statement.ASKS: (Role.BRANCH, ("node", "split")),
-    Statement.ASKS_SCALE: (Role.FEATURE, ("node", "scale")),
+    Statement.SPLITS_ON: (Role.BRANCH, ("node", "split")),
+    Statement.SPLITS_ON_SCALE: (Role.FEATURE, ("node", "scale")),
     Statement.BRANCHES: (Role.SPLIT, ("node",)),
     Statement.PREDICTS: (Role.LABEL, ("node", "class")),
     Statement.STUMP: (Role.STUMP, ("node", "split", "side", "class")),
@@ -222,15 +222,15 @@ def stated(problem: Problem, model: Model, what: Statement, at: str | None = Non
     block = columns(problem, model, role, at)
     if block is not None and len(block.axes) == len(names):
         return Expression.of(block, *names)
-    if what == Statement.RIGHT:
+    if what == Statement.CORRECT:
         return _ending_right(problem, model)
     if what == Statement.ENDS:
         return _summed(stated(problem, model, Statement.PREDICTED, at), "class")
     if what == Statement.BRANCHES:
-        splits = stated(problem, model, Statement.ASKS, at)
+        splits = stated(problem, model, Statement.SPLITS_ON, at)
         if splits is not None:
             return _summed(splits, "split")
-        return _summed(stated(problem, model, Statement.ASKS_SCALE, at), "scale")
+        return _summed(stated(problem, model, Statement.SPLITS_ON_SCALE, at), "scale")
     return None
 
 

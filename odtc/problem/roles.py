@@ -26,7 +26,7 @@ class Role(StrEnum):
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is correct
     SINK = "sink"  # [row, node] 1: the row ends at this node, and is correct
     CORRECT = "correct"  # [row] 1: the row is correct
-    WRONG = "wrong"  # [row] at least 1 if the row is misclassified
+    MISCLASSIFIED = "misclassified"  # [row] at least 1 if the row is misclassified
     SPLIT = "split"  # [node] 1: this node branches
     FEATURE = "feature"  # [node, scale] 1: this node has a threshold of this scale (odtc.data.threshold_scales)
     ROUTE = "route"  # [row, node] 1: the row ends at this node, correct or misclassified; exactly one for each row

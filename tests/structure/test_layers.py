@@ -134,7 +134,7 @@ MOST_MODULES = 20  # of a package, at one level
 MOST_MEMBERS = 40  # of a folder of registered members, one file each
 KERNELS = (
     "algorithms/bins/two_levels",
-    "algorithms/constrained/few_tests/four_levels",
+    "algorithms/constrained/few_splits/four_levels",
     "algorithms/thresholds/block_groups",
     "algorithms/thresholds/depth_two",
     "algorithms/thresholds/binary_triples",

@@ -52,7 +52,7 @@ class Split:
             Part(odd, ("node", lambda at: at["split"] // 2), 2.0),
         )
         nodes = Expression(axes[:1], tuple(Part(block, ("node", both[1]), 3.0) for block in (even, odd)))
-        return {Statement.ASKS: Expression(axes, half), Statement.BRANCHES: nodes}
+        return {Statement.SPLITS_ON: Expression(axes, half), Statement.BRANCHES: nodes}
 
 
 def test_an_expression_of_two_blocks_is_its_sum():
@@ -60,7 +60,7 @@ def test_an_expression_of_two_blocks_is_its_sum():
     model = Split(problem).model()
     said = Split(problem).says(problem, model)
     point = model.split(np.arange(model.n_cols, dtype=float))
-    asks = said[Statement.ASKS].value(point)
+    asks = said[Statement.SPLITS_ON].value(point)
     place = np.arange(4) // 2
     np.testing.assert_array_equal(asks, point["even"][:, place] + 2 * point["odd"][:, place])
     branches = said[Statement.BRANCHES]
@@ -69,7 +69,9 @@ def test_an_expression_of_two_blocks_is_its_sum():
     )
     m = ModelBuilder.onto(model)
     branches.add(m, m.rows("all", upper=1), (), branches.labels())
-    said[Statement.ASKS].add(m, m.rows("one", node_axis(branches.nodes)), (branches.nodes,), (branches.nodes, 1), 5.0)
+    said[Statement.SPLITS_ON].add(
+        m, m.rows("one", node_axis(branches.nodes)), (branches.nodes,), (branches.nodes, 1), 5.0
+    )
     longer = m.finish()
     x = np.arange(model.n_cols, dtype=float)
     assert (longer.A @ x)[0] == branches.value(point).sum()
@@ -90,17 +92,19 @@ def test_statements_are_true_of_a_tree(params):
     right, label = heap.label[end] == encoded.y, heap.label
     below = lambda t: np.array([t in {e >> up for up in range(int(e).bit_length())} for e in end.tolist()])  # noqa: E731
     true = {
-        Statement.RIGHT: lambda e: right,
-        Statement.ASKS: lambda e: heap.split[e.nodes][:, None] == np.arange(encoded.n_candidate_splits),
+        Statement.CORRECT: lambda e: right,
+        Statement.SPLITS_ON: lambda e: heap.split[e.nodes][:, None] == np.arange(encoded.n_candidate_splits),
         Statement.BRANCHES: lambda e: heap.split[e.nodes] >= 0,
         Statement.PASSES: lambda e: np.stack([below(t) & right for t in e.nodes.tolist()], axis=1),
         Statement.ENDS: lambda e: end[:, None] == e.nodes,
         Statement.PREDICTED: lambda e: (end[:, None] == e.nodes)[:, :, None] & (label[end][:, None, None] == [0, 1]),
     }
     said = {what: expression for what in true if (expression := stated(problem, model, what)) is not None}
-    assert {Statement.ASKS, Statement.BRANCHES, Statement.RIGHT if not params.get("rows") else Statement.ENDS} <= set(
-        said
-    )
+    assert {
+        Statement.SPLITS_ON,
+        Statement.BRANCHES,
+        Statement.CORRECT if not params.get("rows") else Statement.ENDS,
+    } <= set(said)
     for what, expression in said.items():
         np.testing.assert_array_equal(expression.value(point), true[what](expression), err_msg=what)
 
@@ -115,7 +119,7 @@ def test_what_is_declared_is_what_is_supported():
 def test_a_sentence_says_what_the_model_lacks():
     problem = small_problem("svm1_odt", {})
     model = replace(problem.module.build(problem), problem=problem)
-    lacks = missing(problem, model, ((Need(Statement.ASKS, "branch_nodes"), Need(Role.CORRECT)),))
+    lacks = missing(problem, model, ((Need(Statement.SPLITS_ON, "branch_nodes"), Need(Role.CORRECT)),))
     assert lacks.startswith(
         "needs a model that says 'node t splits on f' at the branch nodes and columns of the role correct;"
     )

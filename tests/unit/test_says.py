@@ -21,9 +21,9 @@ def says(problem: Problem, model):
     b, w, s = (next(block for block in model.columns if block.name == name) for name in "bws")
     ends = s.axes[1].first + np.arange(s.axes[1].size)
     return {
-        Statement.ASKS: Expression.of(b, "node", "split"),
+        Statement.SPLITS_ON: Expression.of(b, "node", "split"),
         Statement.PREDICTS: Expression.of(w, "node", "class"),
-        Statement.RIGHT: Expression(s.axes[:1], (Part(s, ("row", ends)),)),
+        Statement.CORRECT: Expression(s.axes[:1], (Part(s, ("row", ends)),)),
     }
 """
 

@@ -29,7 +29,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     with_splits,
 )
 from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.few_tests.subset_trees import DEPTHS, SubsetTrees, takes
+from odtc.algorithms.constrained.few_splits.subset_trees import DEPTHS, SubsetTrees, takes
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
@@ -317,7 +317,7 @@ class ConstrainedSearch:
 
     def begin_at(self, shallower: "ConstrainedSearch") -> None:
         """Begin the first pass with the multipliers that bound the best case of a search of less depth, if one pass
-        gives the costs of the trees of each case (few_tests): most cases then need no other multipliers."""
+        gives the costs of the trees of each case (few_splits): most cases then need no other multipliers."""
         if self.subset_trees is not None and shallower.problem.n_constraints == self.problem.n_constraints:
             self.first = shallower.leading / shallower.scale
 

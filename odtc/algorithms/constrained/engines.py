@@ -5,8 +5,8 @@ import numpy as np
 from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.few_tests.subset_trees import RATE, steps
-from odtc.algorithms.constrained.few_tests.subset_trees import takes as takes_subsets
+from odtc.algorithms.constrained.few_splits.subset_trees import RATE, steps
+from odtc.algorithms.constrained.few_splits.subset_trees import takes as takes_subsets
 from odtc.algorithms.constrained.lagrangian_pass import sums
 from odtc.algorithms.constrained.one_column.one_column_search import OneColumnSearch, orders_of
 from odtc.algorithms.constrained.one_split import OneSplitSearch

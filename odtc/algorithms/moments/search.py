@@ -33,7 +33,7 @@ from itertools import product
 
 import numpy as np
 
-from odtc.algorithms.moments import few_tests, first_trees, four_levels, kernels, laws, two_levels
+from odtc.algorithms.moments import few_splits, first_trees, four_levels, kernels, laws, two_levels
 from odtc.algorithms.moments.partition_bound import partition_costs
 from odtc.algorithms.moments.tree_limits import Family, Place, TreeLimits, dealt, fitted, shares
 from odtc.algorithms.moments.two_levels import Known, OneStump, Stump, Worth
@@ -277,7 +277,7 @@ class MomentSearch:
         """Return the best tree whose columns are in one of the sets of the limits. Families of sets are taken by
         rising bound of the trees over all of their columns; with equal bounds, the one with more held columns
         first."""
-        if self._few_tests(rows, depth):
+        if self._few_splits(rows, depth):
             return self.root
         depth = self.levels(depth)
         families = self.limits.families(len(self.size))
@@ -311,19 +311,19 @@ class MomentSearch:
         """Return the position of the root of the trees over all columns of a family."""
         return self.limits.root._replace(columns=family.columns, needed=family.needed)
 
-    def _few_tests(self, rows: np.ndarray, depth: int) -> bool:
-        """Find the best tree of few different splits (odtc.algorithms.moments.few_tests), if nothing else is limited,
+    def _few_splits(self, rows: np.ndarray, depth: int) -> bool:
+        """Find the best tree of few different splits (odtc.algorithms.moments.few_splits), if nothing else is limited,
         and return whether that was possible."""
         most, n_splits = self.limits.distinct, len(self.size)
         if most is None or not (self.limits.distinct_alone and self._by_sums and (self.size == 2).all()):
             return False
-        if not few_tests.takes(n_splits, most):
+        if not few_splits.takes(n_splits, most):
             return False
         self.root.lower = max(self.root.lower, self._by_leaves(min(2**depth, 2**most)))
         limits, answers, q = (most, depth, self.least), self.code.T.astype(float), float(self.q.sum())
         best, near = -np.inf, []
         room = lambda gain: self.room(max(0.0, q - gain))  # noqa: E731
-        for gain, columns in few_tests.near_sets(answers, self.moments, limits, self._terms, self.check, room):
+        for gain, columns in few_splits.near_sets(answers, self.moments, limits, self._terms, self.check, room):
             near.append((gain, columns))
             if gain > best:
                 best = gain

@@ -27,7 +27,7 @@ NAME = "median"
 SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
 HEADLINE, HEADLINE_WORDS = "mean_absolute_error", "absolute error"
 NUMBERS = True
-LAW = "square"
+LOSS = "square"
 MOST = 2e7  # costs of pairs of numbers, or of rows and numbers, that are stored
 
 

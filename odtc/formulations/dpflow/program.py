@@ -52,7 +52,7 @@ class Program:
         encoded, least = self.problem.encoded, least_rows(self.problem)
         if self.by_moments:
             task = TASKS.get(encoded.task)
-            return moment_rows(LAWS[task.LAW]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
+            return moment_rows(LAWS[task.LOSS]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
         return Rows.of(encoded.X, self.costs.loss, encoded.copies, least)
 
     @property

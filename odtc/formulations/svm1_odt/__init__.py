@@ -240,7 +240,7 @@ def build(problem: Problem) -> Model:
     form.sets(m, node)
     g = m.columns("g", node, lower=-np.inf, upper=np.inf)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
-    c = m.columns("c", row, role=Role.WRONG, cost=error_cost(problem), integer=True)
+    c = m.columns("c", row, role=Role.MISCLASSIFIED, cost=error_cost(problem), integer=True)
     v = m.columns("v", row, node, lower=-1.0)
     miss = m.columns("m", row, node, cost=form.a1 * encoded.weight[:, None], upper=eps) if soft else None
 

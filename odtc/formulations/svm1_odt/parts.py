@@ -316,7 +316,7 @@ def literal(m: ModelBuilder, form: Form) -> None:
     form.sets(m, node)
     g = m.columns("g", node, lower=-inf, upper=inf)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
-    c = m.columns("c", row, role=Role.WRONG, cost=error_cost(form.problem), integer=True)
+    c = m.columns("c", row, role=Role.MISCLASSIFIED, cost=error_cost(form.problem), integer=True)
     pp, pn = m.columns("pp", row, node, upper=inf), m.columns("pn", row, node, upper=inf)
     miss = m.columns("m", row, node, upper=inf, cost=form.a1 / M * encoded.weight[:, None])
     # (1f)   g_b - Σ_j h_bj x_ij = p⁺_ib - p⁻_ib

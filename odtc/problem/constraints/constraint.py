@@ -470,11 +470,11 @@ def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
     return None
 
 
-ASKING: Needs = ((Need(Statement.ASKS, "branch_nodes"),), (Need(Statement.ASKS_SCALE, "branch_nodes"),))
+SPLITTING: Needs = ((Need(Statement.SPLITS_ON, "branch_nodes"),), (Need(Statement.SPLITS_ON_SCALE, "branch_nodes"),))
 BRANCHING: Needs = ((Need(Statement.BRANCHES, "branch_nodes"),),)
 
 
-def asking(problem: Problem, model: Model) -> Expression:
+def split_variables(problem: Problem, model: Model) -> Expression:
     """Return the statement "node t splits on f", with which constraints on splits are written.
 
     Parameters
@@ -487,8 +487,8 @@ def asking(problem: Problem, model: Model) -> Expression:
     Expression
         [node, split]. If thresholds have variables of their own: [node, scale], one of which is 1 if the node branches.
     """
-    splits = stated(problem, model, Statement.ASKS, "branch_nodes")
-    return splits if splits is not None else needed(problem, model, Statement.ASKS_SCALE, "branch_nodes")
+    splits = stated(problem, model, Statement.SPLITS_ON, "branch_nodes")
+    return splits if splits is not None else needed(problem, model, Statement.SPLITS_ON_SCALE, "branch_nodes")
 
 
 def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
@@ -528,7 +528,7 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
         The group of each, from 0; -1 for one that is not counted.
     most : float
     """
-    b, n = asking(problem, model), int(group.max()) + 1
+    b, n = split_variables(problem, model), int(group.max()) + 1
     whole, fill = _chooses(model, b), min(most, n)
     y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
     hold, g = m.rows(f"hold{suffix}", b.axis("node"), Axis("group", n), upper=0), np.arange(n)
@@ -557,7 +557,7 @@ def held(
     dict of str to float64
         {"held": float64 (groups,)}.
     """
-    b = asking(problem, model)
+    b = split_variables(problem, model)
     y = np.zeros(int(group.max()) + 1)
     counted = group >= 0
     np.maximum.at(y, group[counted], b.value(point).max(axis=0)[counted])

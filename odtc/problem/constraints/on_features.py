@@ -12,11 +12,11 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import ASKING, Constraint, asking
+from odtc.problem.constraints.constraint import SPLITTING, Constraint, split_variables
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
-NEEDS = ASKING
+NEEDS = SPLITTING
 MOST_TRIED = 2_000_000  # rows times splits that are tried at the root of a tree that needs another one
 FEWEST_TRIED = 8
 
@@ -97,16 +97,16 @@ def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
 
 
 def of_label(problem: Problem, model: Model) -> np.ndarray:
-    """Return int64 (splits,) or (scales,): the feature of each label that a node may split on, of `asking`."""
+    """Return int64 (splits,) or (scales,): the feature of each label that a node may split on, of `split_variables`."""
     feature = Splits.of(problem.encoded.splits).first_feature
-    if any(axis.name == "scale" for axis in asking(problem, model).axes):
+    if any(axis.name == "scale" for axis in split_variables(problem, model).axes):
         feature = feature[np.unique(Scales.of(problem.encoded).scale, return_index=True)[1]]
     return feature
 
 
 def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.ndarray) -> None:
     """Write Σ_f b_1f ≤ 0 over these labels: the root does not split on them."""
-    asking(problem, model).add(m, m.rows(name, upper=0), (), (1, np.flatnonzero(labels)))
+    split_variables(problem, model).add(m, m.rows(name, upper=0), (), (1, np.flatnonzero(labels)))
 
 
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:

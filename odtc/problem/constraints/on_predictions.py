@@ -57,7 +57,7 @@ class Knows(StrEnum):
 
 
 PREDICTING: Needs = ((Need(Statement.PREDICTED),), (Need(Statement.ENDS), Need(Statement.PREDICTS, "leaves")))
-NEEDS: Needs = (*PREDICTING, (Need(Statement.RIGHT),))
+NEEDS: Needs = (*PREDICTING, (Need(Statement.CORRECT),))
 KNOWS = Knows.CLASS  # at most; `knows` determines it for one constraint
 
 
@@ -134,7 +134,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
     mine, (what, said) = _written(problem, given), _said(problem, model, given)
     if said is None:
         return _products(problem, model, mine, m, suffix)
-    over_right, axis = what == Statement.RIGHT, Axis("line", len(mine))
+    over_right, axis = what == Statement.CORRECT, Axis("line", len(mine))
     answer = m.rows(f"answer{suffix}", axis, upper=[line.upper - (line.right[0] if over_right else 0) for line in mine])
     for number, line in enumerate(mine):
         i, k = (found[:, None] for found in np.nonzero(line.right[1][:, None] if over_right else line.coef))
@@ -203,7 +203,7 @@ def _said(problem: Problem, model: Model, given: Constraint) -> tuple[Statement,
     None if a product expresses it."""
     said = stated(problem, model, Statement.PREDICTED)
     if said is None and knows(problem.encoded, given) == Knows.RIGHT:
-        return Statement.RIGHT, stated(problem, model, Statement.RIGHT)
+        return Statement.CORRECT, stated(problem, model, Statement.CORRECT)
     return Statement.PREDICTED, said
 
 

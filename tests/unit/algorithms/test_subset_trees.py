@@ -10,7 +10,7 @@ from odtc.algorithms.constrained import constrained_search
 from odtc.algorithms.constrained.all_thresholds import only
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.few_tests import four_levels, subset_trees
+from odtc.algorithms.constrained.few_splits import four_levels, subset_trees
 from odtc.algorithms.constrained.lagrangian_pass import Weights
 from odtc.algorithms.constrained.trace_tree import by_weight, trace
 

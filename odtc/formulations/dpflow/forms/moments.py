@@ -141,10 +141,10 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
         whole = costs is not None and costs.fits  # else hazards are rounded
         unit, moments = (costs.unit, costs.moments) if whole else (Fraction(1), task.moments(encoded.sums))
         price = float(exact_price(problem) / unit)
-        engine = MomentSearch(rank, np.stack([*moments, count]), laws.LAWS[task.LAW], price, *terms, report, limits)
+        engine = MomentSearch(rank, np.stack([*moments, count]), laws.LAWS[task.LOSS], price, *terms, report, limits)
         off = costs.off if whole else 0.0
         if not whole and encoded.task in COMPARED:
-            off = rounding(laws.LAWS[task.LAW], moments, False, 2**problem.topology.depth)
+            off = rounding(laws.LAWS[task.LOSS], moments, False, 2**problem.topology.depth)
         if (own := own_costs(encoded)) is not None:
             engine.base = float(own.sum() / float(unit))
             rounded = ROUND * (len(encoded.row_of) + 16)

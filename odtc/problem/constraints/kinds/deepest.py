@@ -9,7 +9,7 @@ from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.constraint import Constraint, asking
+from odtc.problem.constraints.constraint import Constraint, split_variables
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import (  # noqa: F401
     NEEDS,
@@ -49,7 +49,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
     deep = t[np.log2(t).astype(int) > int(given.bound)][:, None]
     labels = np.flatnonzero(np.isin(of_label(problem, model), named(problem.encoded, given, 1)))
     if len(deep) and len(labels):
-        asking(problem, model).add(m, m.rows(f"deep{suffix}", upper=0), (), (deep, labels))
+        split_variables(problem, model).add(m, m.rows(f"deep{suffix}", upper=0), (), (deep, labels))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

@@ -11,7 +11,7 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.constraint import Constraint, asking, least_missed
+from odtc.problem.constraints.constraint import Constraint, least_missed, split_variables
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, named, of_columns, of_label  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
@@ -39,7 +39,7 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    b, label = asking(problem, model), of_label(problem, model)
+    b, label = split_variables(problem, model), of_label(problem, model)
     low, high = (np.flatnonzero(label == feature) for feature in named(problem.encoded, given, 2))
     pairs = [(s, s >> up) for s in problem.topology.branch_nodes.tolist() for up in range(1, s.bit_length())]
     if not (pairs and len(low) and len(high)):

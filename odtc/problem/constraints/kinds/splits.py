@@ -19,7 +19,7 @@ SUMMARY = "splits <= N: the tree uses at most N different splits"
 OPS = ("<=",)
 SUBJECT = Subject.TESTS
 KNOWS = Knows.TESTS
-NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
+NEEDS = ((Need(Statement.SPLITS_ON, "branch_nodes"),),)
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:

@@ -18,13 +18,13 @@ from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "class_sizes"
 SUMMARY = "each leaf predicts one class, so the rows of further classes are misclassified (SVM1-ODT, Proposition 1)"
-NEEDS = ((Need(Statement.WRONG), Need(Statement.ENDS, "leaves")),)
+NEEDS = ((Need(Statement.MISCLASSIFIED), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, most = problem.encoded, 2**problem.topology.depth
-    c, z = needed(problem, model, Statement.WRONG), needed(problem, model, Statement.ENDS, "leaves")
+    c, z = needed(problem, model, Statement.MISCLASSIFIED), needed(problem, model, Statement.ENDS, "leaves")
     sizes = np.bincount(encoded.y, encoded.weight)
     sizes = np.sort(sizes[sizes > 0])
     heavy, K = np.flatnonzero(encoded.weight), len(sizes)

@@ -20,7 +20,7 @@ from odtc.trees.heap_tree import HeapTree
 
 NAME = "commutation"
 SUMMARY = "of two trees that differ only in the order of two splits, one is cut off"
-NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
+NEEDS = ((Need(Statement.SPLITS_ON, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
 
@@ -28,7 +28,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     inner, F, g = problem.topology.inner, problem.encoded.n_candidate_splits, splits_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
-    b = needed(problem, model, Statement.ASKS, "branch_nodes")
+    b = needed(problem, model, Statement.SPLITS_ON, "branch_nodes")
     n, axes = inner[:, None], (node_axis(inner), Axis("split", len(g), int(g[0])))
     low, high = np.nonzero(g[:, None] < np.arange(F))
     entries = (

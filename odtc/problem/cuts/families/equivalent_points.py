@@ -18,7 +18,7 @@ from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "equivalent_points"
 SUMMARY = "among rows that every split sends the same way, at most one class is correct"
-NEEDS = ((Need(Statement.ASKS, "branch_nodes"), Need(Statement.PASSES)), (Need(Statement.RIGHT),))
+NEEDS = ((Need(Statement.SPLITS_ON, "branch_nodes"), Need(Statement.PASSES)), (Need(Statement.CORRECT),))
 VALID = EVERY_TREE
 
 
@@ -32,9 +32,9 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     _, first, group = np.unique(kind[member], return_index=True, return_inverse=True)
     same = X[member[first]]
     name, axis = fresh_name(model, "same"), Axis("group", len(first))
-    b, z = stated(problem, model, Statement.ASKS, "branch_nodes"), stated(problem, model, Statement.PASSES)
+    b, z = stated(problem, model, Statement.SPLITS_ON, "branch_nodes"), stated(problem, model, Statement.PASSES)
     if b is None or z is None:
-        right = needed(problem, model, Statement.RIGHT)
+        right = needed(problem, model, Statement.CORRECT)
         return (CutRows(name, (axis,), tuple(right.entries((group,), (member,))), upper=1.0),)
     t = z.nodes
     entries = z.entries((group[:, None], t), (member[:, None], t))

@@ -17,7 +17,7 @@ from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "no_feature_reuse"
 SUMMARY = "no path uses a split twice"
-NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
+NEEDS = ((Need(Statement.SPLITS_ON, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
 
@@ -25,7 +25,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     tree, f = problem.topology, splits_of_an_optimum(problem, model)
     if tree.depth == 1 or not len(f):
         return ()
-    b, bottom = needed(problem, model, Statement.ASKS, "branch_nodes"), tree.bottom[:, None]
+    b, bottom = needed(problem, model, Statement.SPLITS_ON, "branch_nodes"), tree.bottom[:, None]
     axes = node_axis(bottom), Axis("split", len(f), int(f[0]))
     path = bottom[:, :, None] >> np.arange(tree.depth)
     entries = b.entries((bottom[:, :, None], f[:, None]), (path, f[:, None]))

@@ -23,7 +23,7 @@ SUMMARY = (
     "of rows of different classes in some leaves, as many are misclassified as are more than these leaves (SVM1-ODT, "
     "Theorem 3)"
 )
-NEEDS = ((Need(Statement.WRONG), Need(Statement.ENDS, "leaves")),)
+NEEDS = ((Need(Statement.MISCLASSIFIED), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
 MOST = 8  # leaves, of which all sets are tried
@@ -32,7 +32,7 @@ BROKEN = 1e-6
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded = problem.encoded
-    c, z = needed(problem, model, Statement.WRONG), needed(problem, model, Statement.ENDS, "leaves")
+    c, z = needed(problem, model, Statement.MISCLASSIFIED), needed(problem, model, Statement.ENDS, "leaves")
     leaf = z.nodes
     if point is None:
         chosen = [(members, np.array([l])) for members in _dealt(encoded.y) for l in leaf]

@@ -25,7 +25,7 @@ NAME = "paper4"
 SUMMARY = (
     "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one correct"
 )
-NEEDS = ((Need(Statement.ASKS, "bottom"), Need(Statement.PASSES, "leaves")),)
+NEEDS = ((Need(Statement.SPLITS_ON, "bottom"), Need(Statement.PASSES, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
 HINT = "stump columns imply these rows"
@@ -39,7 +39,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
 
 def _written_on(problem: Problem, model: Model) -> tuple[Expression, Expression]:
     """Return the statements (t splits on f, row i is correct below t)."""
-    return needed(problem, model, Statement.ASKS, "bottom"), needed(problem, model, Statement.PASSES, "leaves")
+    return needed(problem, model, Statement.SPLITS_ON, "bottom"), needed(problem, model, Statement.PASSES, "leaves")
 
 
 def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:

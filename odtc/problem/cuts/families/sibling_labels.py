@@ -18,8 +18,8 @@ from odtc.problem.roles import fresh_name, node_axis
 NAME = "sibling_labels"
 SUMMARY = "two leaves of one branch node predict different classes"
 NEEDS = (
-    (Need(Statement.ASKS, "bottom"), Need(Statement.STUMP, "bottom")),
-    (Need(Statement.ASKS, "bottom"), Need(Statement.PREDICTS, "leaves")),
+    (Need(Statement.SPLITS_ON, "bottom"), Need(Statement.STUMP, "bottom")),
+    (Need(Statement.SPLITS_ON, "bottom"), Need(Statement.PREDICTS, "leaves")),
 )
 VALID = AN_OPTIMUM
 
@@ -32,7 +32,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     )
     if not len(f):
         return ()
-    b, p = needed(problem, model, Statement.ASKS, "bottom"), stated(problem, model, Statement.STUMP, "bottom")
+    b, p = needed(problem, model, Statement.SPLITS_ON, "bottom"), stated(problem, model, Statement.STUMP, "bottom")
     node, klass = node_axis(t), Axis("class", len(k))
     if p is not None:
         axes = node, Axis("split", len(f), int(f.flat[0])), klass

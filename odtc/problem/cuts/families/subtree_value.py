@@ -27,15 +27,15 @@ from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "subtree_value"
 SUMMARY = "flows below a branching are at most the exact value of the best subtree (the compiler solves the subtrees)"
-ASKS = Need(Statement.ASKS, "branch_nodes")
-NEEDS = ((ASKS, Need(Statement.PASSES)), (ASKS, Need(Statement.RIGHT)))
+SPLITS = Need(Statement.SPLITS_ON, "branch_nodes")
+NEEDS = ((SPLITS, Need(Statement.PASSES)), (SPLITS, Need(Statement.CORRECT)))
 VALID = EVERY_TREE
 SOLVES = True
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, depth, F = problem.encoded, problem.topology.depth, problem.encoded.n_candidate_splits
-    b, z = needed(problem, model, Statement.ASKS, "branch_nodes"), stated(problem, model, Statement.PASSES)
+    b, z = needed(problem, model, Statement.SPLITS_ON, "branch_nodes"), stated(problem, model, Statement.PASSES)
     worth = _worth(problem, model)
     if worth is None:
         return ()
@@ -75,7 +75,7 @@ def _whole(
 ) -> tuple[CutRows, ...]:
     """Return the inequality for the whole tree, if flows do not express correctness below each node."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
-    g, w = needed(problem, model, Statement.RIGHT), stated(problem, model, Statement.PREDICTS, "branch_nodes")
+    g, w = needed(problem, model, Statement.CORRECT), stated(problem, model, Statement.PREDICTS, "branch_nodes")
     f, i = np.arange(problem.encoded.n_candidate_splits), np.flatnonzero(worth > 0)
     one = (np.ones(1, int),)
     entries: list[Entry] = g.entries(one, (i,), worth[i])
@@ -90,7 +90,7 @@ def _whole(
 
 def _worth(problem: Problem, model: Model) -> np.ndarray | None:
     """Return the value of each correct row in the objective; None if the model does not express correct rows."""
-    worth, right = np.zeros(problem.encoded.n_rows), stated(problem, model, Statement.RIGHT)
+    worth, right = np.zeros(problem.encoded.n_rows), stated(problem, model, Statement.CORRECT)
     for places in right.places() if right is not None else ():
         worth = np.maximum(worth, -model.c[places].reshape(len(worth), -1).min(axis=1))
     return worth if worth.any() else None

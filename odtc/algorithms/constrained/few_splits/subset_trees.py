@@ -10,7 +10,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named
 from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.few_tests import four_levels
+from odtc.algorithms.constrained.few_splits import four_levels
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights, sums
 from odtc.algorithms.constrained.trace_tree import Structure
 from odtc.algorithms.equal_rows import equal_rows
