@@ -27,18 +27,7 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
     filled = re.sub(
         r"<!-- ([\w-]+)(?: (\S+))? -->", lambda found: GENERATORS[found[1]](*filter(None, [found[2]])), markdown
     )
-    filled = re.sub(r"(?<=^```console\n).*?(?=^```$)", lambda found: _folded(found[0]), filled, flags=re.M | re.S)
     return set_formulas(OUTSIDE.sub(r"](\1repository/\2)", filled))
-
-
-def _folded(output: str) -> str:
-    """Break sentences and commands of more than WIDTH characters, so that trees and tables need not be broken."""
-    lines = []
-    for line in output.splitlines():
-        begin = re.match(r"[$ ]*(?:[a-z]+  +)?", line)[0]
-        parts = textwrap.wrap(line, WIDTH, subsequent_indent=" " * len(begin) or "  ", break_on_hyphens=False)
-        lines.append((" \\\n" if line.startswith("$") else "\n").join(parts or [""]))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def set_formulas(markdown: str) -> str:
@@ -152,7 +141,6 @@ def solvers() -> str:
 
 OPTION = re.compile(r"^  -.*\n(?: {4,}.*\n)*", re.M)  # an option of a help text, with the lines of its description
 SHARED = "Options of several commands"
-WIDTH = 106  # characters of an output that fit into a page
 
 
 def commands() -> str:

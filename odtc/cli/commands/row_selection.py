@@ -62,7 +62,7 @@ def select(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the selected rows as CSV, with their weights in a column `weight` if there are any.
+    """Select rows that represent the table, and write them as CSV, with a column `weight` if they have weights.
 
     A selection in rounds (iterative, coarse_to_fine) learns a tree in each round and selects by it; the rows are those
     of the round with the best tree on all rows, and a table shows the accuracy for each share of rows.

@@ -5,7 +5,7 @@ Aghaei, Gomez & Vayanos 2020, "Learning Optimal Classification Trees: Strong Max
 model without the parts that an optimum does not need:
 
 * at lambda = 0 every branch node branches, because a split costs nothing, so only leaves predict;
-* the flow into the root and the flows from leaves to the sink are replaced by what they equal;
+* the flow into the root and the flows from leaves to the sink are replaced by equal expressions;
 * `bottom=stump`: a bottom node with its two leaves is one choice, "split on f and predict k on side
   s", so its flows end there. For integer b its constraints are equivalent to (1.7)-(1.9), but the
   relaxation is tighter, and labels may be continuous: given b, the best labels are a linear program
@@ -98,19 +98,19 @@ class Params:
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
     rows: str = parameter(
         "auto",
-        "all: every row flows, to the class it is predicted; auto: if costs or constraints need it",
+        "all: every row flows, to the class predicted for it; auto: only if costs or constraints need this",
         choices=("auto", "all"),
     )
     sums: str = parameter(
         "auto",
         "how sums over splits are written: an entry per split, about one per original feature "
-        "with columns for partial sums, or (auto) as has fewer entries",
+        "with columns for partial sums; auto: the way with fewer entries",
         choices=BY,
     )
     robust: str = parameter(
         "",
-        "how far rows may be moved and still have to be correct: age:2,income:5%,colour:free, or one radius for all "
-        "numbers",
+        "how far the cells of a row may move while its prediction must stay correct: age:2,income:5%,colour:free, or "
+        "one radius for all numbers",
         silent=True,
         listed_by=":",
     )
