@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.algorithms.thresholds import interval_search, prefix_sums
+from odtc.algorithms.thresholds import interval_search
 from odtc.algorithms.thresholds.interval_search import IntervalSearch
 from odtc.algorithms.thresholds.prefix_sums import Part, Ranked
 from odtc.data.dataset import NUMERIC, Dataset, Feature
@@ -66,8 +66,6 @@ def test_the_search_finds_what_trying_every_tree_does(encoded, depth, lam):
     with (
         patch.object(interval_search, "FIRST", 1),
         patch.object(interval_search, "NEXT", 1),
-        patch.object(prefix_sums, "CELLS", 20),
-        patch.object(prefix_sums, "ENTRIES", 20),
     ):
         ranked = Ranked.of(Scales.of(encoded).rank, encoded.loss, lam / (1 - lam))
         found = IntervalSearch(ranked).value(np.arange(len(ranked.rank)), depth)
@@ -86,7 +84,7 @@ def test_stumps_are_counted_right(encoded, rnd):
         return
     for place, left, right in zip(places, *part.stumps(places)):
         for rows, value in zip(part.sides(place), (left, right)):
-            assert Part(ranked, rows).stump()[0] == pytest.approx(value, abs=1e-9)
+            assert IntervalSearch(ranked).value(rows, 1).cost == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.slow

@@ -100,10 +100,6 @@ class IntervalSearch:
         leaf = float(self.ranked.loss[members].sum(axis=0).min()) if len(members) else 0.0
         if leaf <= self.ranked.near + self.ranked.price:  # a split costs its price, too
             return Found(members, leaf)
-        if height == 1:
-            part = Part(self.ranked, members)
-            cost, place = part.stump()
-            return Found(members, cost, choice=_split(part, place))
         unit = self.rows.unit
         known = self.search.value(
             self._node(members), height, NONE if enough == np.inf else int(np.ceil(enough / unit))
@@ -206,7 +202,3 @@ def _middle(first, last, least, widest):
     else:
         at = int(np.minimum.reduceat(least, np.stack([first, last + 1], axis=1).reshape(-1))[::2].argmin())
     return (first[at : at + 1] + last[at]) // 2
-
-
-def _split(part, place):
-    return (int(part.scale[place]), int(part.original[place])) if place >= 0 else None

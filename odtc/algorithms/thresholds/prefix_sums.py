@@ -1,13 +1,8 @@
-"""The best stumps below many thresholds at once, counted by prefix sums over sorted values.
+"""Rows on scales of thresholds, and the best stumps below many thresholds.
 
 Rows are ranks on scales (odtc.data.threshold_scales): threshold c of a scale sends the rows of rank <= c left, L_c,
-and the others right, R_c. For thresholds c of one node and g of its child all four sets of rows
-
-    L_c & L_g,  L_c - L_g,  R_c & L_g,  R_c - L_g
-
-have losses that follow from those of L_c & L_g, which are one table: the losses of single rows, put at their positions
-between the thresholds c and between the g, and summed along both. So all stumps below q thresholds cost q times as
-many operations as there are thresholds, however many rows there are.
+and the others right, R_c. For a threshold g of a child, the losses of L_c & L_g are prefix sums over the values of the
+scale of g, and those of L_c - L_g are the rest; the same is true below R_c.
 """
 
 from dataclasses import dataclass
@@ -16,10 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.algorithms.dp.state_graph import least_difference
-
-CELLS = 500_000  # of a table held at once: it stays in the cache
-ENTRIES = 4_000_000  # that are put into it at once: one for each row, scale of the thresholds and scale
-SHORT = 2.0**30  # whole losses of less than this in all are counted in int32
+from odtc.base.kernels import kernel
 
 
 @dataclass(frozen=True)
@@ -56,11 +48,6 @@ class Ranked:
         """Sums of losses that differ by less are one."""
         return least_difference(self.loss, self.floor)
 
-    @cached_property
-    def real(self) -> type:
-        """The type that sums of losses are held in."""
-        return np.int32 if not (self.loss % 1).any() and self.loss.sum() < SHORT else np.float64
-
 
 class Part:
     """Some of the rows, with their ranks counted anew.
@@ -85,13 +72,6 @@ class Part:
         self.last = np.append(self.first[1:], self.size) - 1
         self.parting = np.ones(self.size, bool)
         self.parting[self.last] = False
-        self.loss = ranked.loss[members]
-        self.total = self.loss.sum(axis=0)
-
-    @property
-    def leaf(self) -> float:
-        """The cost of the best label."""
-        return float(self.total.min())
 
     def places(self, scale: np.ndarray, rank: np.ndarray) -> np.ndarray:
         """int64: the places of these values, which occur."""
@@ -114,70 +94,52 @@ class Part:
         left = self.row[:, self.scale[place]] <= place
         return self.members[left], self.members[~left]
 
-    def stump(self) -> tuple[float, int]:
-        """The least cost of a tree with one split and the place it asks; -1 if one label costs no more."""
-        left = np.stack([self.up_to(column) for column in self.loss.T], axis=1)
-        cost = left.min(axis=1) + (self.total - left).min(axis=1) + self.ranked.price
-        best = int(np.where(self.parting, cost, np.inf).argmin())
-        worth = self.parting[best] and cost[best] < self.leaf - self.ranked.near
-        return (float(cost[best]), best) if worth else (self.leaf, -1)
-
     def stumps(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """float64 (places,) twice: the least cost of one split or none left, and right, of each of these
-        thresholds, which ascend."""
-        step, most = max(1, CELLS // self.size), max(1, ENTRIES // max(1, self.row.size))
-        number = np.cumsum(np.diff(self.scale[places], prepend=-1) > 0) - 1  # of the scale among those asked
-        found, begin = [], 0
-        while begin < len(places):
-            end = min(begin + step, int(np.searchsorted(number, number[begin] + most)))
-            found.append(self._stumps(places[begin:end]))
-            begin = end
-        return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
-
-    def _stumps(self, places):
-        """By a table of one line per threshold, and per scale one more, for the rows right of all of them."""
-        scales, many = np.unique(self.scale[places], return_counts=True)
-        more = np.arange(len(scales))
-        line = np.searchsorted(places, self.row[:, scales]) + more
-        index = (line[:, :, None] * self.size + self.row[:, None, :]).reshape(-1)
-        lines = len(places) + len(scales)
-        joined = np.delete(np.arange(lines), np.append(0, np.cumsum(many)[:-1] + more[1:])).tolist()
-        wanted = np.ones(lines, bool)
-        wanted[np.cumsum(many) + more] = False
-        each, whole, price = len(scales) * len(self.first), self.last[0], self.ranked.price
-
-        def table(values):
-            """The sums over the rows left of a threshold (line) and left of a place (column)."""
-            cells = np.bincount(index, np.repeat(values, each), lines * self.size).reshape(lines, self.size)
-            cells = cells.astype(self.ranked.real, copy=False)
-            for at in joined:  # np.cumsum takes several times as long
-                cells[at] += cells[at - 1]
-            cells = cells[wanted]
-            cells[:, self.first[1:]] -= cells[:, : whole + 1].sum(axis=1, keepdims=True)
-            return np.cumsum(cells, axis=1, dtype=cells.dtype, out=cells)
-
-        if len(self.total) == 2:
-            values, gaps = self.loss.sum(axis=1), self.loss[:, 0] - self.loss[:, 1]
-            cells, every, total = table(gaps), self.up_to(gaps), self.up_to(values)[places]
-            gap = cells[:, whole].astype(float)
-            left = _halves(cells, gap, total, price)
-            np.subtract(every.astype(cells.dtype), cells, out=cells)
-            return left, _halves(cells, every[whole] - gap, values.sum() - total, price)
-        best = alone = None
-        for values in self.loss.T:
-            cells = table(values)
-            every, own = self.up_to(values).astype(cells.dtype), cells[:, whole, None].copy()
-            rest = every - cells
-            sides = cells, own - cells, rest, (every[whole] - own) - rest
-            labels = own[:, 0], every[whole] - own[:, 0]
-            best = sides if best is None else [np.minimum(a, b) for a, b in zip(best, sides)]
-            alone = labels if alone is None else [np.minimum(a, b) for a, b in zip(alone, labels)]
-        split = (best[0] + best[1]).min(axis=1), (best[2] + best[3]).min(axis=1)
-        return tuple(np.minimum(label, cost.astype(float) + price) for label, cost in zip(alone, split))
+        """float64 (places,) twice: the least cost of one split or none left, and right, of each of these thresholds."""
+        first = np.append(self.first, self.size)
+        loss = np.ascontiguousarray(self.ranked.loss[self.members], float)
+        return stump_costs(self.row, self.scale, first, loss, places, float(self.ranked.price))
 
 
-def _halves(cells, gap, total, price):
-    """Per line the least cost of one split or none if there are two classes: min(a, b) = (a + b - |a - b|) / 2
-    on both sides of it. `cells` holds a - b of one side, `gap` of both together, `total` a + b of both."""
-    high, low = cells.max(axis=1).astype(float), cells.min(axis=1).astype(float)
-    return (total - np.maximum(np.abs(gap), np.maximum(2 * high - gap, gap - 2 * low) - 2 * price)) / 2
+@kernel
+def stump_costs(row, scale, first, loss, places, price):
+    """Return float64 (2, places): the least cost of a tree with one split at most, left and right of each threshold.
+
+    Parameters
+    ----------
+    row : int64 (rows, scales), the first place of each scale that leaves a row left
+    scale : int64 (all places,)
+    first : int64 (scales + 1,), the first place of each scale
+    loss : float64 (rows, labels)
+    places : int64 (places,), the thresholds
+    price : float, the penalty of a branch node
+    """
+    (n, n_scales), K = row.shape, loss.shape[1]
+    found = np.empty((2, len(places)))
+    table, total, left = np.empty((2, len(scale), K)), np.empty((2, K)), np.empty(K)
+    for i in range(len(places)):
+        table[:], total[:] = 0.0, 0.0
+        for e in range(n):
+            side = 0 if row[e, scale[places[i]]] <= places[i] else 1
+            for k in range(K):
+                total[side, k] += loss[e, k]
+                for g in range(n_scales):
+                    table[side, row[e, g], k] += loss[e, k]
+        for side in range(2):
+            least = total[side].min()
+            for g in range(n_scales):
+                left[:] = 0.0
+                for q in range(first[g], first[g + 1]):
+                    one = two = np.inf
+                    for k in range(K):
+                        left[k] += table[side, q, k]
+                        one, two = min(one, left[k]), min(two, total[side, k] - left[k])
+                    least = min(least, one + two + price)
+            found[side, i] = least
+    return found
+
+
+def compile_now() -> None:
+    """Call the loops on little data."""
+    ranked = Ranked.of(np.arange(6).reshape(3, 2) % 3, np.eye(3))
+    Part(ranked, np.arange(3)).stumps(np.arange(2))
