@@ -155,6 +155,11 @@ class Outcome:
     text: str = ""
 
 
+def without_tree(text: str) -> str:
+    """Return the claim of a message that there is no tree; a solver's claim that its start contradicts is none."""
+    return "infeasible" if ("proved: " in text or "infeasible" in text) and "ended as error" not in text else "best"
+
+
 def in_memory(case: Case, path: Path) -> Outcome:
     import odtc
 
@@ -162,7 +167,7 @@ def in_memory(case: Case, path: Path) -> Outcome:
     try:
         done = odtc.fit(str(path), depth=case.depth, **how)
     except odtc.NoSolutionError as none:
-        return Outcome("infeasible" if "proved: " in str(none) or "infeasible" in str(none) else "best", text=str(none))
+        return Outcome(without_tree(str(none)), text=str(none))
     except odtc.OdtcError as refused:
         return Outcome("refused", text=str(refused))
     claim = "optimal" if done.proved else "best" if done.verified else "not verified"
@@ -186,7 +191,7 @@ def by_estimator(case: Case, path: Path) -> Outcome:
     try:
         done = kind(max_depth=case.depth, **how).fit(X, y, sample_weight=weight)
     except odtc.NoSolutionError as none:
-        return Outcome("infeasible" if "proved: " in str(none) or "infeasible" in str(none) else "best", text=str(none))
+        return Outcome(without_tree(str(none)), text=str(none))
     except odtc.OdtcError as refused:
         return Outcome("refused", text=str(refused))
     return Outcome("optimal" if done.is_optimal_ else "best", done.objective_, done.bound_)
@@ -213,8 +218,7 @@ def by_files(case: Case, path: Path) -> Outcome:
     if done.returncode not in (0, 1, 2, 3) or "Traceback" in done.stderr:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr[-500:]}")
     if done.returncode:
-        found = "infeasible" if "proved: " in done.stderr or "infeasible" in done.stderr else "best"
-        return Outcome(found if done.returncode == 3 else "refused", text=done.stderr)
+        return Outcome(without_tree(done.stderr) if done.returncode == 3 else "refused", text=done.stderr)
     facts = json.loads(done.stdout)
     proved = facts["objective"] == facts["bound"]
     claim = "not verified" if not facts["verified"] else "optimal" if proved else "best"

@@ -65,3 +65,11 @@ def test_savings_of_a_policy_are_compared_with_all_digits(seed, tmp_path):
     reading = {"task": "policy", "weights": "w", "actions": ("a", "b", "c"), "missing": "drop"}
     outcome, found = exact_judge.judged(Case("policy", table, 1, reading, {"model": "auto"}), tmp_path)
     assert outcome.claim == "optimal" and not found
+
+
+def test_a_claim_that_a_start_contradicts_is_none():
+    said = (
+        "CBC 2.10.8 found no solution: it ended as error: it says infeasible, but its start is a solution of the model"
+    )
+    assert exact_judge.without_tree(said) == "best"
+    assert exact_judge.without_tree("the model is infeasible") == "infeasible"
