@@ -86,9 +86,13 @@ PROPERTIES = (
     Property(
         "declared", "SUBJECT, `tries` and `reference` are declared, and some model satisfies it.", declares, examples=1
     ),
-    Property("refused", "A text that is none of it is refused in a sentence.", refused, examples=1),
+    Property("refused", "A text that is not such a constraint is refused in a sentence.", refused, examples=1),
     Property(
-        "optimum", "The optimum is that of the trees that satisfy it by `reference`.", in_forms(kept_optimum), takers, 8
+        "optimum",
+        "The optimum equals the best of the trees that satisfy `reference`.",
+        in_forms(kept_optimum),
+        takers,
+        8,
     ),
     Property(
         "start",

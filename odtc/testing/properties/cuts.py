@@ -87,7 +87,7 @@ PROPERTIES = (
     Property("needs", "Some formulation has the columns that it needs.", has_takers, examples=1),
     Property("holds", "Its rows hold for every tree, or for an arranged one that costs no more.", holds, takers, 20),
     Property("keeps", "The optimum stays, and the bound of the relaxation never falls.", keeps, takers, 8),
-    Property("appended", "Its rows stand behind those of the model, and change nothing else.", appended, takers, 5),
+    Property("appended", "Its rows follow the rows of the model, and change nothing else.", appended, takers, 5),
 )
 
 

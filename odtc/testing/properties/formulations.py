@@ -295,7 +295,7 @@ OF_MODELS = (
     Property("start", "A start is feasible, costs what its tree costs, and decodes to its tree.", start, forms, 50),
     Property(
         "optimum",
-        "The optimum of the model's arrays is that of trying every tree.",
+        "The optimum of the model's arrays equals the best of all trees.",
         partial(optimum_by, by_arrays),
         forms,
         10,
@@ -307,14 +307,14 @@ OF_MODELS = (
         forms,
         30,
     ),
-    Property("counts", "What is counted before is what is built; bounds hold.", counts, forms, 12),
+    Property("counts", "The estimated size is the size of the built model; bounds are valid.", counts, forms, 12),
     Property("files", "A file read back is the model, and the same bytes each time; names are safe.", files, forms, 4),
-    Property("manifest", "Manifest and solution file alone decode to the tree.", manifest, forms, 10),
+    Property("manifest", "Manifest and solution file are enough to decode the tree.", manifest, forms, 10),
     Property("cuts", "Each cut family that fits holds for every tree, once arranged.", cuts, forms, 15),
     Property("refusals", "It takes the constraints of its `subjects`, and refuses all others.", refusals, forms, 1),
     Property(
         "constraints",
-        "Under a constraint the optimum is that of the trees that satisfy it.",
+        "Under a constraint, the optimum equals the best of the trees that satisfy it.",
         kept_optimum,
         constrained_forms,
         8,
@@ -327,7 +327,7 @@ OF_MODELS = (
         8,
     ),
 )
-OF_LEARNERS = (Property("tree", "The tree is of the depth asked for, and the same each time.", learned, forms, 20),)
+OF_LEARNERS = (Property("tree", "The tree has the requested depth, and is the same each time.", learned, forms, 20),)
 
 
 def properties(plug_in) -> tuple[Property, ...]:

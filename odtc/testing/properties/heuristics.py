@@ -47,7 +47,7 @@ def starts(plug_in, variant, trial: Trial) -> None:
 
 
 PROPERTIES = (
-    Property("tree", "Its tree is of the depth asked for, and the same each time.", grows, options, 25),
+    Property("tree", "Its tree has the requested depth, and is the same each time.", grows, options, 25),
     Property("start", "A model takes its tree as a start.", starts, options, 15),
 )
 

@@ -131,5 +131,5 @@ def properties(plug_in) -> tuple[Property, ...]:
         Property(
             "starts", "A start is taken if its dialect says so, and never lost.", of_name(takes_starts), examples=4
         ),
-        Property("folders", "Model files may lie anywhere.", of_name(any_folder), examples=1),
+        Property("folders", "Model files may be in any folder.", of_name(any_folder), examples=1),
     )
