@@ -356,7 +356,11 @@ def _loaded(name: str, facts: dict[str, Any], code: bytes) -> Callable[..., Any]
         return None
     if not all(llvm.address_of_symbol(need) or hasattr(ctypes.pythonapi, need) for need in facts["needs"]):
         return None
-    engine = _engine(llvm.parse_assembly(""), llvm.ObjectFileRef.from_data(code))
+    llvm.add_symbol("numba_unpickle", _unpickler().get_function_address("unpickle"))
+    try:
+        engine = _engine(llvm.parse_assembly(""), llvm.ObjectFileRef.from_data(code))
+    finally:  # the functions of others get the one of numba
+        llvm.add_symbol("numba_unpickle", parts[0].c_helpers["unpickle"])
     environment = parts[2].Environment({})
     environment.consts.extend(map(np.dtype, facts["dtypes"]))
     held = ctypes.c_void_p.from_address(engine.get_global_value_address(facts["environment"]))
@@ -395,7 +399,6 @@ def _native_parts() -> list[Any]:
     parts = [sys.modules.get(name) or _native_module(name) for name in NATIVE]
     named = {f"numba_{name}": address for name, address in parts[0].c_helpers.items()}
     named |= {name if name[0] == "_" else f"NRT_{name}": address for name, address in parts[1].c_helpers.items()}
-    named["numba_unpickle"] = _unpickler().get_function_address("unpickle")
     for name, address in named.items():
         _llvm().add_symbol(name, address)
     return parts
