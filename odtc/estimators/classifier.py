@@ -34,7 +34,7 @@ from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 TINY = 1e-6  # of the dearest error: costs nearer than 1e-9 count as equal
-PRICED_OUT = 2.0**30  # the penalty of a branch node in costs of a user: (1-λ) has lost too many digits
+PRICED_OUT = 2.0**16  # the penalty of a branch node in costs of a user: (1-λ) of a greater λ has lost too many digits
 NO_NODE = 100.0  # of `ccp_alpha`, in the highest cost of an error: far more than any branch node saves
 
 

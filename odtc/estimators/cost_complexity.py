@@ -8,6 +8,7 @@ and piecewise linear in α; its breakpoints are the slopes of the lower convex h
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 SAME = 1e-9  # of a share of the weight: sums of weights are rounded
 
@@ -30,6 +31,15 @@ def penalty_of_branch_node(alpha: float, weight: float) -> float:
     count class weights.
     """
     return weight * alpha / (1 + weight * alpha)
+
+
+def rounding_of_penalty(alpha: float, weight: float, share: Fraction) -> float:
+    """Return the relative error of weight · α, the penalty in units of loss, where a search gets it as λ = `share`.
+
+    1-λ loses the digits of a large penalty, because it is then close to 0.
+    """
+    penalty = Fraction(weight) * Fraction(repr(alpha))
+    return float(abs(share / (1 - share) / penalty - 1)) if penalty and share < 1 else 0.0
 
 
 def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float, Corner]]:

@@ -16,7 +16,7 @@ from odtc.errors import DataWarning
 from odtc.estimators import parameters
 from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.estimators.units import in_doubles
+from odtc.estimators.units import divided, in_doubles
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf, Tree
@@ -187,8 +187,8 @@ class OptimalPolicyTree(TreeEstimator):
 
     def _in_units(self, costs: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the costs, of rows of these weights, in a unit of their own, and that unit."""
-        unit = self._unit(float((costs.max(axis=1) / 2 - costs.min(axis=1) / 2).max() * 2), 1, weight)
-        return costs / unit, unit
+        spread = float((costs.max(axis=1) / 2 - costs.min(axis=1) / 2).max() * 2)
+        return divided(costs, self._unit(spread, 1, weight), spread)
 
     def predict(self, X) -> np.ndarray:
         """The action for each row.

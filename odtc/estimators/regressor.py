@@ -12,7 +12,7 @@ from odtc.estimators import parameters
 from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.estimators.monotone import best_rising, directions, rises
-from odtc.estimators.units import ONE, Units
+from odtc.estimators.units import ONE, Units, divided
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Branch, Leaf, Node, Tree
 from odtc.workflow.specification import RunSpec
@@ -143,8 +143,8 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         return 2 if self.TASK is regression else 1
 
     def _in_units(self, targets: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
-        unit = self._unit(float(targets.max() / 2 - targets.min() / 2) * 2, self._power, weight)
-        return targets / unit, unit
+        spread = float(targets.max() / 2 - targets.min() / 2) * 2
+        return divided(targets, self._unit(spread, self._power, weight), spread)
 
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self.TASK.sums_of(targets[:, 0], weight)

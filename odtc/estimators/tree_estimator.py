@@ -17,7 +17,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.caller_warning import warn_caller
-from odtc.estimators.cost_complexity import penalty_of_branch_node
+from odtc.estimators.cost_complexity import penalty_of_branch_node, rounding_of_penalty
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
 from odtc.estimators.units import IN_SEARCHES, IN_SOLVERS, ONE, Units, in_unit, unit_of, units_for
@@ -27,6 +27,12 @@ from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 from odtc.workflow.telling.claims import Claim
+
+MOST_ROUNDING = 1e-11  # of the penalty of a branch node: nothing is proved for a larger relative error
+ROUNDED = (
+    "the tree is best found, because ccp_alpha times the weight of all rows is so large, and has so many digits, that "
+    "the penalty of a leaf is rounded; a lower ccp_alpha, or sample_weight of fewer digits, makes a proof possible"
+)
 
 
 def _dense(X):
@@ -163,6 +169,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import column_types, frames  # they load polars
 
         self._interrupted = self._certified = False
+        self._rounding = 0.0  # relative error of the penalty of a branch node
         given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
         if isinstance(given, str) and given != "from_dtype":
@@ -240,6 +247,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
     def _ended(self, tree, solution, units: Units = ONE) -> None:
         """Store the tree and its proof, in these units."""
         self.tree_ = in_unit(tree, units.number)
+        if self._rounding > MOST_ROUNDING and solution.bound:
+            solution = self._rounded(solution)
         self.status_, self.gap_ = str(solution.termination), solution.gap
         self.objective_, self.bound_ = (
             cost if cost is None else cost * units.cost for cost in (solution.objective, solution.bound)
@@ -251,6 +260,15 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             self._shown(units).end(self.claim_, solution.objective, solution.bound, 1)
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
+
+    def _rounded(self, solution: Solution) -> Solution:
+        """Return what is proved if the penalty of a branch node was rounded: a lower bound, and no optimum."""
+        bound = solution.bound - 4 * self._rounding * abs(solution.bound)
+        if not is_proved(solution.objective, solution.bound):
+            return replace(solution, bound=bound)
+        self._certified = False
+        warn_caller(ROUNDED, ConvergenceWarning)
+        return replace(solution, bound=bound, termination=Termination.UNKNOWN, message=ROUNDED)
 
     def _stop_if_interrupted(self) -> None:
         """Raise KeyboardInterrupt, so that a grid or a pipeline stops, if it ended the search for `tree_`."""
@@ -326,12 +344,15 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             return self.params
         if {"lambda", "lambda_"} & set(self.params or {}):
             raise ValueError("expected ccp_alpha or the parameter lambda, which both penalise branch nodes, got both")
+        from odtc.problem.branch_penalty import exact_share  # it loads the compiler
+
         price = penalty_of_branch_node(float(self.ccp_alpha), weight)
         if not price < 1:
             raise ValueError(
                 f"expected ccp_alpha times the weight of all rows below 1e16, got {self.ccp_alpha:g} times {weight:g}: "
                 "with such a penalty no error counts; divide sample_weight, or use max_depth=0 for a single leaf"
             )
+        self._rounding = rounding_of_penalty(float(self.ccp_alpha), weight, exact_share(price))
         return {**(self.params or {}), "lambda_": price}
 
     def _asked_model(self, weight: np.ndarray, unit: float = 1.0) -> ModelSpec:

@@ -4,9 +4,13 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from odtc.base.text import show_number
+from odtc.base.whole_numbers import as_written
 from odtc.base.wording import in_keywords
 from odtc.data.tasks import median, regression, survival
 from odtc.errors import DataError
@@ -15,6 +19,7 @@ from odtc.trees.tree import Branch, Node, Tree
 IN_SOLVERS = 2.0**-6, 2.0**40  # spreads of numbers that a model contains as they are; solvers lose larger costs
 IN_SEARCHES = 0.0, math.inf  # the compiler's own searches count in whole numbers of any size
 MOST_PRICE = 2.0**10  # costs that a branch node may be worth: (1-λ) of a greater λ has lost its digits
+DIGITS = 1e-12  # of a spread: smaller errors of quotients are taken for the rounding of the numbers themselves
 WIDEST = 960  # of the exponent of a unit of costs, which doubles hold with the sums of many rows
 
 
@@ -51,6 +56,19 @@ def unit_of(spread: float, power: int = 1, price: float = 0.0, within: tuple[flo
     if math.ldexp(MOST_PRICE, exponent * power) < price < math.inf:
         exponent = math.ceil((math.log2(price) - math.log2(MOST_PRICE)) / power)
     return 2.0**exponent if abs(exponent) * power <= WIDEST else 1.0
+
+
+def divided(numbers: np.ndarray, unit: float, spread: float) -> tuple[np.ndarray, float]:
+    """Return numbers in a unit, and that unit; or the numbers themselves and 1, if the quotients are not the same
+    numbers, as far as differences below DIGITS of their `spread` count: far from 0 a quotient has too few decimals."""
+    if unit == 1:
+        return numbers, 1.0
+    quotients = numbers / unit
+    most, exact = Fraction(spread) * Fraction(DIGITS), Fraction(unit)
+    for number, quotient in set(zip(numbers.ravel().tolist(), quotients.ravel().tolist())):
+        if abs(as_written(quotient) * exact - as_written(number)) > most:
+            return numbers, 1.0
+    return quotients, unit
 
 
 def in_unit(tree: Tree, unit: float) -> Tree:

@@ -2,6 +2,8 @@
 
 import warnings
 from dataclasses import replace
+from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -197,6 +199,46 @@ def test_the_objective_of_a_priced_tree_is_in_units_of_the_weights(weight):
     paid = wrong + price * (model.get_n_leaves() - 1)
     assert model.get_n_leaves() > 1 and model.objective_ == pytest.approx(paid / (1 + price), rel=1e-9, abs=0)
     assert all(check.passed for check in model.verify(rows, told, weights))
+
+
+def least_sum(loss, rows, price) -> Fraction:
+    """The least loss and price of a leaf, or of two leaves on the sides of a threshold, by trying all."""
+    cuts = sorted({row[0] for row in rows})[:-1]
+    sides = [([row for row in rows if row[0] <= cut], [row for row in rows if row[0] > cut]) for cut in cuts]
+    return min([loss(rows), *(loss(left) + loss(right) + price for left, right in sides)])
+
+
+def median_loss(rows) -> Fraction:
+    return min(sum(weight * abs(target - other) for _, target, weight in rows) for _, other, _ in rows)
+
+
+def square_loss(rows) -> Fraction:
+    mean = sum(weight * target for _, target, weight in rows) / sum(weight for *_, weight in rows)
+    return sum(weight * (target - mean) ** 2 for _, target, weight in rows)
+
+
+@pytest.mark.parametrize("criterion, loss", [("absolute_error", median_loss), ("squared_error", square_loss)])
+@pytest.mark.parametrize("offset", [0, 10**9, 10**15])
+@pytest.mark.parametrize("alpha", ["0.001", "0.1"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_penalty_of_weights_of_all_sizes_is_exact_or_nothing_is_proved(criterion, loss, offset, alpha, seed):
+    """λ of a large penalty is close to 1, and a unit took the decimals of targets far from 0: 0.3728 was proved where
+    the optimum is 0.3556."""
+    random = Random(seed)
+    weights = [f"{random.randint(1, 9)}e{random.randint(-9, 15)}" for _ in range(7)]
+    targets = [repr(float(offset + random.randint(0, 40) / 8)) for _ in range(7)]
+    rows = list(zip(range(7), map(Fraction, targets), map(Fraction, weights)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = odtc.OptimalTreeRegressor(1, criterion=criterion, ccp_alpha=float(alpha)).fit(
+            np.arange(7.0)[:, None], list(map(float, targets)), sample_weight=list(map(float, weights))
+        )
+    price = Fraction(alpha) * sum(weight for *_, weight in rows)
+    best = least_sum(loss, rows, price) / (1 + price)
+    if model.is_optimal_:
+        assert model.objective_ == pytest.approx(float(best), rel=1e-10, abs=0)
+    else:
+        assert model.bound_ <= best * (1 + Fraction(1, 10**12))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e3])
