@@ -66,4 +66,4 @@ def test_a_package_and_a_file_bring_templates(tree, tmp_path, monkeypatch):
 def test_rust_predicts_as_the_tree_does():
     for case in cases("exporter", "rust", templates=Path(RUST)):
         outcome = case.run(6)
-        assert not outcome.broken and not outcome.not_tried, outcome.text
+        assert not outcome.failure and not outcome.not_tested, outcome.text
