@@ -23,7 +23,12 @@ LIVE = re.compile(r"^ [A-Za-z ] +\S+ +\S+ +\S+ +[\d.]+% +(?P<bound>\S+) +(?P<inc
 OPTIONS = True
 BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
 NODES = re.compile(r"^  Nodes +(\d+)", re.M)
-STARTED = re.compile(r"MIP start solution is feasible")
+# A model that presolve solves has no line on its start but the check of its feasibility.
+STARTED = re.compile(
+    r"MIP start solution is feasible"
+    r"|^Assessing feasibility of MIP .*\n.*\nCol .* 0 +0 +0\nInteger .* 0 +0 +0\nRow +infeasibilities +0 +0 +0$",
+    re.M,
+)
 
 
 def bundled() -> Program:
