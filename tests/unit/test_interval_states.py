@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from odtc.errors import CertificateError
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.formulations.dpflow.write_certificate import certify_search
+from odtc.verification.certificate import check
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import distinct_columns
+from tests.threshold_problems import draw
 
 
 class Drawn:
@@ -258,3 +262,13 @@ def test_the_end_is_looked_for_before_each_state():
     texts = drawn.states(0, list(drawn.cuts(drawn.every)))
     IntervalBound(texts, drawn.rows, 3, lambda: looks.append(1)).of_root()
     assert len(looks) == 2 + texts[1].count(";")
+
+
+@pytest.mark.parametrize("seed", [292, 919, 938])
+def test_bounds_without_a_least_number_of_rows_are_explained_where_a_kernel_found_them(seed):
+    """A kernel found them over few binary columns, so no splits were noted, and the certificate was refused."""
+    problem = draw(seed, depths=(3, 4), wide=True)
+    search = ThresholdSearch(problem)
+    found = search.run()
+    assert search.search.relaxed is not None and search.search.relaxed.nodes.solves(3)
+    assert check(certify_search(search, found.heap), problem.encoded.dataset).optimal

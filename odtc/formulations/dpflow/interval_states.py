@@ -65,9 +65,10 @@ def interval_states(
         if height == 3 and is_counted(search):
             levels.append([(lower, free, []) for lower, free in zip(named.lower, named.free)])
             break
-        if search.nodes.solves(height):  # first, as that finds more of the sides, whose bounds are named below
-            for key, lower in zip(named.keys, named.lower):
-                search.explain(search.node_of(_inside(search, key)), height, lower, look)
+        for key, lower, free in zip(named.keys, named.lower, named.free):
+            among = search.relaxed if free and search.relaxed is not None else search
+            if among.nodes.solves(height):  # first, as that finds more of the sides, whose bounds are named below
+                among.explain(among.node_of(_inside(search, key)), height, lower, look)
         for key, lower, free in zip(named.keys, named.lower, named.free):
             look()
             states.append((lower, free, _points(search, key, height, (lower, free), below) if height > 2 else []))
