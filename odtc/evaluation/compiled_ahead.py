@@ -19,11 +19,9 @@ MODULES = (
     "odtc.algorithms.thresholds.rank_search",
     "odtc.algorithms.thresholds.prefix_sums",
     "odtc.algorithms.bins.bin_bound",
-    "odtc.algorithms.moments.search",
     "odtc.algorithms.moments.medians",
     "odtc.algorithms.constrained.sweeps.threshold_kernel",
     "odtc.algorithms.constrained.constrained_search",
-    "odtc.verification.compiled_pairs",
     "odtc.verification.constrained.sweep_kernel",
 )
 

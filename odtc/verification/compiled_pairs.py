@@ -7,7 +7,6 @@ from odtc.errors import CertificateError
 from odtc.verification import pair_kernel
 from odtc.verification.node_cuts import Rows
 from odtc.verification.pair_bound import require_pair
-from odtc.verification.threshold_columns import distinct_columns
 
 STEPS = 50_000_000  # of the kernel between two looks at the deadline: some tenths of a second
 
@@ -38,11 +37,3 @@ class PairCheck:
                 f"a tree of two splits after each other costs {found} there, above the cost that no tree can avoid, "
                 f"the target is {target:.0f}"
             )
-
-
-def compile_now() -> None:
-    """Call the loops on little data."""
-    random = np.random.default_rng(0)
-    columns = distinct_columns(random.integers(0, 40, (200, 3)))
-    rows = Rows(columns, np.eye(2)[random.integers(0, 2, 200)], np.ones(200, np.int64), 0.0, 1)
-    PairCheck().require(rows, np.arange(200), 1.0)

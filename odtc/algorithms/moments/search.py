@@ -616,10 +616,3 @@ class SearchByIntervals(MomentSearch):
 
     def _by_columns(self, place: Place) -> bool:
         return False
-
-
-def compile_now() -> None:
-    """Call the loops on little data."""
-    random = np.random.default_rng(0)
-    rank, numbers = random.integers(0, 40, (200, 3)), random.random(200)
-    MomentSearch(rank, np.stack([numbers**0, numbers, numbers**2, numbers**0]), laws.SQUARE).solve(2)
