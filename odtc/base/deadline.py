@@ -64,9 +64,9 @@ def within(seconds: float | None) -> Iterator[None]:
 
 
 @contextmanager
-def budget(seconds: float) -> Iterator[None]:
-    """Inside, as inside `within`; but the seconds are no limit of the user, so `pause` moves their end also if nothing
-    is around."""
+def budget(seconds: float | None) -> Iterator[None]:
+    """Inside, as inside `within`; but `pause` moves the end also if nothing is around: for short budgets, and for
+    commands that fail without their result, so that their limit does not count work that a machine does only once."""
     with within(None), within(seconds):
         yield
 

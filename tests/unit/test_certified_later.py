@@ -2,10 +2,13 @@
 
 import json
 import random
+import time
 
 import pytest
 
 import odtc
+from odtc.base import deadline
+from odtc.formulations import dpflow
 from tests.command_line import odtc as command
 
 
@@ -65,6 +68,29 @@ def test_certifying_the_data_does_not_replace_the_tree_of_a_run(folder):
     assert command("verify", "m", folder=folder).code == 0
     for _ in range(2):  # a tree of a certificate may be replaced
         assert command(*words, "all-rows", folder=folder).code == 0
+
+
+@pytest.fixture
+def slow_compiler(monkeypatch):
+    """Let the search for a certificate begin with 1,000 seconds in which kernels are compiled."""
+    passed, clock, make = [0.0], time.monotonic, dpflow.certificate
+
+    def after_compiling(problem):
+        passed[0] += 1000.0
+        deadline.pause(1000.0)
+        deadline.check_limit()
+        return make(problem)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + passed[0])
+    monkeypatch.setattr(dpflow, "certificate", after_compiling)
+
+
+def test_a_limit_of_a_certificate_does_not_count_compiling(folder, slow_compiler):
+    """With kernels to compile, certify of a run that was proved in 0.1 s failed after 20 s: it proved the bound 0."""
+    assert command("fit", "d.csv", "--depth", 1, "-o", "m", folder=folder).code == 0
+    for given in ("m", "d.csv"):
+        said = command("certify", given, *(() if given == "m" else ("--depth", 1)), "--time-limit", 500, folder=folder)
+        assert said.code == 0 and "allow more time" not in said.out, said.err
 
 
 def edited(path, **fields):

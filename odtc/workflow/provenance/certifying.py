@@ -184,15 +184,15 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     problem : Problem
         One of a formulation that `Certifies`.
     time_limit : float or None
-        Wall seconds for the search; the check may take as long as that took, and some seconds at least.
+        Wall seconds for the search, without those for compiling kernels; the check may take as long as that took, and
+        some seconds at least.
     source : Path or None
         The data file, which the written certificate names.
     """
     began = time.monotonic()
-    with deadline.within(time_limit):
+    with deadline.budget(time_limit):
         facts = problem.module.certificate(problem)
-        interrupted = deadline.is_interrupted()
-    limit_came = time_limit is not None and time.monotonic() - began >= time_limit
+        interrupted, limit_came = deadline.is_interrupted(), deadline.is_over()
     ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
     patience = None if time_limit is None else max(LEAST, time.monotonic() - began)
     proof, checked = _proof(facts, problem.encoded.dataset, deadline.IN_HAND if interrupted else patience)
@@ -213,7 +213,7 @@ def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, b
     else:
         check, stated = constrained_certificate.check_constrained, constrained_certificate.stated_constrained
     try:
-        with deadline.within(seconds):
+        with deadline.budget(seconds):
             return check(facts, dataset), True
     except (TimeLimitReached, KeyboardInterrupt):
         return stated(facts, dataset), False
