@@ -74,11 +74,6 @@ class Kernel:
         """Return the same kernel with other values of global names: numba removes what these leave out."""
         return Kernel(self.function, self.written_out, constants)
 
-    def is_on_disk(self, *given: Any) -> bool:
-        """Return whether these arguments need no compilation."""
-        kinds = tuple(map(_kind, given))
-        return kinds in self._entries or _read(self, kinds) is not None
-
     def functions(self) -> list[types.FunctionType]:
         """Return this function and all functions of odtc that it calls, in a fixed order."""
         found = [self.function]

@@ -206,10 +206,6 @@ class Paths:
         """Return bool (paths,): whether the best subtree of each path to an end, or of some of them, was found."""
         return self.cost[e][some] == self.low[e][some]
 
-    @property
-    def n_paths(self) -> int:
-        return sum(len(self.reached[e]) for e in self.ends.tolist())
-
     def bits(self, rows: np.ndarray) -> np.ndarray:
         """Return packed rows as 0 and 1: uint8 (paths, groups)."""
         return np.unpackbits(rows.view(np.uint8), axis=1, count=self.n_groups, bitorder="little")
