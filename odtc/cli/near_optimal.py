@@ -36,7 +36,6 @@ Leaves = Annotated[
 
 def show_pool(pool, number: int | None) -> str | None:
     """The list of a pool as text; with a number, None and the tree is to be shown."""
-    from odtc.workflow.near_optimal import tested_features
     from odtc.workflow.near_optimal_set import NearOptimalSet
 
     if number is not None:
@@ -47,7 +46,7 @@ def show_pool(pool, number: int | None) -> str | None:
     alike = "trees whose splits divide the training rows in the same way are listed once"
     lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
-        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
+        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tree.used_names)}")
     lines += ["", "number of trees that split on each feature:"]
     lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
     return "\n".join(lines) + "\n"

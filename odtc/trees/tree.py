@@ -165,6 +165,11 @@ class Tree:
         """The positions of the features of its splits."""
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
+    @property
+    def used_names(self) -> list[str]:
+        """The names of the features of its splits, sorted."""
+        return sorted({self.features[place].name for place in self.used})
+
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
         """Return the tree with these curves in its leaves.
 

@@ -16,7 +16,7 @@ from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal, NearOptimal
 from odtc.problem.problem import Problem
-from odtc.trees.tree import Branch, Tree
+from odtc.trees.tree import Tree
 from odtc.workflow.near_optimal_set import Within, expect_within
 from odtc.workflow.row_selection.selection import fill_leaves
 
@@ -50,7 +50,7 @@ class Pool:
         """Return the number of trees that use each feature, the most used first."""
         used = Counter()
         for tree in self.trees:
-            used.update(tested_features(tree))
+            used.update(tree.used_names)
         return dict(used.most_common())
 
     def to_json(self) -> dict:
@@ -187,13 +187,6 @@ def near_optimal(
 def is_beyond(problem: Problem, value: float, limit: float | None) -> bool:
     """Return whether a tree costs more than a limit above the best one, if there is a limit, by more than rounding."""
     return limit is not None and value > limit and not same_objective(problem, value, limit)
-
-
-def tested_features(tree: Tree) -> list[str]:
-    """Return the features that a tree uses, by name, in order."""
-    return sorted(
-        {tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features}
-    )
 
 
 def read_pool(path) -> Pool | None:

@@ -371,8 +371,6 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
 
 def _text(found: NearOptimalSet) -> str:
     """The whole set, as `odtc show` prints it."""
-    from odtc.workflow.near_optimal import tested_features  # it imports this module
-
     facts = found.facts
     lines = [found.words, ""]
     lines += ["leaves  trees", *(f"{value:6}  {trees:,}" for value, trees in facts["leaves"]), ""]
@@ -396,7 +394,7 @@ def _text(found: NearOptimalSet) -> str:
     lines += ["", f"{over}{seed}; --tree N shows one"]
     lines.append("tree  objective  leaves  depth  features")
     for at, (tree, value) in enumerate(zip(found.trees[:SHOWN], found.objectives), 1):
-        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
+        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tree.used_names)}")
     if drawn > SHOWN:
         lines.append("…")
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from odtc.formulations.dpflow import threshold_search
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow import near_optimal, pipeline
+from odtc.workflow import pipeline
 from odtc.workflow.searching import searched
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -88,10 +88,10 @@ def test_tests_of_two_columns_that_part_the_rows_alike_are_of_both(seed):
     found = found_of(problem)
     assert found.fewest == threshold_search.Fewest(True, True)
     written = tree_of(problem, found)
-    assert (written.n_leaves, len(near_optimal.tested_features(written))) == (best[1] + 1, len(best[2]))
+    assert (written.n_leaves, len(written.used_names)) == (best[1] + 1, len(best[2]))
     assert objective(problem, HeapTree.from_tree(written, problem.encoded, problem.topology)) == pytest.approx(best[0])
     done = searched(problem)
-    assert (done.tree.n_leaves, len(near_optimal.tested_features(done.tree))) == (best[1] + 1, len(best[2]))
+    assert (done.tree.n_leaves, len(done.tree.used_names)) == (best[1] + 1, len(best[2]))
     assert done.fewest_leaves and done.fewest_columns and done.verified and done.problem is problem
 
 

@@ -76,7 +76,7 @@ def test_the_count_is_that_of_an_enumeration(form, data, within):
     assert found.count == len(near) and dict(facts["leaves"]) == Counter(leaves for _, leaves, _ in near)
     assert min(100, len(near)) == len(found.trees) and facts["sample"]["whole"] == (len(near) <= 100)
     for column in facts["columns"]:
-        drawn = [tree for tree in found.trees if column["name"] in near_optimal.tested_features(tree)]
+        drawn = [tree for tree in found.trees if column["name"] in tree.used_names]
         assert not drawn or column["trees"] > 0
         if facts["sample"]["whole"]:
             saved = [saves(encoded, tree, column["name"], 1 - price) for _, _, tree in near]
@@ -85,9 +85,7 @@ def test_the_count_is_that_of_an_enumeration(form, data, within):
             assert column["trees"] == len(drawn) == sum(t for *_, t in found.cells(using=[column["name"]]))
             assert len(near) - len(drawn) == sum(t for *_, t in found.cells(without=[column["name"]]))
     if facts["sample"]["whole"]:
-        assert facts["fewest_columns"]["columns"] == min(
-            len(near_optimal.tested_features(tree)) for tree in found.trees
-        )
+        assert facts["fewest_columns"]["columns"] == min(len(tree.used_names) for tree in found.trees)
     listed = near_optimal.near_optimal(problem, 10_000, within)  # trees whose every branch node pays: a part of the set
     assert len(listed.trees) <= found.count
 
