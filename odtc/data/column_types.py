@@ -12,10 +12,10 @@ import polars as pl
 
 from odtc.base.text import show_number
 from odtc.base.wording import option
+from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.data.file_text import written_numbers
 from odtc.data.reading_spec import MISSING_CELLS
-from odtc.data.task import expect_addable
 from odtc.errors import DataError
 
 # A number that is written as a code is, such as 00123: as a level it is not the number 123.

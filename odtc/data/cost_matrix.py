@@ -21,11 +21,12 @@ from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import plain, quoted
 from odtc.base.wording import option
+from odtc.data.file_text.text_pieces import read_text
 from odtc.errors import ChoiceError, DataError, OdtcError
 
 Names = tuple[str, ...]
 LINES = 500  # of a cost file between two looks at the clock; a shorter file is read whatever the limit is
-MOST = 1e150  # of sums of weights and costs, whose squares are doubles
+MOST_COST = 1e150  # of sums of weights and costs, whose squares are doubles
 
 
 def unit_cost(K: int) -> np.ndarray:
@@ -95,9 +96,9 @@ def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) ->
     with np.errstate(over="ignore"):
         most = float(weight.max(initial=0.0) * cost.max(initial=0.0))
         total = float(weight.sum() * cost.max(initial=0.0))
-    if total >= MOST:
+    if total >= MOST_COST:
         raise ChoiceError(
-            f"expected errors that cost less than {MOST:g} in all, weights times costs, got up to {total:.4g}: "
+            f"expected errors that cost less than {MOST_COST:g} in all, weights times costs, got up to {total:.4g}: "
             "doubles have to hold the squares of sums; divide the weights or costs by a power of ten"
         )
     if 0 < most < least:
@@ -105,6 +106,28 @@ def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) ->
             f"expected an error that costs {least:g} or more, its weight times cost, got {most:.4g} at most: what "
             f"differs by a tenth of that counts as equal here; multiply the weights or costs by "
             f"{10.0 ** -math.floor(math.log10(most)):g}"
+        )
+
+
+def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
+    """Raise DataError if numbers of 0 or more add up to a sum whose square is too large for a double.
+
+    Parameters
+    ----------
+    numbers : float64 (numbers,)
+        NaN counts as 0.
+    what, place : str
+        A description of the numbers, and where they come from.
+    """
+    most = float(np.nanmax(numbers, initial=0.0))
+    if most < MOST_COST / max(1, len(numbers)):
+        return
+    total = float(np.nansum(numbers / most))
+    if most >= MOST_COST or total * most >= MOST_COST:
+        size = math.log10(most) + math.log10(total)
+        raise DataError(
+            f"expected {what} that add up to less than {MOST_COST:g} in {place}, got about 1e{size:.0f}: doubles have "
+            f"to hold the squares of sums; multiply all by {10.0 ** -math.ceil(math.log10(most)):g}, say"
         )
 
 
@@ -129,8 +152,6 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
 def _read_file(path: Path, classes: Names) -> np.ndarray:
     """Return the matrix of a table with a header of predicted classes, and one line for each true class; the diagonal
     may be blank."""
-    from odtc.data.reading import read_text  # it loads polars, which other costs do without
-
     where = f"the cost file {str(path)!r}"
     try:
         text = read_text(path, has_option=False)

@@ -7,7 +7,6 @@ file formats. Row numbers in messages count the rows of data from 1, without the
 import codecs
 import hashlib
 import warnings
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -20,7 +19,6 @@ import polars as pl
 
 from odtc.base import cluster as clusters
 from odtc.base import phases
-from odtc.base.compression.unpack import TooLargeError, gunzip
 from odtc.base.registry import did_you_mean
 from odtc.base.system import open_file
 from odtc.base.text import count_of, some
@@ -43,7 +41,7 @@ from odtc.data.file_text.data_files import (
 )
 from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
-from odtc.data.file_text.text_pieces import first_in_utf8, is_packed, not_text, open_encoding
+from odtc.data.file_text.text_pieces import first_in_utf8
 from odtc.data.file_text.text_records import skipped_text
 from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, with_weights
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
@@ -802,33 +800,6 @@ def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
             "is judged on rows of its own actions"
         )
     return task.scored_rows(found, trained)
-
-
-def read_text(path, text_encoding: str | None = None, has_option: bool = True) -> str:
-    """Return the text of a file, unzipped if it is packed by gzip, without a byte order mark.
-
-    Raises DataError for broken gzip, an empty file and text that is not in the encoding, by default UTF-8, or UTF-16
-    with a mark. For readers. `has_option` as of `not_text`.
-    """
-    path = Path(path)
-    data = path.read_bytes()
-    if is_packed(path):
-        try:
-            data = gunzip(data)
-        except TooLargeError as problem:
-            raise DataError(f"expected packed data in {str(path)!r}, but {problem}") from None
-        except (EOFError, zlib.error) as problem:
-            raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
-    encoding = open_encoding(data, text_encoding)
-    try:
-        text = data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as problem:
-        # utf-8-sig counts its places from behind the mark.
-        line = problem.object.count(b"\n", 0, problem.start) + 1
-        raise not_text(path, encoding, problem, line, problem.start, has_option) from None
-    if not text.strip():
-        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file; is it the right one?")
-    return text
 
 
 def check_names(names, place: str) -> None:

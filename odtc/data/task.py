@@ -16,7 +16,6 @@ carries only these sums:
 Each task is one module of odtc.data.tasks, with the declarations of the protocol below.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,6 @@ from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.whole_numbers.of_any_size import nearest_floats
 from odtc.base.wording import option
-from odtc.data.cost_matrix import MOST
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
@@ -253,28 +251,6 @@ def expect_solvers_tell_apart(encoded: Encoded) -> None:
             f"expected a model whose one leaf for all rows costs {LEAST:g} or more, got {cost:.4g}: solvers count "
             f"costs that differ by less as equal; leave {option('solver')} and --format out, so that odtc's own search "
             "finds the tree, or multiply the numbers"
-        )
-
-
-def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
-    """Raise DataError if numbers of 0 or more add up to a sum whose square is too large for a double.
-
-    Parameters
-    ----------
-    numbers : float64 (numbers,)
-        NaN counts as 0.
-    what, place : str
-        A description of the numbers, and where they come from.
-    """
-    most = float(np.nanmax(numbers, initial=0.0))
-    if most < MOST / max(1, len(numbers)):
-        return
-    total = float(np.nansum(numbers / most))
-    if most >= MOST or total * most >= MOST:
-        size = math.log10(most) + math.log10(total)
-        raise DataError(
-            f"expected {what} that add up to less than {MOST:g} in {place}, got about 1e{size:.0f}: doubles have to "
-            f"hold the squares of sums; multiply all by {10.0 ** -math.ceil(math.log10(most)):g}, say"
         )
 
 

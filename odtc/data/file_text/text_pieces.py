@@ -1,4 +1,4 @@
-"""A text file of any size in pieces, unpacked and decoded as it is read."""
+"""Text files that may be packed: whole, or in pieces that are unpacked and decoded as they are read."""
 
 import codecs
 import gzip
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from odtc.base.compression.unpack import TooLargeError, most_unpacked
+from odtc.base.compression.unpack import TooLargeError, gunzip, most_unpacked
 from odtc.base.wording import option
 from odtc.errors import DataError
 
@@ -67,6 +67,49 @@ def text_pieces(path, size: int, text_encoding: str | None = None) -> Iterator[b
                 yield text
             if not data:
                 return
+
+
+def read_text(path, text_encoding: str | None = None, has_option: bool = True) -> str:
+    """Return the text of a file, unzipped if it is packed by gzip, without a byte order mark.
+
+    Parameters
+    ----------
+    path : path
+    text_encoding : str or None
+        UTF-8 by default, or UTF-16 if the file has its byte order mark.
+    has_option : bool
+        Whether the encoding of this file can be set by an option, which messages then name.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DataError
+        For broken gzip, an empty file, and text that is not in the encoding.
+    OSError
+        If the file cannot be read.
+    """
+    path = Path(path)
+    data = path.read_bytes()
+    if is_packed(path):
+        try:
+            data = gunzip(data)
+        except TooLargeError as problem:
+            raise DataError(f"expected packed data in {str(path)!r}, but {problem}") from None
+        except (EOFError, zlib.error) as problem:
+            raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
+    encoding = open_encoding(data, text_encoding)
+    try:
+        text = data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as problem:
+        # utf-8-sig counts its places from behind the mark.
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise not_text(path, encoding, problem, line, problem.start, has_option) from None
+    if not text.strip():
+        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file; is it the right one?")
+    return text
 
 
 def _opened(path: Path, packed: int | bool) -> IO[bytes]:

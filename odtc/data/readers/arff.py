@@ -7,7 +7,8 @@ import polars as pl
 
 from odtc.data.column_types import EXACT
 from odtc.data.file_text.data_files import expect_time
-from odtc.data.reading import INSTANCE_WEIGHT, check_names, read_text
+from odtc.data.file_text.text_pieces import read_text
+from odtc.data.reading import INSTANCE_WEIGHT, check_names
 from odtc.errors import DataError, TimeLimitReached
 
 NAME = "arff"

@@ -20,7 +20,15 @@ from odtc.base.system import STDERR
 from odtc.base.wording import option
 from odtc.data.column_types import MISSING_CELLS
 from odtc.data.file_text.data_files import BATCH
-from odtc.data.file_text.text_pieces import UTF_16, encoding_of, head_of, is_packed, save_as_utf8, text_pieces
+from odtc.data.file_text.text_pieces import (
+    UTF_16,
+    encoding_of,
+    head_of,
+    is_packed,
+    read_text,
+    save_as_utf8,
+    text_pieces,
+)
 from odtc.data.file_text.text_records import (
     MAX_CELL_CHARACTERS,
     SEPARATOR_LINE,
@@ -32,7 +40,7 @@ from odtc.data.file_text.text_records import (
     lines_below,
     text_records,
 )
-from odtc.data.reading import AGAIN, check_names, read_text
+from odtc.data.reading import AGAIN, check_names
 from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 

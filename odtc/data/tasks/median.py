@@ -18,7 +18,7 @@ from odtc.base.text import show_number
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.whole_numbers.of_any_size import nearest_floats
 from odtc.base.wording import option
-from odtc.data.cost_matrix import MOST as MOST_COST
+from odtc.data.cost_matrix import MOST_COST
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
 from odtc.errors import DataError, OneValueError

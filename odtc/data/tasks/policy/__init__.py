@@ -26,9 +26,9 @@ from odtc.base.text import show_figure, some
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
 from odtc.base.wording import option
+from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
-from odtc.data.task import expect_addable
 from odtc.data.tasks.policy.causal_scores import estimated
 from odtc.errors import ChoiceError, DataError
 
