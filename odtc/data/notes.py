@@ -282,78 +282,19 @@ def _times(dataset: Dataset) -> Iterator[Note]:
 
 
 def _levels(dataset: Dataset) -> Iterator[Note]:
+    """Yield remarks on columns of levels that may be another type than they are read as."""
     for feature, column in _columns(dataset):
-        levels = feature.levels
-        if feature.kind != CATEGORICAL or not levels:
+        if feature.kind != CATEGORICAL or not feature.levels:
             continue
-        shown = f"{levels[0]!r}"
-        marks = [level for level in levels if level.lower() in MARKS]
-        others = [level for level in levels if level not in marks]
-        if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is not a month
-            if not feature.ordered:
-                yield Note(feature.name, "date", _of_dates(feature.name, others, shown))
-        elif _most(others, TIME.fullmatch):
-            yield Note(
-                feature.name,
-                "date",
-                f"column {feature.name!r} looks like times ({shown}), and each time is a separate category; turn it "
-                f"into a number of hours or minutes, or leave it out with {option('ignore')}",
-            )
-        elif _most(others, DURATION.fullmatch):
-            yield Note(
-                feature.name,
-                "date",
-                f"column {feature.name!r} looks like durations ({shown}), and each is a separate category; turn it "
-                f"into a number of days or seconds, or leave it out with {option('ignore')}",
-            )
-        elif _are_measures(others) and not are_numbers(others, feature.decimal):
-            example = next(filter(_is_measure, others))
-            advice, of_many = _of_signs(others, example)
-            yield Note(
-                feature.name,
-                "number",
-                f"column {feature.name!r} looks like numbers with a decimal comma, a unit, a currency or marks of "
-                f"thousands ({example!r}), and each is a separate category; {advice}",
-                of_many="look like numbers with a decimal comma, a unit, a currency or marks of thousands, and each "
-                f"number is a category of its own; {of_many}",
-            )
-        elif feature.decimal and numbers_of(levels) and feature.name not in dataset.source.get("categorical", ()):
-            yield _of_other_manner(feature)
-            continue
-        elif marks and others and are_numbers(others, feature.decimal):
-            yield Note(
-                feature.name,
-                "number",
-                f"column {feature.name!r} would be numeric except for {', '.join(map(repr, marks[:3]))}, so each "
-                f"number is a separate category; {_marked(marks, feature.name)} takes {_them(marks)} for missing",
-            )
-            continue
-        elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
-            rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
-            listed = ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
-            yield Note(
-                feature.name,
-                "number",
-                f"column {feature.name!r} would be numeric except for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
-                f"so each number is a separate category; write numbers there, or {_marked(words, feature.name)} takes "
-                f"{_them(words)} for missing",
-            )
-            continue
-        elif _left_numbers(dataset, feature):
-            yield Note(
-                feature.name,
-                "number",
-                f"column {feature.name!r} has only numbers in the rows that are kept, and each is a separate category; "
-                "if a row that is left out has a word there, as a line of totals or of units, remove it from the file",
-            )
-            continue
-        elif dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows:
-            yield Note(
-                feature.name,
-                "levels",
-                f"column {feature.name!r} has {len(levels):,} levels in {dataset.n_rows:,} rows, so there are few rows "
-                f"for each; group the levels, or leave it out with {option('ignore')}",
-            )
+        marks = [level for level in feature.levels if level.lower() in MARKS]
+        others = [level for level in feature.levels if level not in marks]
+        found = _of_form(feature, others)
+        if found is None:
+            if note := _of_numbers(dataset, feature, column, marks, others):
+                yield note  # it names the marks, too
+                continue
+            found = _of_many_levels(dataset, feature, column)
+        yield from found
         if marks:
             also = " in addition to cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
             yield Note(
@@ -366,11 +307,76 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
                 )[len(marks) > 1]
                 + f" with {_marked(marks, feature.name)}",
             )
-        if twins := _twins(levels):
+        if twins := _twins(feature.levels):
             words = (
                 f"column {feature.name!r} has levels that differ in capitals only ({twins}); they are two categories"
             )
             yield Note(feature.name, "spelling", words)
+
+
+def _of_form(feature: Feature, others: Sequence[str]) -> list[Note] | None:
+    """Return the remark on levels that look like dates, times, durations or measures, without a remark on dates in a
+    given order; None for all other levels. `others` are the levels that do not mean a missing cell."""
+    shown = f"{feature.levels[0]!r}"
+    if _most(others, DATE.fullmatch) and not are_numbers(others, feature.decimal):  # 1026.4 is not a month
+        return [] if feature.ordered else [Note(feature.name, "date", _of_dates(feature.name, others, shown))]
+    for pattern, form, unit in ((TIME, "times", "hours or minutes"), (DURATION, "durations", "days or seconds")):
+        if _most(others, pattern.fullmatch):
+            each = "each time" if pattern is TIME else "each"
+            text = (
+                f"column {feature.name!r} looks like {form} ({shown}), and {each} is a separate category; turn it "
+                f"into a number of {unit}, or leave it out with {option('ignore')}"
+            )
+            return [Note(feature.name, "date", text)]
+    if _are_measures(others) and not are_numbers(others, feature.decimal):
+        example = next(filter(_is_measure, others))
+        advice, of_many = _of_signs(others, example)
+        form = "numbers with a decimal comma, a unit, a currency or marks of thousands"
+        text = f"column {feature.name!r} looks like {form} ({example!r}), and each is a separate category; {advice}"
+        many = f"look like {form}, and each number is a category of its own; {of_many}"
+        return [Note(feature.name, "number", text, of_many=many)]
+    return None
+
+
+def _of_numbers(
+    dataset: Dataset, feature: Feature, column: np.ndarray, marks: Sequence[str], others: Sequence[str]
+) -> Note | None:
+    """Return the remark on levels that are numbers, or would be without some cells; None for all other levels."""
+    name, levels = feature.name, feature.levels
+    if feature.decimal and numbers_of(levels) and name not in dataset.source.get("categorical", ()):
+        return _of_other_manner(feature)
+    if marks and others and are_numbers(others, feature.decimal):
+        text = (
+            f"column {name!r} would be numeric except for {', '.join(map(repr, marks[:3]))}, so each "
+            f"number is a separate category; {_marked(marks, name)} takes {_them(marks)} for missing"
+        )
+    elif (words := words_among_numbers(levels, feature.decimal)) and order_of_words(others) is None:
+        rows = int(np.isin(column, np.flatnonzero(np.isin(levels, words))).sum())
+        listed = ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
+        text = (
+            f"column {name!r} would be numeric except for {rows:,} of {dataset.n_rows:,} cells ({listed}), "
+            f"so each number is a separate category; write numbers there, or {_marked(words, name)} takes "
+            f"{_them(words)} for missing"
+        )
+    elif _left_numbers(dataset, feature):
+        text = (
+            f"column {name!r} has only numbers in the rows that are kept, and each is a separate category; "
+            "if a row that is left out has a word there, as a line of totals or of units, remove it from the file"
+        )
+    else:
+        return None
+    return Note(name, "number", text)
+
+
+def _of_many_levels(dataset: Dataset, feature: Feature, column: np.ndarray) -> list[Note]:
+    """Return the remark on a column with few rows for each of its levels, if it is such a column."""
+    if not (dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows):
+        return []
+    text = (
+        f"column {feature.name!r} has {len(feature.levels):,} levels in {dataset.n_rows:,} rows, so there are few rows "
+        f"for each; group the levels, or leave it out with {option('ignore')}"
+    )
+    return [Note(feature.name, "levels", text)]
 
 
 def _scales(dataset: Dataset) -> Iterator[Note]:
