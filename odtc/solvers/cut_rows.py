@@ -59,8 +59,3 @@ class CutCalls:
         except BaseException as problem:
             self.failed = problem
             return []
-
-    def ended(self) -> None:
-        """Raise what `cuts` raised."""
-        if self.failed is not None:
-            raise self.failed

@@ -80,24 +80,13 @@ class PackageSolver(Protocol):
 
 
 class CutSolver(Protocol):
-    """A solver whose Python package adds cuts inside one branch-and-bound tree (odtc.solvers.solve.solve_with_cuts)."""
+    """A solver whose Python package, its PACKAGE, adds cuts inside one branch-and-bound tree
+    (odtc.solvers.solve.solve_with_cuts)."""
 
     @abstractmethod
-    def takes_cuts(self) -> bool:
-        """Return whether the package is installed."""
-        ...
-
-    @abstractmethod
-    def run_with_cuts(
-        self,
-        model: Any,
-        options: Any,
-        start: Any,
-        cuts: Cuts,
-        emit: Callable[[Any], object],
-        cancelled: Callable[[], bool],
-    ) -> Any:
-        """Return the Outcome of a Model whose feasible points also satisfy the rows that `cuts` returns."""
+    def run_with_cuts(self, model: Any, options: Any, start: Any, calls: Any) -> Any:
+        """Return the Outcome of a Model whose feasible points also satisfy the rows that `calls` returns, a CutCalls
+        (odtc.solvers.cut_rows) that also states when to stop."""
         ...
 
 

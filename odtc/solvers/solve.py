@@ -35,6 +35,7 @@ from odtc.model.solution import NO_POINT, Options, Progress, Solution, Terminati
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
+from odtc.solvers.cut_rows import CutCalls, is_installed
 from odtc.solvers.executables import FOUND
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
 from odtc.solvers.protocols import SOLVERS, Cuts, CutSolver, PackageSolver
@@ -112,7 +113,7 @@ def shared_process(soft: bool) -> Iterator[None]:
 def takes_cuts(solver: str) -> bool:
     """Return whether `solve_with_cuts` runs this solver: its Python package allows it, and is installed."""
     module = find_solver(solver)
-    return module.can(CutSolver) and bool(module.takes_cuts())
+    return module.can(CutSolver) and module.PACKAGE is not None and is_installed(module.PACKAGE)
 
 
 def solve_with_cuts(
@@ -144,10 +145,12 @@ def solve_with_cuts(
     raised = external.raised(lambda event: event, model.offset)
 
     def solved(emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Any:
-        def hear(event: Any) -> object:
-            return emit(raised(event))
-
-        return raised(module.run_with_cuts(model, options, start, cuts, hear, cancelled))
+        calls = CutCalls(model, cuts, cancelled)
+        try:
+            return raised(module.run_with_cuts(model, options, start, calls))
+        finally:
+            if calls.failed is not None:
+                raise calls.failed
 
     _in_thread(solved, run, options.time_limit)
     return run.solution(_named(module, version), time.monotonic() - run.began, options.time_limit)

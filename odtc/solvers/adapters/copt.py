@@ -4,7 +4,6 @@ Source of the log format: COPT reference manual, "Optimization log"; docs/refere
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ import numpy as np
 from odtc.base.system import STDOUT
 from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
-from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.cut_rows import CutCalls, stated_rows
 from odtc.solvers.drivers import copt as driver
 from odtc.solvers.messages import Outcome
-from odtc.solvers.protocols import Cuts
 
 NAME = "COPT"
 SUMMARY = "by copt_cmd, or through the package coptpy; MIP and LP"
@@ -64,18 +62,7 @@ def read_log(text: str) -> Termination | None:
     return WORDS.get(found[-1].lower(), Termination.UNKNOWN) if found else None
 
 
-def takes_cuts() -> bool:
-    return is_installed("coptpy")
-
-
-def run_with_cuts(
-    model: Any,
-    options: Options,
-    start: np.ndarray | None,
-    cuts: Cuts,
-    emit: Callable[[Any], object],
-    cancelled: Callable[[], bool],
-) -> Outcome:
+def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls: CutCalls) -> Outcome:
     """Solve with a callback of coptpy (COPT reference manual, "Callbacks"): MIPSOL and MIPRELAX."""
     import coptpy
     from coptpy import COPT
@@ -103,7 +90,6 @@ def run_with_cuts(
     if start is not None:
         theirs.setMipStart(x, start.tolist())
         theirs.loadMipStart()
-    calls = CutCalls(model, cuts, cancelled)
 
     class Callback(coptpy.CallbackBase):
         def callback(self) -> None:
@@ -116,7 +102,6 @@ def run_with_cuts(
 
     theirs.setCallback(Callback(), COPT.CBCONTEXT_MIPSOL | COPT.CBCONTEXT_MIPRELAX)
     theirs.solve()
-    calls.ended()
     status, found = Termination(driver.STATUS.get(theirs.status, "unknown")), bool(theirs.hasmipsol)
     point = np.array([column.x for column in x]) if found else None
     return Outcome(point, status, theirs.objval if found else None, theirs.bestbnd, int(theirs.nodecnt))

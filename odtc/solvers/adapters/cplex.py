@@ -4,17 +4,15 @@ Source of the log format: CPLEX manual, "Solution status symbols"; docs/referenc
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
-from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.cut_rows import CutCalls, stated_rows
 from odtc.solvers.drivers import cplex as driver
 from odtc.solvers.messages import Outcome
-from odtc.solvers.protocols import Cuts
 
 NAME = "CPLEX"
 SUMMARY = "by its interactive optimizer, or through the package cplex; MIP and LP"
@@ -82,18 +80,7 @@ def read_log(text: str) -> Termination | None:
     return None
 
 
-def takes_cuts() -> bool:
-    return is_installed("cplex")
-
-
-def run_with_cuts(
-    model: Any,
-    options: Options,
-    start: np.ndarray | None,
-    cuts: Cuts,
-    emit: Callable[[Any], object],
-    cancelled: Callable[[], bool],
-) -> Outcome:
+def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls: CutCalls) -> Outcome:
     """Solve with a generic callback of the package cplex (CPLEX manual, "Generic callbacks").
 
     Symmetries and dual reductions of the rows that CPLEX knows are not valid for those that will come.
@@ -105,7 +92,6 @@ def run_with_cuts(
     if start is not None:
         starts = theirs.MIP_starts
         starts.add(cplex.SparsePair(columns, start.tolist()), starts.effort_level.check_feasibility)
-    calls = CutCalls(model, cuts, cancelled)
 
     class Callback:
         def invoke(self, context: Any) -> None:
@@ -123,7 +109,6 @@ def run_with_cuts(
 
     theirs.set_callback(Callback(), Context.id.candidate | Context.id.relaxation)
     theirs.solve()
-    calls.ended()
     solution = theirs.solution
     status, found = Termination(driver.STATUS.get(solution.get_status(), "unknown")), solution.is_primal_feasible()
     point = np.array(solution.get_values()) if found else None

@@ -4,7 +4,6 @@ Source of the log format: Gurobi reference manual, "Logging"; docs/reference/fil
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ import numpy as np
 from odtc.model.in_packages import gurobi_of
 from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
-from odtc.solvers.cut_rows import CutCalls, is_installed
+from odtc.solvers.cut_rows import CutCalls
 from odtc.solvers.drivers import gurobi as driver
 from odtc.solvers.messages import Outcome
-from odtc.solvers.protocols import Cuts
 
 NAME = "Gurobi"
 SUMMARY = "by gurobi_cl, or through the package gurobipy; MIP and LP"
@@ -58,18 +56,7 @@ def read_log(text: str) -> Termination | None:
     return WORDS[found[-1].lower()] if found else None
 
 
-def takes_cuts() -> bool:
-    return is_installed("gurobipy")
-
-
-def run_with_cuts(
-    model: Any,
-    options: Options,
-    start: np.ndarray | None,
-    cuts: Cuts,
-    emit: Callable[[Any], object],
-    cancelled: Callable[[], bool],
-) -> Outcome:
+def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls: CutCalls) -> Outcome:
     """Solve with a callback of gurobipy (Gurobi reference manual, "Callbacks"): MIPSOL and MIPNODE."""
     import gurobipy
     from gurobipy import GRB
@@ -83,7 +70,6 @@ def run_with_cuts(
         params.TimeLimit = options.time_limit
     if start is not None:
         theirs.setAttr("Start", x, start.tolist())
-    calls = CutCalls(model, cuts, cancelled)
 
     def callback(theirs: Any, where: int) -> None:
         if calls.stop:
@@ -98,7 +84,6 @@ def run_with_cuts(
             theirs.cbLazy(gurobipy.LinExpr(coef, [x[j] for j in index]), "<", upper)
 
     theirs.optimize(callback)
-    calls.ended()
     found = bool(theirs.SolCount)
     status = Termination(driver.STATUS.get(theirs.Status, "unknown"))
     point = np.array(theirs.getAttr("X", x)) if found else None

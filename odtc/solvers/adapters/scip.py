@@ -4,7 +4,6 @@ Source of the log format: SCIP documentation, SCIPprintStatus; docs/reference/fi
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import numpy as np
 from odtc.fileformats.status_words import SCIP
 from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
-from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.cut_rows import CutCalls, stated_rows
 from odtc.solvers.messages import Outcome
-from odtc.solvers.protocols import Cuts
 
 NAME = "SCIP"
 SUMMARY = "by its command line, or the shell inside the package pyscipopt; MIP and LP"
@@ -52,18 +50,7 @@ STATUS_WORDS = {
 }
 
 
-def takes_cuts() -> bool:
-    return is_installed("pyscipopt")
-
-
-def run_with_cuts(
-    model: Any,
-    options: Options,
-    start: np.ndarray | None,
-    cuts: Cuts,
-    emit: Callable[[Any], object],
-    cancelled: Callable[[], bool],
-) -> Outcome:
+def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls: CutCalls) -> Outcome:
     """Solve with a constraint handler of pyscipopt (SCIP documentation, "How to add constraint handlers").
 
     SCIP does not know the rows that will come, so symmetries and dual reductions of the others are not valid. Its own
@@ -94,7 +81,6 @@ def run_with_cuts(
     for index, coef, low, high in stated_rows(model):
         terms = {pyscipopt.scip.Term(columns[j]): a for j, a in zip(index, coef)}
         scip.addCons(pyscipopt.scip.ExprCons(pyscipopt.scip.Expr(terms), low, high))
-    calls = CutCalls(model, cuts, cancelled)
     # Behind integrality (priority 0), so that only whole points are enforced and checked.
     order: dict[str, Any] = {"sepapriority": 1, "enfopriority": -1, "chckpriority": -1, "sepafreq": 1}
     scip.includeConshdlr(_handler(columns, calls), "odtc", "cuts of odtc", needscons=False, **order)
@@ -105,7 +91,6 @@ def run_with_cuts(
             scip.setSolVal(point, column, value)
         given = "accepted" if scip.addSol(point) else "rejected"
     scip.optimizeNogil()
-    calls.ended()
     best = scip.getBestSol() if scip.getNSols() else None
     x = None if best is None else np.array([scip.getSolVal(best, column) for column in columns])
     objective, bound = None if best is None else scip.getObjVal(), scip.getDualbound()

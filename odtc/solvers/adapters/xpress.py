@@ -5,16 +5,14 @@ Source of the log format: Xpress Optimizer reference manual, "Console output"; d
 
 import re
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from odtc.model.solution import Options, Termination
 from odtc.solvers.capabilities import Dialect
-from odtc.solvers.cut_rows import CutCalls, is_installed, stated_rows
+from odtc.solvers.cut_rows import CutCalls, stated_rows
 from odtc.solvers.messages import Outcome
-from odtc.solvers.protocols import Cuts
 
 NAME = "Xpress"
 SUMMARY = "by its console, or through the package xpress; MIP and LP"
@@ -69,18 +67,7 @@ def has_point(text: str) -> bool | None:
     return int(found[-1]) > 0 if found else None
 
 
-def takes_cuts() -> bool:
-    return is_installed("xpress")
-
-
-def run_with_cuts(
-    model: Any,
-    options: Options,
-    start: np.ndarray | None,
-    cuts: Cuts,
-    emit: Callable[[Any], object],
-    cancelled: Callable[[], bool],
-) -> Outcome:
+def run_with_cuts(model: Any, options: Options, start: np.ndarray | None, calls: CutCalls) -> Outcome:
     """Solve with callbacks of the package xpress (Xpress Optimizer reference manual, "Using the callbacks").
 
     Cuts of a callback are on the columns of the presolved problem, so presolve is off; symmetries and dual reductions
@@ -89,7 +76,6 @@ def run_with_cuts(
     theirs = _held_by_xpress(model, options)
     if start is not None:
         theirs.addMipSol(start.tolist())
-    calls = CutCalls(model, cuts, cancelled)
 
     def at_node(prob: Any, data: Any) -> int:
         rows = calls.rows(prob.getCallbackSolution())
@@ -108,7 +94,6 @@ def run_with_cuts(
     theirs.addOptnodeCallback(at_node, None, 0)
     theirs.addPreIntsolCallback(before_point, None, 0)
     theirs.optimize()
-    calls.ended()
     attributes = theirs.attributes
     words = {1: "optimal", 2: "time_limit", 3: "infeasible", 4: "unbounded"}
     status = Termination(words.get(int(attributes.solstatus), "time_limit"))
