@@ -11,11 +11,10 @@ extreme points; a point outside the hull of E has a w, and the farthest of all p
 point. So each point is compared only with the extreme points, however many points there are.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 
 TOLERANCE = 1e-9  # of a coordinate, in units of its range over the points
 BATCH = 512  # points that are tried at once
@@ -25,7 +24,7 @@ STEPS = 40  # times the dimension: of Wolfe's algorithm, before a linear program
 INSIDE, OUTSIDE, OPEN = 1, 2, 0
 
 
-@dataclass(frozen=True)
+@value_class
 class Hull:
     """The extreme points of some points, and the others as mixtures of them; arrays are read-only.
 

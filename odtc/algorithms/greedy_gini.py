@@ -11,17 +11,19 @@ is. Of equal scores the first column, and of it the lowest cut, is taken, so tha
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 
 import numpy as np
+
+from odtc.base.value_class import value_class
 
 PURE = 8 * float(np.finfo(float).eps)  # an impurity below this is rounding
 TOGETHER = 2**16  # rows whose columns with one cut are added up at a time
 EQUAL = 1e-12  # scores that differ by less, relative to the weight of the node, are equal
 
 
-@dataclass(frozen=True)
+@value_class
 class Table:
     """Rows to grow a tree on.
 
@@ -52,7 +54,7 @@ class Table:
         object.__setattr__(self, "single", np.flatnonzero(self.size == 1))
 
 
-@dataclass(frozen=True)
+@value_class
 class Cut:
     """The best cut of a node: `saved` is the impurity that it saves, by weight."""
 

@@ -16,16 +16,17 @@ declared name, defined or by default, and no other. So no code needs `getattr` o
 import difflib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import Any
+
+from odtc.base.value_class import value_class
 
 NEAR = 0.8  # how alike a misspelt name and a declared one are, by difflib
 MISSING = object()
 
 
-@dataclass(frozen=True)
+@value_class
 class Hook:
     """A declared name: its ability, whether the ability needs it, and its default."""
 
@@ -66,7 +67,7 @@ class Hook:
             return True
 
 
-@dataclass(frozen=True)
+@value_class
 class Contract:
     """Abilities of the members of a registry: the abilities `always`, at least one of `one_of` (if there are any), and
     those in `may` that it defines. A module that defines one required name of an ability must define all of them."""

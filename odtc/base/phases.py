@@ -12,13 +12,14 @@ No function inside needs an argument for it, and without a listener a phase take
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeVar
+
+from odtc.base.value_class import value_class
 
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
+@value_class
 class Phase:
     """A piece of work, and the number of its finished parts; `total` is 0 if it has no parts to count. One that
     `stays` takes seconds for any data, so users without a live line see it, too."""

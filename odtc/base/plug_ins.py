@@ -12,11 +12,11 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from odtc.base.text import did_you_mean
+from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
 
 VARIABLE = "ODTC_PLUGINS"
@@ -42,7 +42,7 @@ KINDS = {
 } | {"model": "formulation", "cut family": "cut", "start": "heuristic", "point format": "point"}  # words of messages
 
 
-@dataclass(frozen=True)
+@value_class
 class PlugInFile:
     """A file that offers a member, as an entry point does."""
 

@@ -14,7 +14,7 @@ import importlib
 import os
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from odtc.base.contract import Contract, Member
 from odtc.base.plug_ins import PlugInFile, loading, named_files
 from odtc.base.text import did_you_mean as did_you_mean
+from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError, SetAsideWarning
 
 
@@ -35,7 +36,7 @@ def of_this_stem(path: str | PathLike[str], *endings: str) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-@dataclass(frozen=True)
+@value_class
 class Registry:
     """Members of one kind. `module_names` maps a public name to a module below `package`."""
 

@@ -12,9 +12,10 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
+
+from odtc.base.value_class import value_class
 
 # Options that are other words than their fields; all others have dashes for underscores.
 FLAGS = {"constraints": "--constraint", "template": "--solver-template", "params": "-p"}
@@ -36,7 +37,7 @@ class Wording(Protocol):
     def command(self, name: str) -> str: ...
 
 
-@dataclass(frozen=True)
+@value_class
 class CommandLine:
     """`--missing drop`, `-p tail=1` and `odtc fit`."""
 
@@ -55,7 +56,7 @@ class CommandLine:
         return f"`odtc {name}`"
 
 
-@dataclass(frozen=True)
+@value_class
 class Python:
     """missing="drop", tail=1 and `odtc.fit`; `keywords` are those that are other words than the fields."""
 

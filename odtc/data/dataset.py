@@ -10,6 +10,7 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, TEXT, schema_of
 from odtc.base.text import show_number
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.file_text import label_types
@@ -19,7 +20,7 @@ LAYOUT_SHAPE = {f"{name}?": shape for name, shape in schema_of(ReadingSpec).item
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
 
-@dataclass(frozen=True)
+@value_class
 class Codebook:
     """Texts for people: of a column by its name, of a value by its column (odtc.data.file_text.codebook)."""
 
@@ -215,7 +216,7 @@ class Dataset:
         return replace(self, **(kept | fields))
 
 
-@dataclass(frozen=True)
+@value_class
 class Selected:
     """Origin of a selected data set (odtc.workflow.row_selection.selection): the `whole` data set, the positions of
     the rows in it, int64 in rising order, and remarks on the selection."""

@@ -6,13 +6,14 @@ side and half of the gap between the sides remains; the bound is the shortest nu
 displayed numbers are those of the tree.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import midpoints
 from odtc.data.dataset import NUMERIC, Feature
@@ -23,7 +24,7 @@ from odtc.errors import ChoiceError, DataError
 FAR = 1e9  # what `by_quantiles` clips to, so that sums stay numbers
 
 
-@dataclass(frozen=True)
+@value_class
 class LinearTerms:
     """Column j of `Z` (float64, (rows, terms)) is `terms[j]` with weight 1, minus low[j], divided by span[j]; it is in
     [0, 1] unless `by_quantiles` scaled it."""

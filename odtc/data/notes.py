@@ -8,12 +8,13 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.base import deadline, phases
 from odtc.base.text import show_number
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, values_of, words_among_numbers
@@ -77,7 +78,7 @@ MEASURE = re.compile(
 MANNERS = (",", "(", ")", MINUS, *DASHES, *BLANKS, *APOSTROPHES)  # signs that programs do not write in numbers
 
 
-@dataclass(frozen=True)
+@value_class
 class Note:
     """A remark on a column (`column` "" for the whole table): the observation, and possible actions."""
 

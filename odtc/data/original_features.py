@@ -5,18 +5,18 @@ still names those, so the level of each row is known. A numeric feature is the r
 (odtc.data.threshold_scales).
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Missing, Oblique, Split, Subset
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TreeError
 
 
-@dataclass(frozen=True)
+@value_class
 class Levels:
     """A feature of three levels or more. `level` is int64 of shape (rows,); level k is the value
     `values[k]`, or the missing cells (NaN), which come first: they are in no set of levels."""
@@ -42,7 +42,7 @@ class Levels:
         return found
 
 
-@dataclass(frozen=True)
+@value_class
 class Features:
     """Possible splits of one node: first the numeric features of several thresholds, then the splits without a choice,
     then the features of levels. Level 0 of these goes left, and only the others, `chosen`, are free, because the

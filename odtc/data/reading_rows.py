@@ -1,13 +1,13 @@
 """Rows of another file in the codes of a tree: its features, its levels, its classes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, layout_of
@@ -16,7 +16,7 @@ from odtc.data.reading_spec import ReadingSpec, missing_texts
 from odtc.errors import ChoiceError, DataError
 
 
-@dataclass(frozen=True)
+@value_class
 class CodedRows:
     """Rows coded by a tree.
 

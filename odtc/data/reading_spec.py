@@ -3,10 +3,11 @@
 import codecs
 import csv
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spec_field
+from odtc.base.value_class import value_class
 
 POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
@@ -35,7 +36,7 @@ LAYOUT = (
 ON_MISSING = ("refuse", "blank", "majority")  # how to handle a missing number in a column that the tree uses
 
 
-@dataclass(frozen=True)
+@value_class
 class ReadingSpec:
     """The keywords of `odtc.read`; names of columns as in the file."""
 

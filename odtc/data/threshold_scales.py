@@ -7,12 +7,12 @@ with one cut. All of it is derived from the encoded columns, without the data fi
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Oblique, Threshold
@@ -21,7 +21,7 @@ MOST_NESTED = 10**9  # rows times splits times splits, for which nested splits a
 MOST = 10**6  # units: a solver with a tolerance of 1e-6 can distinguish as many
 
 
-@dataclass(frozen=True)
+@value_class
 class Scales:
     """`scale` and `place` are int32 or int64 of shape (splits,): split j is cut place[j], from 0, of scale[j]."""
 

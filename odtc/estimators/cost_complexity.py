@@ -7,13 +7,14 @@ and piecewise linear in α; its breakpoints are the slopes of the lower convex h
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from odtc.base.value_class import value_class
 
 SAME = 1e-9  # of a share of the weight: sums of weights are rounded
 
 
-@dataclass(frozen=True)
+@value_class
 class Corner:
     """A tree on the envelope: its leaves, and the share of the weight that it misclassifies."""
 

@@ -1,9 +1,10 @@
 """Claims of a run with a confidence about new rows, counted again from its rows to test on, if they are known."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, validate
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError, TreeError
@@ -24,7 +25,7 @@ ENTRY = {
 RECORD = {"confidence": NUMBER, "assumption": TEXT, "constraints": [ENTRY], "of_the_tree?": [TEXT], "searched": [TEXT]}
 
 
-@dataclass(frozen=True)
+@value_class
 class AssuredRecord:
     """The key `assured` of STEM.run.json: `entries` as in `Assured.to_json`; `again`, whether they were counted again,
     otherwise they are only claimed by the run; `note` is the reason why they were not."""

@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from glob import glob
 from pathlib import Path
@@ -25,6 +25,7 @@ from odtc import __version__
 from odtc.base import staging
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, validate
 from odtc.base.system import children_cpu_seconds, read_file
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import fingerprint, read_as
@@ -117,7 +118,7 @@ SHAPE = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class Form:
     """A formulation with its parameters; with `fit` its loop is run, as by `odtc fit`, instead of the one model that
     `odtc build` writes."""
@@ -150,7 +151,7 @@ class Form:
         return ":".join([self.model, *(f"{key}={value}" for key, value in self.params), *(["fit"] if self.fit else [])])
 
 
-@dataclass(frozen=True)
+@value_class
 class Cell:
     data: Path
     depth: int
@@ -162,7 +163,7 @@ class Cell:
         return str(self.form) if self.form else f"peer {self.peer.name}"
 
 
-@dataclass(frozen=True)
+@value_class
 class Settings:
     """Settings for every cell of a study: the run that its cells have in common, and `lp_limit`, the wall seconds in
     which HiGHS solves the relaxation, for any solver."""
@@ -343,7 +344,7 @@ def append_result(path, result: dict) -> None:
         ) from None
 
 
-@dataclass(frozen=True)
+@value_class
 class CellTask:
     """A cell as a task of odtc.evaluation.studies.engine; `facts` is its key in the results file, `number` and `many`
     are its position in the study and the number of cells."""

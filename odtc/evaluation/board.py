@@ -5,12 +5,12 @@ Each is a function of an opened run; the page (odtc.evaluation.html_report) puts
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from odtc.base.text import show_figure
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset, Feature
@@ -42,7 +42,7 @@ def shared_rows(training: Dataset | None, test: Dataset) -> int:
     return sum(key in known for key in keys(test))
 
 
-@dataclass(frozen=True)
+@value_class
 class Claim:
     """Claim of a tree's proof: its cost, the lower bound on all trees (None if nothing is known), and the names of the
     checks that contradict it."""
@@ -74,7 +74,7 @@ def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None
     return said
 
 
-@dataclass(frozen=True)
+@value_class
 class Unseen:
     """Rows that a tree is tested on: the name of the rows in words, such as "200 unseen rows", and its figures on them
     in words, for a run without constraints on predictions."""

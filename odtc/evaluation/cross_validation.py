@@ -6,7 +6,7 @@ each class is dealt out evenly. Of settings that score alike the one with the sm
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import product
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc import __version__
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
@@ -38,7 +39,7 @@ PLAIN = RunSpec()
 NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
 
 
-@dataclass(frozen=True)
+@value_class
 class Setting:
     """One point of the grid; `params` are the formulation's, as text. Depth 0 is a single leaf, which predicts the
     label of least cost: depth 1 without a branch node. `encoding` None is the one of the run; `constraints` are
@@ -71,7 +72,7 @@ class Setting:
         return ", ".join([*words, *([self.encoding] if self.encoding else []), *self.constraints])
 
 
-@dataclass(frozen=True)
+@value_class
 class Fold:
     """Result of one fit on the rows that it did not see; scores are None if the solver found no tree, which `error`
     explains, `figure` also for a classification, `robust_accuracy` also if no rows may be moved."""
@@ -89,7 +90,7 @@ class Fold:
     tree: dict | None = None  # as JSON, without curves
 
 
-@dataclass(frozen=True)
+@value_class
 class Result:
     """A setting over all folds: means and standard deviations (with n - 1), None if a fold has no tree."""
 
@@ -305,7 +306,7 @@ def fold_tasks(dataset: Dataset, settings: list[Setting], fold: np.ndarray, spec
     ]
 
 
-@dataclass(frozen=True)
+@value_class
 class FoldTask:
     """A setting on a fold of data in memory, as a task of the engine."""
 
@@ -354,7 +355,7 @@ def _content(dataset: Dataset, fold: np.ndarray) -> str:
     return found.hexdigest()
 
 
-@dataclass(frozen=True)
+@value_class
 class Nested:
     """Result of choosing a setting, on rows that took no part in the choice: one outer fold each.
 

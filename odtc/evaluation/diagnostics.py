@@ -3,12 +3,13 @@
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 
 import numpy as np
 
 import odtc
+from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import OdtcError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -28,7 +29,7 @@ PACKAGES = {
 LIMIT = 30.0  # wall seconds that a solver has for the tiny model
 
 
-@dataclass(frozen=True)
+@value_class
 class Package:
     """An installed or missing package; `version` is None if it is not installed; `extra` is "" for packages of every
     install."""
@@ -45,7 +46,7 @@ class Package:
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@value_class
 class Answer:
     """Result of the tiny model: `state` is "right", "wrong", "failed" or "not found"."""
 

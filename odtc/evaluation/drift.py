@@ -8,13 +8,12 @@ The bins of a number are cut at the deciles of the old rows, those of a category
 a bin. An empty bin counts as half a row. From 0.1 on a shift is called small, from 0.25 on large.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 import odtc
 from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base.templates import render
+from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.task import TASKS
 from odtc.evaluation.refitting import Refit, old_answers, old_leaves, recoded, rows_told
@@ -24,7 +23,7 @@ from odtc.trees.tree import Tree
 SMALL, LARGE = 0.1, 0.25
 
 
-@dataclass(frozen=True)
+@value_class
 class LeafDrift:
     """A leaf of the old tree: its rule and answer, the answer of a leaf of its new rows ("" for classification, or if
     there are none), and its rows then and now; shares and accuracies from 0 to 1, None if nothing is known."""

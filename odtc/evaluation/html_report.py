@@ -6,7 +6,7 @@ against it, the tree decoded and counted, and the bound searched again, as by `o
 
 import json
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from odtc.base import phases
 from odtc.base.system import read_file
 from odtc.base.templates import render
 from odtc.base.templates.filters import of, percent
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cost_matrix import cost_text
 from odtc.data.dataset import Dataset
@@ -63,7 +64,7 @@ LONGEST = 200  # characters of a parameter that a command on a page shows
 WIDTH, HEIGHT, MARGIN = 640, 240, 64  # of the plot of bound and incumbent, in pixels
 
 
-@dataclass(frozen=True)
+@value_class
 class Run:
     """A run as far as it is known: its tree always; the rest if the manifest and the solution are there."""
 

@@ -1,12 +1,12 @@
 """The most frequent class, fold by fold: the baseline that a useful tree must exceed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import mean, stdev
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.evaluation.cross_validation import Result
 
@@ -14,7 +14,7 @@ SURE = 2.0  # standard errors, from the means of the folds
 DENOMINATOR = 10**7  # rows: two shares of at most so many rows differ by 1e-14, more than a double rounds
 
 
-@dataclass(frozen=True)
+@value_class
 class Majority:
     """Scores of the most frequent class of the other folds.
 

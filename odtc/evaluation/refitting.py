@@ -10,13 +10,14 @@ The distance of a tree to the old one is a pair, compared in this order:
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import percent_text
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.file_text.codebook import codebook_of
@@ -46,7 +47,7 @@ ROUNDING = 1e-9  # of a difference of two objectives
 SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
 
 
-@dataclass(frozen=True)
+@value_class
 class Distance:
     """Distance of a tree from the old one: shares from 0 to 1; with `numbers`, `rows` is in units of the target."""
 
@@ -67,7 +68,7 @@ class Distance:
         return f"{self.rows:.6g}" if self.numbers else f"{percent_text(self.rows)}"
 
 
-@dataclass(frozen=True)
+@value_class
 class Refit:
     """Result of a refit.
 

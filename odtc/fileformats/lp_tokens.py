@@ -2,11 +2,11 @@
 lines of Bounds."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.errors import ModelError
 from odtc.fileformats.model_files import LARGEST
 from odtc.fileformats.text_buffer import IN_NUMBER, Text
@@ -48,7 +48,7 @@ SENSE = re.compile(
 COEFFICIENT = re.compile(rb"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?=[^0-9.eE+-])")
 
 
-@dataclass(frozen=True)
+@value_class
 class Tokens:
     """Words in order: places, kinds, and the numbers' values (the signs' are 1 and -1, the relations' LESS …)."""
 

@@ -7,13 +7,14 @@ given such a model as odtc writes it, under the same columns in the same order.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from odtc.base.compression.unpack import gunzip
+from odtc.base.value_class import value_class
 from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
@@ -103,7 +104,7 @@ def _named(blocks: Sequence[Block | NamedBlock]) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@value_class
 class ModelFile:
     """Facts of a model file: its form ("mps", "lp", "fixed-mps"), whether it is gzip, whether it has sections for
     cuts, and the differences from a file that odtc writes, in words ("" if there are none)."""

@@ -25,11 +25,12 @@ the cuts of all walks was found in this way, the next master, or the next tree, 
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets, walk_values, walks
+from odtc.base.value_class import value_class
 from odtc.errors import SolverError
 from odtc.formulations.shared.node_choices import (
     FULL,
@@ -96,7 +97,7 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     lambda_: float = parameter(
         0.0,
@@ -119,7 +120,7 @@ class Params:
     merge: bool = merge_rows()
 
 
-@dataclass(frozen=True)
+@value_class
 class Graph:
     """The flow graph of a row without source and sink; node numbers in heap order."""
 

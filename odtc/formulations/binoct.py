@@ -25,10 +25,10 @@ class predicted, there is one step for each class, and the model is the one of t
 """
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.threshold_scales import Scales, whole_weights
 from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
@@ -50,7 +50,7 @@ ANY_COST = True
 VARIANTS = ({},)
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     merge: bool = merge_rows()
 

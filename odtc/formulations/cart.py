@@ -1,8 +1,7 @@
 """CART, the greedy tree of Breiman et al. (1984), as one of the models: no solver, no proof."""
 
-from dataclasses import dataclass
-
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import limits, mended
 from odtc.problem.parameters import merge_rows
@@ -17,7 +16,7 @@ ANY_COST = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")  # as scikit-learn's own parameters
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     merge: bool = merge_rows()
 

@@ -5,10 +5,9 @@ criteria, 4 least sizes of a node to split, 5 least sizes of a leaf, classes wei
 exhaustive search, 10 folds.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.cost_matrix import unit_cost
 from odtc.heuristics.heuristic import splits_of
 from odtc.problem.parameters import merge_rows, parameter
@@ -31,7 +30,7 @@ GRID = {
 ANY_COST = True
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     folds: int = parameter(10, "folds of the cross-validation; never more than there are rows", least=2)
     seed: int = parameter(0, "of the folds", least=0)

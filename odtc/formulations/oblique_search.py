@@ -1,7 +1,7 @@
 """Trees of hyperplanes without a solver and without a proof, chosen by held-out rows or only for the training rows."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.base import deadline
 from odtc.base.text import count_of, some
+from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.linear_terms import raw_values
 from odtc.data.splits import Oblique
@@ -41,7 +42,7 @@ AFTER = 3.0  # seconds for a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     seconds: float = parameter(
         SECONDS,

@@ -19,11 +19,11 @@ of that paper for all splits at once, and z may be continuous: a row is barred f
 whose a is integer. `binary=printed` has one constraint per split.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import as_written
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.shared import leaf_loss
@@ -53,7 +53,7 @@ VARIANTS = (
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     alpha: float = parameter(
         0.0,

@@ -17,12 +17,12 @@ each leaf takes the label of least cost.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
@@ -74,7 +74,7 @@ class Terms:
         self.weighed = LinearTerms.encoded(problem.encoded, refuse_missing=True)
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     mu: float = parameter(0.005, "gap μ between the sides of a node", least=1e-5, below=1)
     alpha: float = parameter(

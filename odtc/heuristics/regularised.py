@@ -6,7 +6,6 @@ Columns are scaled by their quantiles, so that a few numbers far out leave the o
 
 import math
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from odtc.algorithms.hyperplanes.held_out import Choice, choose_tree, grown_cand
 from odtc.algorithms.hyperplanes.loss_unit import unit_of
 from odtc.algorithms.hyperplanes.penalised import Grower, PrunedTree
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms, raw_values
@@ -34,7 +34,7 @@ OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class Candidate:
     """A tree of so many leaves before twins were merged; `penalty` is the C of its nodes, None for single columns."""
 
@@ -108,7 +108,7 @@ def candidates(
     return [Candidate(rows.heap(topology, tree), tree.leaves, penalty) for penalty, tree in grown]
 
 
-@dataclass(frozen=True)
+@value_class
 class _Scaled:
     """Rows in the form that nodes are fitted to: numbers for hyperplanes, scaled by quantiles; columns that are split
     on individually; and one indicator of missing cells per number that has some."""
@@ -174,7 +174,7 @@ def _of_one_category(split: Oblique, X: np.ndarray, features: tuple[Feature, ...
     return split
 
 
-@dataclass(frozen=True)
+@value_class
 class _Alone:
     """Columns that are split on individually: the splits of the encoding on categories and on numbers with missing
     cells.

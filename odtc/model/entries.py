@@ -1,13 +1,14 @@
 """Entries of some lines of a matrix, columns or rows: enough to write a file without scipy, whose import takes longer
 than writing a small model."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 
-@dataclass(frozen=True)
+
+@value_class
 class Entries:
     """Line j has the entries starts[j] to starts[j + 1], by rising place.
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odtc.base.memory import require_memory
+from odtc.base.value_class import value_class
 from odtc.errors import ModelError
 from odtc.model import in_packages, own_parts, vectors
 from odtc.model.blocks import Block, Cells, NamedBlock
@@ -102,7 +103,7 @@ def _only(parts: list[np.ndarray], which: int, begin: int, end: int) -> list[np.
     return parts
 
 
-@dataclass(frozen=True)
+@value_class
 class CountedTerm:
     """A Term of a model that is only counted (odtc.model.counting): its blocks, its nonzeros, the numbers that it
     would hold, and some coefficients without their signs."""

@@ -4,11 +4,11 @@ A solution file has millions of lines; as Python strings they cost more than the
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.errors import SolutionError
 
 CHUNK = 1 << 18  # words looked at together, so that their bytes stay in the cache
@@ -20,7 +20,7 @@ DECIMAL[np.frombuffer(b"0123456789+-.eE\0", np.uint8)] = True
 ENDLESS = {"inf": np.inf, "infinity": np.inf, "nan": np.nan}
 
 
-@dataclass(frozen=True)
+@value_class
 class Words:
     """`buffer` is uint8, the text; `starts` and `ends` are the places of the words in it, int64 of
     shape (words,)."""

@@ -6,11 +6,11 @@ stay sorted. Other terms (rows that depend on t and j together, coefficients tha
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.model.blocks import Cells, strides
 from odtc.model.entries import Entries
 
@@ -19,7 +19,7 @@ FEW_VALUES = 256  # different coefficients of a pattern, which are kept once eac
 SHARED, OFTEN = 4, 0.05
 
 
-@dataclass(frozen=True)
+@value_class
 class Move:
     """How far the entries of a term move from label to label: Σ stride · place over the labels of the other side that
     follow t. `first` is its first label; it has `count` of them."""
@@ -36,7 +36,7 @@ class Move:
         return moved
 
 
-@dataclass(frozen=True)
+@value_class
 class Run:
     """Labels begin .. end - 1, each with the terms `which`, and how each family of the other side moves."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.model.options import Options
 
 __all__ = [
@@ -74,7 +75,7 @@ class Round:
 TRIVIAL_GAP = 10.0  # a gap of so much comes from a bound that is not one of a relaxation
 
 
-@dataclass(frozen=True)
+@value_class
 class Progress:
     """What a running solver last said; None if it said nothing. Seconds are wall time. `round` is
     that of a loop, when it has just ended; what is `rounded` is for eyes only; `phase` says what is done, in words."""
@@ -97,7 +98,7 @@ class Progress:
         return None if self.gap is None or self.gap >= TRIVIAL_GAP else self.gap
 
 
-@dataclass(frozen=True)
+@value_class
 class Racer:
     """One solver's part in a race: how it ended, with what objective and bound, after how many seconds.
 

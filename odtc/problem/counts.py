@@ -8,10 +8,11 @@ upper limits, or that only the search can tell.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from odtc.base.memory import available, smaller
+from odtc.base.value_class import value_class
 from odtc.base.wording import command, option
 from odtc.errors import ChoiceError, ModelError
 from odtc.model.counting import counting
@@ -28,7 +29,7 @@ PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 95  # of one piece of a model of a search
 ENTRY_SECONDS, LABEL_SECONDS, BEGIN_SECONDS = 8e-8, 1e-7, 0.015
 
 
-@dataclass(frozen=True)
+@value_class
 class Counts:
     """Size of a model, or upper limits.
 

@@ -1,10 +1,10 @@
 """The texts by which a model explains itself: its splits and classes, and the meaning of each family of variables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.data.splits import Threshold
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
@@ -36,7 +36,7 @@ MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class Described:
     """What a model states about its problem to a person; worked out when it is needed."""
 

@@ -13,7 +13,6 @@ digits for that, costs that only trees worse than one leaf pay are lowered first
 rounded down, so that a bound of the search is also a bound of the exact objectives.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite, nextafter
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT, as_written, common_unit, whole_losses
 from odtc.base.whole_numbers.in_two_parts import ExactParts
 from odtc.data.task import TASKS, exact_costs, leaf_cost
@@ -39,7 +39,7 @@ TOO_FINE = (
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class WholeCosts:
     """The whole costs that a search uses.
 

@@ -46,7 +46,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,6 +53,7 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 SAME, TIGHTER, OTHER = "same", "tighter", "not the same"
 
 
-@dataclass(frozen=True)
+@value_class
 class Change:
     """A difference between the default model of a formulation and the printed one.
 
@@ -90,7 +90,7 @@ class Change:
 MERGED = Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME)
 
 
-@dataclass(frozen=True)
+@value_class
 class Charge:
     """Exact cost of trees in addition to their loss: a whole number of units.
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from odtc.base.contract import Member
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
@@ -17,7 +18,7 @@ from odtc.trees.complete_tree import CompleteTree
 Derived = TypeVar("Derived")
 
 
-@dataclass(frozen=True)
+@value_class
 class Choice:
     """A formulation that was chosen for a problem, and the reason in words."""
 

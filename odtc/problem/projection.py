@@ -5,11 +5,10 @@ longer exists, or if it does not separate rows; it is replaced by the child that
 rows.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Feature
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Split, Threshold, split_from_json
@@ -21,7 +20,7 @@ from odtc.trees.tree import Leaf, Node, Tree
 CANDIDATES = 64  # largest number of splits on a column that are compared row by row
 
 
-@dataclass(frozen=True)
+@value_class
 class Change:
     """A split of the old tree in words, the new one ("" if it was dropped), and the reason."""
 
@@ -33,7 +32,7 @@ class Change:
         return f"{self.before!r} is {f'moved to {self.after!r}' if self.after else 'dropped'}: {self.why}"
 
 
-@dataclass(frozen=True)
+@value_class
 class Projection:
     """The tree over the splits of a problem, whose leaves predict the cheapest classes there, and the changes."""
 

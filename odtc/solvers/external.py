@@ -8,7 +8,7 @@ ignored, because solvers use them inconsistently.
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from odtc.base.contract import Member
 from odtc.base.system import lend, program_environment, run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number
+from odtc.base.value_class import value_class
 from odtc.errors import SolutionError, SolverError
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.portable_subset import compare, portable
@@ -37,7 +38,7 @@ SOLUTION_BYTES, BYTES_A_LINE = 1 << 22, 1 << 12
 MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs know a model
 
 
-@dataclass(frozen=True)
+@value_class
 class Plan:
     """Plan of one run of a program in the folder of its files: the command, its environment, the names of its files
     (model, form, solution, start, options; "" for none), the text of its option file ("" for none), whether that is

@@ -4,16 +4,16 @@ A driver (odtc.solvers.drivers) ends its log with one line for odtc, which is th
 """
 
 import re
-from dataclasses import dataclass
 
 from odtc.base.contract import Member
+from odtc.base.value_class import value_class
 from odtc.model.solution import Termination
 
 DRIVEN = re.compile(rf"^odtc driver: status=({'|'.join(Termination)}) bound=(\S+)$", re.M)
 NO_BOUND = 1e20  # solvers write infinity like this, or larger
 
 
-@dataclass(frozen=True)
+@value_class
 class LogFacts:
     """Facts of a log; None if the log does not contain one. `bound` is a lower bound (minimisation); with
     `within_gap`, the solver calls a solution optimal although it proved it only within its gap."""

@@ -1,16 +1,16 @@
 """Who runs in a race, and with how many threads each."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.base.system import cores
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, SolverError
 from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import find_solver, version
 
 
-@dataclass(frozen=True)
+@value_class
 class Lineup:
     """Participants of a race: (name, solver, module, threads) of each installed solver; the reasons why others do not
     run, by name; and notes to print before the start."""

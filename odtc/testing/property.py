@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import FailedHealthCheck, Flaky, Unsatisfiable
 
+from odtc.base.value_class import value_class
 from odtc.errors import OdtcError
 
 _most: int | None = None  # limit on the examples of a property, even if it or its caller requests more
@@ -59,7 +60,7 @@ class Trial:
         assume(bool(condition))
 
 
-@dataclass(frozen=True)
+@value_class
 class Property:
     """A property of the plug-ins of a type.
 
@@ -117,7 +118,7 @@ class Outcome:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@value_class
 class Case:
     """A property of a plug-in, in one of its variants."""
 

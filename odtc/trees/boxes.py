@@ -13,11 +13,11 @@ A column without a radius does not change, and neither does a missing number. Th
 import csv
 import io
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import box_ends
 from odtc.data.dataset import NUMERIC, Feature
@@ -27,7 +27,7 @@ from odtc.errors import ChoiceError
 FREE = "free"
 
 
-@dataclass(frozen=True)
+@value_class
 class Boxes:
     """`radius` is float64 (features,), 0 for a column that stays, infinite for any number; `free` bool (features,) for
     columns of which any level may come; `blank` bool (features,): of these, whether a cell may be missing, too."""

@@ -7,18 +7,18 @@ counterfactuals here.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.trees.rendering import branch_words, joinable
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
-@dataclass(frozen=True)
+@value_class
 class Change:
     """A column to change: the words of its conditions, and a cell that satisfies them, coded like `Dataset.X`."""
 
@@ -27,7 +27,7 @@ class Change:
     cell: float
 
 
-@dataclass(frozen=True)
+@value_class
 class Changed:
     """Another leaf, and the changes that lead to it, in the order of the columns."""
 
@@ -36,7 +36,7 @@ class Changed:
     row: np.ndarray  # float64 (features,): the row after these changes
 
 
-@dataclass(frozen=True)
+@value_class
 class _Box:
     """A leaf with its conditions (split, whether a row goes left) by column, and the cells that satisfy them."""
 
@@ -54,7 +54,7 @@ class _Box:
         return [place for place, given in self.conditions.items() if not _satisfied(given, place, row[[place]])[0]]
 
 
-@dataclass(frozen=True)
+@value_class
 class Counterfactuals:
     """The counterfactuals of the rows of a tree."""
 

@@ -2,12 +2,13 @@
 changes that would lead to another prediction."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from odtc.base.templates.filters import of, one_line, tally
 from odtc.base.text import in_notebook, show_figure
+from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.file_text.label_types import Label
 from odtc.data.task import TASKS
@@ -16,7 +17,7 @@ from odtc.trees.rendering import branch_words
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
-@dataclass(frozen=True)
+@value_class
 class Step:
     """One split on the path: its cells by column, the condition that the row satisfies in words, and the training rows
     that satisfy it, too. Policy task: `costs` are the mean costs of each action on these rows, or the mean values
@@ -31,7 +32,7 @@ class Step:
     told: str = ""
 
 
-@dataclass(frozen=True)
+@value_class
 class Change:
     """A column to change: its cell, and the condition that it would have to satisfy, in words."""
 
@@ -40,7 +41,7 @@ class Change:
     needed: str
 
 
-@dataclass(frozen=True)
+@value_class
 class Counterfactual:
     """The prediction of the row after the fewest changes that change it."""
 
@@ -58,7 +59,7 @@ class Counterfactual:
         return {"prediction": self.label, "changes": changes}
 
 
-@dataclass(frozen=True)
+@value_class
 class Path:
     """The path of a row. `prediction` is text, and `label` the same as in the data; `counterfactual` is None if no
     other prediction can be reached, or if the tree has hyperplanes."""

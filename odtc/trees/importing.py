@@ -8,13 +8,14 @@ the data.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_number
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
@@ -34,7 +35,7 @@ LEAF_LINE = re.compile(r"(?:weights: \[[^\]]*\] )?class: (?P<label>.*)$")
 TEXT_LINE = re.compile(r"(?P<bars>(?:\|\s+)*)\|-+ (?P<words>.*)$")
 
 
-@dataclass(frozen=True)
+@value_class
 class Comparison:
     """A node that sends x[column] <= threshold left, in 32 bits; infinity parts known cells from missing ones.
     `slack` is by how much the threshold may be off if its text was rounded; `absent_left`: missing cells

@@ -31,7 +31,7 @@ Every tree template receives:
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -40,6 +40,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
 from odtc.base.templates.filters import Share, one_line
 from odtc.base.text import show_number
+from odtc.base.value_class import value_class
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of, layout_of
 from odtc.data.reading_spec import missing_texts
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
@@ -55,7 +56,7 @@ SHARES = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class Question:
     """A split in the form that a program needs for a cell in the data file; a level is given by its name.
 
@@ -87,7 +88,7 @@ class Question:
 OR_MISSING = " or missing"  # at the end of the condition of the side where missing cells go
 
 
-@dataclass(frozen=True)
+@value_class
 class Place:
     """A node of a tree, with its position."""
 

@@ -27,7 +27,7 @@ tree that costs more is not proved optimal, only bounded.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from odtc.base.json_schema import (
     show_value,
     validate,
 )
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import as_written
 from odtc.base.wording import command
 from odtc.data.dataset import NUMERIC, Dataset
@@ -65,7 +66,7 @@ LISTED = 12  # costs that are listed one by one
 EXACT = 2.0**53
 
 
-@dataclass(frozen=True)
+@value_class
 class Proof:
     """The statement of a checked certificate: no tree of this depth over these splits has an objective below `bound`,
     and one has `objective`."""

@@ -6,11 +6,10 @@ are valid for each g; only columns that could be part of a tree below the target
 is halved until its bounds reach the target. The whole state is in arrays (`Place`), so the check can be paused.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.base.kernels import kernel
+from odtc.base.value_class import value_class
 from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
@@ -37,7 +36,7 @@ def entries(rows: Rows) -> tuple:
     return columns.rank, columns.order, begin.astype(np.int64), label.astype(np.int64), gain, most, n_labels
 
 
-@dataclass(frozen=True)
+@value_class
 class Place:
     """The progress of a check on the rows of one state: members, their entries, and the sums counted for them.
 

@@ -7,17 +7,17 @@ rows of rank <= k left. No table of splits and rows is made.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 
 
-@dataclass(frozen=True)
+@value_class
 class ColumnRanks:
     """Columns of splits on the rows of a data set.
 
@@ -142,7 +142,7 @@ def count_left_out(
     return total, lacking
 
 
-@dataclass(frozen=True)
+@value_class
 class _Sides:
     """Sides of splits of the rows by one feature: of each value the rows that have it, or if they are nested those at
     most as great.
@@ -230,7 +230,7 @@ def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) 
     return found
 
 
-@dataclass(frozen=True)
+@value_class
 class DistinctColumns:
     """Columns without copies, on rows that differ in some of them.
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from odtc.base.atomic_write import stem_of, write_text
 from odtc.base.commit import together
 from odtc.base.staging import remove, rename
 from odtc.base.system import read_file
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.file_text.data_files import stated_path
@@ -265,7 +266,7 @@ def in_own_sense(model: Model, said: Solution | Progress):
     )
 
 
-@dataclass(frozen=True)
+@value_class
 class Opened:
     """A model file read back, with the start next to it, and the facts of its manifest, if there is one."""
 

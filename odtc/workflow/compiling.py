@@ -3,7 +3,6 @@
 import contextlib
 import time
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import some
+from odtc.base.value_class import value_class
 from odtc.base.wording import command, option, param
 from odtc.data.cost_matrix import expect_telling_prices
 from odtc.data.reading_spec import CLASSIFICATION
@@ -242,7 +242,7 @@ def is_tree_file(name: str | Path | None) -> bool:
     return str(name).endswith(".json") or (not known and Path(str(name)).is_file())
 
 
-@dataclass(frozen=True)
+@value_class
 class Prepared:
     """A problem ready to be solved, and its deadline; `model` is None if the time limit, or Ctrl-C (`interrupted`),
     came before it was complete, and `known` is then the best tree known, if any. `began` is a moment of

@@ -8,7 +8,7 @@ so the same input gives the same bytes.
 import json
 import re
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from odtc.base.json_schema import (
     validate,
 )
 from odtc.base.memory import require_memory
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import SAME_WEIGHT, common_unit, exact_weights, rounded_weights, whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
 from odtc.data.cost_matrix import cost_matrix
@@ -136,7 +137,7 @@ MOST_SUMS = 8  # that a task adds up of a row, and once more for each of its cla
 FIXED_NAME = re.compile(r"C\d{7}$")
 
 
-@dataclass(frozen=True)
+@value_class
 class Manifest:
     """`facts` is the JSON object; the rest is read from it when a manifest is opened."""
 

@@ -20,6 +20,7 @@ from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.encoding import of_each_column
 from odtc.errors import ChoiceError, TreeError
@@ -41,7 +42,7 @@ SHOWN = 12  # lines of a table in a text
 MOST_USING = 10  # required columns of a tree, because each doubles the work
 
 
-@dataclass(frozen=True)
+@value_class
 class Within:
     """Largest distance from the best: `value` in units of the objective, or as a part of the best objective."""
 

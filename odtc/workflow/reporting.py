@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from odtc.base.value_class import value_class
 from odtc.model.solution import Progress
 from odtc.workflow.solving import ChosenSolver, Hearing
 
@@ -25,7 +26,7 @@ class Reporter:
         yield Hearing()
 
 
-@dataclass(frozen=True)
+@value_class
 class CallbackReporter(Reporter):
     """Reporter that calls `progress` with Progress records, and `log` with pieces of the solver's log; it stores the
     sentences about the run in `said`."""

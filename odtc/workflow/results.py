@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.base.text import count_of, in_notebook, percent_text
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.file_text.label_types import TEXT
 from odtc.data.reading import rows_of
@@ -479,7 +480,7 @@ OF_CLASSES = frozenset(  # the figures that count correct rows
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class Unsolved:
     """A run that ended without a tree: its problem, its model if there was one, how the solver ended, whether the
     certificate that there is no tree was checked and accepted (None if there is none), and why there is none."""

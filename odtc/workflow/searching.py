@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
@@ -40,7 +41,7 @@ EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 FEWER = 16, 8, 4  # bins of a column that are advised, the first that are fewer than those there are
 
 
-@dataclass(frozen=True)
+@value_class
 class Start:
     """Start of a search: the tree of a heuristic or of a file by its name, and trees that were found before."""
 
@@ -48,11 +49,14 @@ class Start:
     met: tuple[Tree, ...] = ()
 
 
+FROM_CART = Start()
+
+
 def searched(
     problem: Problem,
     labelled: Dataset | None = None,
     time_limit: float | None = None,
-    start: Start = Start(),
+    start: Start = FROM_CART,
     progress=None,
     simplify: bool = False,
     say=None,
@@ -114,7 +118,7 @@ def _known(problem: Problem, start: Start, limit: float | None, say) -> HeapTree
     return best_met(problem, start.met, begun)
 
 
-@dataclass(frozen=True)
+@value_class
 class _Claim:
     """A claim about the tree of a search, once exact costs and its certificate have been consulted.
 

@@ -1,12 +1,13 @@
 """From a Model to its Solution: by one solver, by several in parallel, or by the loop of a formulation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import fields_by_name
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
@@ -27,7 +28,7 @@ from odtc.workflow.specification import SolvingSpec
 STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start replaces a point
 
 
-@dataclass(frozen=True)
+@value_class
 class ChosenSolver:
     """The chosen solver: the name in words, the names of those in a race (none without one), and remarks on those left
     out."""
@@ -37,7 +38,7 @@ class ChosenSolver:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@value_class
 class Hearing:
     """Listeners to a solver while it runs: `progress` takes Progress records, `log` pieces of its log, and `logs`
     pieces of the logs of a race after the solver's name; None for no listener."""

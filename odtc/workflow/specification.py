@@ -11,6 +11,7 @@ from typing import Any
 from odtc.base import cluster as clusters
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, plain, spec_field
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
@@ -34,7 +35,7 @@ def short_constraint(name: str, number: int | str) -> str:
 LEAF_ONLY = "branch_nodes <= 0"  # the constraint by which a problem of depth 1 is one of depth 0
 
 
-@dataclass(frozen=True)
+@value_class
 class ModelSpec:
     """Specification of the model to compile."""
 
@@ -165,7 +166,7 @@ class SolvingSpec(Options):
         return Options(self.time_limit, self.threads, self.seed, self.gap)
 
 
-@dataclass(frozen=True)
+@value_class
 class RunSpec:
     """Specification of a whole run. With `fitting` the loop of a formulation that has one is run, and its parameters
     have the defaults of `odtc fit`; otherwise its one model is made, as `odtc build` writes it. With `simplify`

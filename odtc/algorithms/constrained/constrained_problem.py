@@ -13,13 +13,14 @@ All numbers are whole, stored in float64, which is exact below 2^53.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from odtc.algorithms.thresholds.ranks import merge_rows
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
@@ -33,7 +34,7 @@ class TooLarge(Exception):
     """The numbers, or the lists, are too large for the search; the message states which."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Below:
     """Splits that are allowed below others, for so many splits that no table of their pairs is made.
 
@@ -68,7 +69,7 @@ class Below:
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True)
+@value_class
 class ConstrainedProblem:
     """Rows and splits, the costs and uses of leaves and branch nodes, and the limits.
 

@@ -35,6 +35,7 @@ from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.one_column.interval_trees import IntervalTrees, nested_subsets
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.trace_tree import Structure, by_weight, feasible, trace
+from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
@@ -47,7 +48,7 @@ class Stopped(Exception):
     """The time is over, so the search has to end."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Found:
     """The results of a search.
 
@@ -111,7 +112,7 @@ class Cases:
         self.listed = np.zeros(len(self.subsets), bool)
 
 
-@dataclass(frozen=True)
+@value_class
 class LiveCase:
     """A case that no multipliers exclude: its root split, as its number among the sorted splits, and the subtrees on
     either side that could be part of a tree that costs less than the best."""
@@ -120,7 +121,7 @@ class LiveCase:
     sides: tuple[Options, Options]
 
 
-@dataclass(frozen=True)
+@value_class
 class Settled:
     """Multipliers by which a search has settled its cases, float64 (constraints,) each, in units of 1 / scale.
 

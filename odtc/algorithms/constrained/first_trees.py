@@ -5,19 +5,19 @@ these are too many, a search takes a moment, and its splits are some of all.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import only, quantiles
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, named, ones_of, with_splits
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.base.value_class import value_class
 
 EACH = 8  # splits of a scale
 MOST = 2e9  # rows times splits to the power of the depth
 
 
-@dataclass(frozen=True)
+@value_class
 class First:
     """The results of a search over a few splits of each scale.
 

@@ -12,16 +12,16 @@ of 1 / scale.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.base.value_class import value_class
 
 Path = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@value_class
 class Weights:
     """Weighted costs at some multipliers, in units of 1 / scale.
 

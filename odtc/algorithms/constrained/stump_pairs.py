@@ -10,7 +10,7 @@ conditions on leaves that more rows could violate are left out of that bound). E
 its own (Kelley's cuts), and then its lists of stumps, joined (close_gap).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Fo
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.sweeps.threshold_sides import Side, Sides
+from odtc.base.value_class import value_class
 
 ROUNDS = 8  # of multipliers of one root
 MOST_CELLS = 50_000_000  # scales times rows
@@ -197,7 +198,7 @@ class StumpSides(Sides):
         return found.min(axis=0)
 
 
-@dataclass(frozen=True)
+@value_class
 class _Tables:
     """The part of the tables of a search that GapCloser needs."""
 

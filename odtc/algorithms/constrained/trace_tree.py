@@ -6,17 +6,16 @@ all labellings that satisfy the additive constraints, found leaf by leaf; of two
 cheaper is kept.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
+from odtc.base.value_class import value_class
 
 MOST_LABELLINGS = 200_000
 
 
-@dataclass(frozen=True)
+@value_class
 class Structure:
     """A tree without labels."""
 
@@ -29,7 +28,7 @@ class Structure:
         return int((self.split >= 0).sum())
 
 
-@dataclass(frozen=True)
+@value_class
 class Labelled:
     """A tree with its labels, its cost and its uses."""
 
@@ -124,7 +123,7 @@ def labelled(tables: Pass, structure: Structure, labels) -> Labelled:
     return Labelled(structure.split, label, int(cost), np.rint(uses).astype(np.int64))
 
 
-@dataclass(frozen=True)
+@value_class
 class Labellings:
     """Labels of one tree: cost float64 (labellings,), uses float64 (labellings, constraints), choice int (labellings,
     leaves)."""

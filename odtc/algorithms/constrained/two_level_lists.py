@@ -6,19 +6,19 @@ cost no more than g and the other outcome leave of the limit; then the lists of 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.algorithms.constrained.subtree_options import Options, joined, kept
+from odtc.base.value_class import value_class
 
 BLOCK = 2_000_000  # stumps, and pairs, that are tried between two checks of the time
 MOST_ROOTS = 500  # splits of one block, so that costs offset by their lists stay exact
 
 
-@dataclass(frozen=True)
+@value_class
 class Splits:
     """The splits below a path.
 

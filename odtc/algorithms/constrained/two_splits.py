@@ -11,8 +11,6 @@ For a remaining root all trees whose weighted cost is at most Λ (close_gap) are
 K^4 for T splits and K labels.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.constrained.all_thresholds import only
@@ -22,6 +20,7 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Fo
 from odtc.algorithms.constrained.stump_pairs import StumpCloser, StumpSearch, StumpSides
 from odtc.algorithms.constrained.subtree_options import Options
 from odtc.algorithms.constrained.sweeps.threshold_sides import Sides
+from odtc.base.value_class import value_class
 
 MOST_HELD = 200_000_000  # bytes of the stumps of sides that are kept
 
@@ -56,7 +55,7 @@ class TwoSplitSearch(StumpSearch):
         return _TwoSplitSides(self.sums, weight, m, price)
 
 
-@dataclass(frozen=True)
+@value_class
 class _Stumps:
     """A side: its best leaf, all its stumps float64 (splits,), and the least of all over each subset of columns."""
 

@@ -15,6 +15,7 @@ from odtc.algorithms.dp.state_expansion import stump_costs
 from odtc.algorithms.dp.state_graph import Graph, Rows
 from odtc.base import deadline
 from odtc.base.memory import available
+from odtc.base.value_class import value_class
 
 STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each split that may pay there
 TREE_BYTES = 300  # of a tree that is known or open at a state
@@ -24,7 +25,7 @@ class OutOfMemory(Exception):
     """The states that were looked at have no room in half of the memory that there was."""
 
 
-@dataclass(frozen=True)
+@value_class
 class DerivedTree:
     """A tree at a state: its cost, its first split (-1 for a leaf), and the trees on either side, each as a state and
     a position in its order, None for a leaf that is part of the cost."""

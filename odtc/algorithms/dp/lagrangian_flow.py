@@ -20,6 +20,7 @@ from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.lattice import Layer, reached, runs, segment_minimum
 from odtc.algorithms.dp.pareto import Budgets, Points, join_codes
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 
 ROUNDS = 80  # of cutting planes
 CLOSE = 1e-7  # of the scale of cost: multipliers this near to the best are good enough
@@ -48,7 +49,7 @@ class Incumbent:
     code: np.ndarray
 
 
-@dataclass(frozen=True)
+@value_class
 class Flow:
     """All levels, above subtrees of `height` levels; `branch` (1 + r,) is the cost and the uses of a branch node,
     `scale` (1 + r,) the largest values of a tree without branch nodes."""

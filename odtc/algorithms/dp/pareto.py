@@ -14,14 +14,13 @@ stay, and the tree costs no more. (A sum bounded on both sides is the pair of co
 is equality, so there is one rule.)
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.dp.state_expansion import child_sets, state_sums
 from odtc.algorithms.dp.state_graph import Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
+from odtc.base.value_class import value_class
 
 MOST_SHIFTS = (
     200  # of a sorted group that is compared with its predecessors: to leave dominated vectors in does no harm
@@ -29,7 +28,7 @@ MOST_SHIFTS = (
 CANDIDATES = 2_000_000  # vectors held at once before the dominated ones go
 
 
-@dataclass(frozen=True)
+@value_class
 class Budgets:
     """lower ≤ branch · (branch nodes) + Σ_i answers[i, class predicted] ≤ upper, for r sums over rows i."""
 
@@ -56,7 +55,7 @@ class Budgets:
         return ((use <= self.upper + self.slack) & (use >= self.lower - self.slack)).all(axis=-1)
 
 
-@dataclass(frozen=True)
+@value_class
 class Points:
     """Labels and subtrees at the states of one level, state by state.
 

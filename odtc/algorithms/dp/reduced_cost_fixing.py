@@ -7,8 +7,6 @@ the tree that is known, the fewer columns stay, so it is searched for among thos
 the bound: there are few of these, made as points are, from the leaves up.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.dp.lagrangian_flow import (
@@ -24,6 +22,7 @@ from odtc.algorithms.dp.lagrangian_flow import (
 from odtc.algorithms.dp.pareto import Budgets, Points, drop_dominated, join_codes
 from odtc.base import deadline
 from odtc.base.memory import require_memory
+from odtc.base.value_class import value_class
 from odtc.base.wording import param
 
 GAP = 1 / 4096  # of the scale of cost: trees so near to the bound are the first from which an incumbent is taken
@@ -34,7 +33,7 @@ SORTED = 5000  # multiplications that take as long as one pair
 ROUNDING = 1e-9  # of numbers up to three times the number of states
 
 
-@dataclass(frozen=True)
+@value_class
 class FixedFlow:
     """The rest of a Flow after fixing: no tree that satisfies the bounds costs less than `bound`, and none that costs
     no more than the `incumbent` lost a column. The incumbent is None if no tree was found."""

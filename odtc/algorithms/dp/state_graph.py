@@ -15,6 +15,7 @@ import numpy as np
 from odtc.algorithms.dp.itemset_sums import Signed
 from odtc.algorithms.dp.lattice import Layer, inside_costs
 from odtc.algorithms.moments import laws
+from odtc.base.value_class import value_class
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
 ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
@@ -41,7 +42,7 @@ def least_difference(loss: np.ndarray, more: float = 0.0) -> float:
     return ROUNDING * (len(loss) + 16) * total
 
 
-@dataclass(frozen=True)
+@value_class
 class Rows:
     """Distinct rows of splits: X bool (rows, splits), loss float64 (rows, classes), the cost of predicting a class on
     all equal data rows; count, the number of these data rows (1 or more). No split is used that leaves either side
@@ -98,7 +99,7 @@ class Rows:
         return least_difference(self.loss)
 
 
-@dataclass(frozen=True)
+@value_class
 class MomentRows(Rows):
     """Rows whose leaves cost a function of sums: the columns of `loss` are the sums W, S and Q of the LAW
     (odtc.algorithms.moments.laws). A sum over all rows of no more than a leaf of them costs is rounding (`near`)."""
@@ -153,7 +154,7 @@ class Level(Layer):
         return np.flatnonzero(np.unpackbits(self.cover[state], count=n_rows))
 
 
-@dataclass(frozen=True)
+@value_class
 class Graph:
     """All levels of the program for trees of a depth; the last may hold arcs that cost whole subtrees."""
 

@@ -11,11 +11,12 @@ with all its copies, the training rows would have no information about its class
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.algorithms.hyperplanes.penalised import CART, NEAR, PENALTIES, Grower, PrunedTree, clipped
+from odtc.base.value_class import value_class
 
 FOLDS, REPEATS = 5, 2
 LEAST_ROWS = 10  # of the data: fewer, or fewer than FOLDS of the most frequent class, cannot show which tree is better
@@ -26,7 +27,7 @@ FIRST = 0.25  # of the time, in which the first fold ends
 SURE = 1.8  # corrected standard errors by which a tree has to beat the majority
 
 
-@dataclass(frozen=True)
+@value_class
 class Choice:
     """The tree that cross-validation chose, and the results for held-out rows.
 
@@ -148,7 +149,7 @@ def grown_candidates(
     return [(None if family == CART else family[1], tree) for family, path in paths.items() for tree in path]
 
 
-@dataclass(frozen=True)
+@value_class
 class PriceChoice:
     """The objective that held-out rows choose: the position `place` of its penalties, the `tree` of all rows that it
     ranks first, and the mean losses on held-out rows of such trees and of the majority over `folds` folds."""
@@ -318,7 +319,7 @@ def grown_folds(
         longest = max(longest, grower.clock() - began)
 
 
-@dataclass(frozen=True)
+@value_class
 class _Fold:
     """The held-out rows of a fold: the loss of each by the trees of 1, 2, … leaves of each family (float64 (rows,
     trees)), their weight, and the mean loss of a linear model per unit of weight."""

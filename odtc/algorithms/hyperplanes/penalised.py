@@ -16,7 +16,6 @@ nodes that are gone.
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from odtc.algorithms.hyperplanes.class_halves import Halves, class_halves, fills
 from odtc.algorithms.hyperplanes.hinge import fit_hinge
 from odtc.algorithms.hyperplanes.logistic import fit_logistic
 from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
+from odtc.base.value_class import value_class
 
 CART = ("cart", 0.0)  # the family of trees of single columns
 PENALTIES = (1.0, 10.0, 0.1, 100.0, 1000.0)  # values of C, those first that matter most if time is short
@@ -38,7 +38,7 @@ MISSING = 1e20  # the weight of a missing cell: more than any sum of a row, so t
 OUT = 10.0  # ranges from the middle of [0, 1]: a number further out may be a measurement error
 
 
-@dataclass(frozen=True)
+@value_class
 class PrunedTree:
     """Node t sends row z left iff H[t]·z <= g[t], unless `ends[t]`: then it predicts label[t].
 

@@ -13,11 +13,13 @@ tree are in none of its sets.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+
+from odtc.base.value_class import value_class
 
 
 class Place(NamedTuple):
@@ -31,7 +33,7 @@ class Place(NamedTuple):
     needed: tuple[tuple[int, ...], ...] = ()
 
 
-@dataclass(frozen=True)
+@value_class
 class Family:
     """Sets of columns, one of which must contain the columns of a tree: those within one of the `subsets`, bool
     (subsets, columns), that have at most `distinct` columns including all that are `held`, and no `barred` column.
@@ -67,7 +69,7 @@ class Family:
         return [replace(self, subsets=part) for part in (self.subsets[with_it], self.subsets[~with_it]) if len(part)]
 
 
-@dataclass(frozen=True)
+@value_class
 class TreeLimits:
     """Limits on the trees of a search.
 

@@ -28,19 +28,20 @@ from odtc.algorithms.moments.first_trees import quantile_cuts
 from odtc.algorithms.moments.laws import gain
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.kernels import kernel
+from odtc.base.value_class import value_class
 
 KEPT = 31  # cuts of a column that the first tree is found over
 LEFT, RIGHT = 1, 2  # sides of a cut
 
 
-@dataclass(frozen=True)
+@value_class
 class Stump:
     """The best tree of one level over some columns (None for all), which is computed at the end."""
 
     columns: tuple[int, ...] | None
 
 
-@dataclass(frozen=True)
+@value_class
 class OneStump:
     """A leaf on one side of a cut and the best tree of one level on the other."""
 

@@ -11,12 +11,13 @@ of one label, are removed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.base.value_class import value_class
 
 FIRST = 200  # trees that are kept at first
 MORE = 8  # times as many are, if these are not enough
@@ -28,7 +29,7 @@ class OpenCases(Exception):
     """Some lists of subtrees were too large, so that trees may be missing."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Listed:
     """A tree: its cost, and its splits and labels, int32 (2^(depth + 1),), on a heap from 1."""
 

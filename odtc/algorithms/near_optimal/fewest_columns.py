@@ -11,9 +11,9 @@ nodes have a penalty, so no leaf ties with a split.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass
 
 from odtc.algorithms.near_optimal.tree_set import Arc, Part, TreeSet
+from odtc.base.value_class import value_class
 
 MOST_SETS = 200_000  # sets of columns, beyond which it gives up
 
@@ -26,7 +26,7 @@ class NoTree(TooMany):
     """No tree of the set has few enough columns."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Looks:
     """The columns of the data that splits use, as bits of a whole number.
 

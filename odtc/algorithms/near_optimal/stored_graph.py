@@ -7,7 +7,6 @@ their cost.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,12 +14,13 @@ import numpy as np
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 
 MOST_ARCS = 200_000  # in a file: some megabytes
 MOST_SUBSETS = 4000  # sets of columns that are tried for the fewest columns
 
 
-@dataclass(frozen=True)
+@value_class
 class StoredGraph:
     """States, the root last, so that the states of the sides come before.
 

@@ -32,6 +32,7 @@ from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.base.memory import available, require_memory
+from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 
 LARGE = 1e8  # pairs of thresholds in a kernel's call, about, beyond which it is made column by column
@@ -52,7 +53,7 @@ class Part:
     leaf: int
 
 
-@dataclass(frozen=True)
+@value_class
 class Arc:
     """The splits at ranks low to high - 1 of a column, which separate a set of rows in the same way. `bounds` are
     lower bounds on the cost of trees on each side; `twins` is whether both sides as leaves cost as much as one

@@ -6,16 +6,15 @@ for a tree with b branch nodes, so that the near-optimal trees of any number of 
 add up if two trees become the sides of a third one: x = x_left + x_right + skew.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.near_optimal.pair_counts import add_products
+from odtc.base.value_class import value_class
 
 SMALL = 2**62  # counts below it are stored in int64
 
 
-@dataclass(frozen=True)
+@value_class
 class Units:
     """The costs of a unit of loss and of a branch node, as whole numbers."""
 

@@ -13,16 +13,15 @@ whole multiples of a unit, the variables of intervals cost a little more, less t
 is as cheap as the tree.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.thresholds.interval_search import Bounds, Found, IntervalSearch
 from odtc.algorithms.thresholds.prefix_sums import Part
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 
 
-@dataclass(frozen=True)
+@value_class
 class Arcs:
     """Columns of one level: they leave `state`, ask the thresholds of one scale from `first` on (scale, rank;
     up to the next arc's, if it is of an interval), lead to the states `below` (int64 (arcs, 2), -1 for none) of
@@ -34,7 +33,7 @@ class Arcs:
     cost: np.ndarray
 
 
-@dataclass(frozen=True)
+@value_class
 class Layer:
     """The states of one level: what stopping costs, float64 (states,), the splits of the best tree, and the
     intervals of splits. Of each state its rows, the splits (scale, rank, side) that leave them, and the bound of

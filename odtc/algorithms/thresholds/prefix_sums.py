@@ -5,16 +5,16 @@ and the others right, R_c. For a threshold g of a child, the losses of L_c & L_g
 scale of g, and those of L_c - L_g are the rest; the same is true below R_c.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from odtc.algorithms.dp.state_graph import least_difference
 from odtc.base.kernels import kernel
+from odtc.base.value_class import value_class
 
 
-@dataclass(frozen=True)
+@value_class
 class Ranked:
     """Distinct rows on scales: `rank` int64 (rows, scales); `loss` float64 (rows, classes), what predicting
     a class costs above `least`, float64 (rows,), which no tree can avoid; `price` of a branch node."""

@@ -13,7 +13,7 @@ the others are those of trees without that constraint.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -25,6 +25,7 @@ from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
 from odtc.base import memory
+from odtc.base.value_class import value_class
 
 NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
 LEAF = (-1, 0)  # in place of a split
@@ -98,7 +99,7 @@ class End:
         self.grown_right = right if grown_right is None else grown_right
 
 
-@dataclass(frozen=True)
+@value_class
 class Narrowed:
     """An interval, its first and last cut that are left, the cut to evaluate, and what `_evaluate` takes for it."""
 

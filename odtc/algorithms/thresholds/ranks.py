@@ -13,7 +13,7 @@ label that costs less than the worst one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha1
@@ -24,6 +24,7 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 
 WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, if they are not
@@ -36,7 +37,7 @@ CUTS = 300  # of all columns, for sums over triples of them
 TALL = 6  # times entries, columns and cuts: as much work of such sums as a search in the order of each column takes
 
 
-@dataclass(frozen=True)
+@value_class
 class RankedRows:
     """Rows of the search: entries of equal ranks in all columns always go the same way.
 

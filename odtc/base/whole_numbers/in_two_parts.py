@@ -1,14 +1,13 @@
 """Costs of rows with more digits than a search counts: exact whole numbers of a high part and a rest."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_INT64, sums_of_whole
 from odtc.base.whole_numbers.of_any_size import narrowed
 
 
-@dataclass(frozen=True)
+@value_class
 class ExactParts:
     """Exact costs as whole numbers of two parts: `parts * high + rest` with `rest < parts`.
 

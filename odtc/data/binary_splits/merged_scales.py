@@ -1,13 +1,13 @@
 """The same merging by the ranks of rows on scales of nested splits, such as thresholds, without a table."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import phases
+from odtc.base.value_class import value_class
 from odtc.data.binary_splits.merged_splits import Look, Sums, merged_equals
 from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
@@ -17,7 +17,7 @@ from odtc.data.splits import SplitList, Threshold
 BLOCK = 1 << 12  # rows whose ranks are laid out together
 
 
-@dataclass(frozen=True)
+@value_class
 class Scale:
     """The ranks of rows on a scale, by the different values of its column: row i has the rank table[code[i]]."""
 

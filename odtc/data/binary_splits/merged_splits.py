@@ -4,11 +4,11 @@ The table has a line for each split on a feature, and a column for each of its d
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.algorithms.equal_rows import Looked, equal_rows, hashes
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
@@ -70,7 +70,7 @@ def merged_rows(dataset: Dataset, by_feature, look: Look) -> tuple[np.ndarray, n
     return equal_rows(parts())
 
 
-@dataclass(frozen=True)
+@value_class
 class Line:
     """The splits on a feature for merged rows: row i has the result table[k, code[i]] for the split at places[k]."""
 
@@ -125,7 +125,7 @@ def merged_columns(asked, lines: list[Line], of: Sequence[Hashable] | None):
     return merged_equals(asked, found, lambda j, k: np.array_equal(answers(j), answers(k)), of)
 
 
-@dataclass(frozen=True)
+@value_class
 class Sums:
     """Sums of splits over n rows: how many rows have the outcome 1, mixed numbers of these rows, and whether the first
     row has it."""

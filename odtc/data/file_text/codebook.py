@@ -6,11 +6,12 @@ tree in these words.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from odtc.base.text import did_you_mean, show_number, some
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
 from odtc.errors import DataError
@@ -29,7 +30,7 @@ class Labelled(Protocol):
     def classes(self) -> tuple[str, ...]: ...
 
 
-@dataclass(frozen=True)
+@value_class
 class _Line:
     column: str
     value: str

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +19,7 @@ import joblib
 
 from odtc.base import system
 from odtc.base.atomic_write import write_text
+from odtc.base.value_class import value_class
 from odtc.base.wording import as_here
 from odtc.errors import OdtcError, OutputError
 
@@ -27,7 +27,7 @@ ATTEMPTS = 3  # times that workers may be lost one after the other before a task
 EACH = 2  # bundles of tasks for a process, at least, so that none waits for the others
 
 
-@dataclass(frozen=True)
+@value_class
 class Step:
     """Position of a task among those that are faster one after the other in one process.
 

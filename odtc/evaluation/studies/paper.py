@@ -7,7 +7,7 @@ so a study that was stopped goes on, and two tables with the same fits share the
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from odtc import __version__
 from odtc.base.system import children_cpu_seconds
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
 from odtc.errors import DataError, OdtcError
@@ -29,7 +30,7 @@ from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 VALIDATION, TRAIN, REST = "validation", "train", "rest"
 
 
-@dataclass(frozen=True)
+@value_class
 class PaperFit:
     """A model fitted on a part of a sample and judged on others; a task of odtc.evaluation.studies.engine.
 
@@ -140,7 +141,7 @@ def _cut(rows: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndar
     return rows[drawn[n:]], rows[drawn[:n]]
 
 
-@dataclass(frozen=True)
+@value_class
 class Cell:
     """A method on a line of a table and one sample: its fits."""
 

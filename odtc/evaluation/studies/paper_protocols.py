@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.registry import did_you_mean
+from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError, DataError
 
 FILE = Path(__file__).with_name("papers.toml")
@@ -20,7 +21,7 @@ GIVEN = "given"  # columns with a parameter of the row instead of a figure
 PRESENT, DIFFERS, MISSING, UNCHECKED = "present", "differs", "missing", "present, but its checksum is not known"
 
 
-@dataclass(frozen=True)
+@value_class
 class DataFile:
     """A data set of a paper: complete rows, columns and classes as printed; the SHA-256 is of NAME.csv unpacked, None
     if no public file is known."""
@@ -60,7 +61,7 @@ class Split:
     validation: float | None = None
 
 
-@dataclass(frozen=True)
+@value_class
 class Method:
     """A column of a table: a formulation with parameters, and a grid of which every point is tried.
 
@@ -97,7 +98,7 @@ class Method:
         return [dict(zip(self.grid, values)) for values in product(*self.grid.values())]
 
 
-@dataclass(frozen=True)
+@value_class
 class Line:
     """A line of a table: the printed figures by (figure, method), and the parameters that are given for it."""
 
@@ -111,7 +112,7 @@ class Line:
         return f"{self.data}@{self.depth}"
 
 
-@dataclass(frozen=True)
+@value_class
 class Protocol:
     """A table or figure of a paper and how its numbers are made; the fields are those of papers.toml."""
 

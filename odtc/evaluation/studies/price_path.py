@@ -17,10 +17,10 @@ are proved, a fit of its own would return the same tree. Other fits settle nothi
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from odtc.base.value_class import value_class
 from odtc.workflow.results import Fit
 from odtc.workflow.specification import ModelSpec
 
@@ -28,7 +28,7 @@ PRICE = "lambda"
 PATHS = 4  # that a process remembers
 
 
-@dataclass(frozen=True)
+@value_class
 class _Known:
     depth: int
     price: float | None

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -19,6 +19,7 @@ from odtc.base.json_schema import TEXT, WHOLE, SchemaError, schema_of, validate
 from odtc.base.staging import follows_links
 from odtc.base.system import read_file
 from odtc.base.text import of_any_bytes
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.file_text.data_files import data_name
@@ -87,7 +88,7 @@ SHAPE = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class FitTask:
     """A setting, fitted without one part of a data set and scored on it: a task of odtc.evaluation.studies.engine.
 
@@ -165,7 +166,7 @@ class FitTask:
         return dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
 
 
-@dataclass(frozen=True)
+@value_class
 class BestTask:
     """The best setting of a data set, fitted on all its rows: its files are written where it runs."""
 
@@ -200,7 +201,7 @@ def _read(path: str, sha256: str, reading: str) -> Dataset:
     return dataset
 
 
-@dataclass(frozen=True)
+@value_class
 class Study:
     """Description of a study: the product of all lists, on every data file. `spec` has the settings that all fits have
     in common."""

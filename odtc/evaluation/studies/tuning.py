@@ -4,13 +4,14 @@ The fits are those of odtc.evaluation.cross_validation, as tasks of odtc.evaluat
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, validate
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.task import TASKS
@@ -61,7 +62,7 @@ def read_tuned(path: Path) -> tuple[dict, list[tuple[str, float, float]]]:
     return facts, points
 
 
-@dataclass(frozen=True)
+@value_class
 class Tuned:
     """Result of a grid: the results of its settings, the position of the chosen one, and the result of the same choice
     on rows that took no part in it, None if that was not requested."""
@@ -71,7 +72,7 @@ class Tuned:
     nested: Nested | None
 
 
-@dataclass(frozen=True)
+@value_class
 class Tuning:
     """A grid on a data set, and how one setting of it is chosen.
 

@@ -19,12 +19,13 @@ improves the relaxation, and reports over which splits its tree is the best.
 import contextlib
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import as_written
 from odtc.base.wording import param
 from odtc.data.threshold_scales import Scales
@@ -97,7 +98,7 @@ VARIANTS = (
 OVER = 0.1  # seconds that are left when a linear program has used up the limit, about
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     splits: str = parameter(
         "auto",

@@ -13,10 +13,10 @@ forbids a part with about half of their ρ.
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.pricing import Allowed, best_splits, lagrangian, price, subtree_values, tree_costs_through
@@ -28,7 +28,7 @@ WORK = 1e10  # multiplications of the evaluations in a round: about a second
 SURE = 1e-6  # ρ this near to a whole number is treated as one
 
 
-@dataclass(frozen=True)
+@value_class
 class State:
     """State of a search after a round: fields as in odtc.model.solution.Round, costs in units."""
 

@@ -7,7 +7,6 @@ that a tree of columns without its needless branch nodes is a tree of columns ag
 
 import json
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from odtc.base.compression.packing import pack, unpack_text
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
+from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
@@ -42,7 +42,7 @@ def _expect(fits: bool, wrong: str) -> None:
 POOL = {"node_splits": [[WHOLE]], "columns": [_column]}
 
 
-@dataclass(frozen=True)
+@value_class
 class ColumnPool:
     """The contents of a master, in splits of an encoding: for each node of the heap the splits that it may use; the
     columns, each (end, node, splits of the path, splits of the subtree below the end); and an encoded row of each

@@ -7,13 +7,13 @@ data gives the same columns, as long as the time limit does not end the search.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
 from odtc.formulations.shared.ranked_splits import RankedSplits
 from odtc.problem.exact_objective import rounded_down, search_costs
@@ -27,7 +27,7 @@ BOUND = 0.2, 0.4  # of a run, for a bound; the second if the trees of one depth 
 MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a minute
 
 
-@dataclass(frozen=True)
+@value_class
 class Stopped:
     """Result of a search that was ended by Ctrl-C or by the deadline: its tree, and a lower bound on the cost of all
     trees."""

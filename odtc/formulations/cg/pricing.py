@@ -8,16 +8,15 @@ bound is used, and those whose bound is below zero are evaluated, the most promi
 pricing is exact, for all classes of an end at once.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.formulations.cg.decision_paths import Paths
 
 Allowed = dict[int, np.ndarray]  # node -> bool (splits + 1,), none last: the splits that it may use; absent: all
 
 
-@dataclass(frozen=True)
+@value_class
 class Duals:
     """Dual values of odtc.formulations.cg.restricted_master: alpha (ends,); gamma per end and level, float64 (splits +
     1,), with "none" last; beta for the groups of rows that are covered."""
@@ -28,7 +27,7 @@ class Duals:
     cover: np.ndarray
 
 
-@dataclass(frozen=True)
+@value_class
 class PricedEnd:
     """Reduced costs of one end: `full`, float64 (paths,), for its paths, a bound if a cost is not known; and the least
     of the paths that stop above it, with (node, number)."""

@@ -8,10 +8,10 @@ is solved over all paths. The master over the generated paths, as a whole, gives
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.formulations.cg.printed_paths import PrintedDuals, PrintedPaths
 from odtc.model.in_packages import growing_lp, new_highs, pass_to_highs, solve_growing_lp
 from odtc.model.milp import Model
@@ -21,7 +21,7 @@ WHOLE = 1e-6  # a variable of the relaxation this near to 0 or 1 is whole
 FINAL = 0.2  # of the time limit, for the final master
 
 
-@dataclass(frozen=True)
+@value_class
 class Settings:
     """The parameters of the method: size of the pool, number of promising leaves, most new columns in a round, draws
     without success before the pricing problems are solved, most rounds."""

@@ -26,12 +26,12 @@ leaves, and paths are added one by one instead of being enumerated.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.threshold_scales import whole_weights
 from odtc.errors import ChoiceError
@@ -49,7 +49,7 @@ NEAR = 1e-9  # relative difference of two costs that count as equal, because sum
 PATH_BYTES = 1000  # of a path: its splits, its position in the dictionaries, its cost
 
 
-@dataclass(frozen=True)
+@value_class
 class PrintedDuals:
     """Dual values of the master: alpha (leaves,), beta (rows,), gamma (rows (6),), in units."""
 

@@ -12,10 +12,9 @@ implied if x is integer (Patel, Desaulniers & Lodi 2024), so they are cuts: they
 simplex run continues from the last basis.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.pricing import Duals
 from odtc.model.in_packages import growing_lp, solve_growing_lp
@@ -24,7 +23,7 @@ NOT_MET = 1e-6  # a row (5) that is missed by less is kept
 MOST_COVERS = 50  # rows (5) that one point brings
 
 
-@dataclass(frozen=True)
+@value_class
 class RelaxedPoint:
     """A point of the relaxation: its value, x of the columns, rho per node (splits + 1,), and the duals.
     `feasible` is False while some end needs a path that does not exist yet."""

@@ -16,12 +16,13 @@ The constraints and the data determine the model; each variant is a module of od
     live_cases             the part that the compiler's own search leaves of a large program under constraints
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import threshold_search
@@ -71,7 +72,7 @@ VARIANTS = (
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     lambda_: float = parameter(
         0.0,

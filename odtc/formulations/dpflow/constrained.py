@@ -5,7 +5,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -21,6 +21,7 @@ from odtc.algorithms.constrained.first_trees import first_tree, some_of_each
 from odtc.algorithms.constrained.subtree_search import improved
 from odtc.algorithms.constrained.targets.frontier_search import FrontierSearch
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.encoding import Encoded
 from odtc.errors import NotProvedError, TimeLimitReached
@@ -511,7 +512,7 @@ def inherit(problem: Problem, looser: Problem) -> None:
         mine.search.inherit(other.search)
 
 
-@dataclass(frozen=True)
+@value_class
 class _Targets:
     """Problems that differ by one constraint, the loosest first: their bounds, and their uses if these differ."""
 

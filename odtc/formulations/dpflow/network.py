@@ -20,13 +20,13 @@ for the integrality; there is no paper on this for trees.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from odtc.algorithms.dp.lattice import Layer
 from odtc.algorithms.dp.state_graph import Graph, Rows
+from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
@@ -43,7 +43,7 @@ from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 ROUNDED = 1e-12  # of an objective: sums of doubles in another order
 
 
-@dataclass(frozen=True)
+@value_class
 class Columns:
     """Variables of one level, each of which leaves a state.
 

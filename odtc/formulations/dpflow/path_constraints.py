@@ -26,7 +26,7 @@ values over each of them; an arc stays if some choice leaves it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice
 from math import comb
 
@@ -35,6 +35,7 @@ import numpy as np
 from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsSplits
@@ -46,7 +47,7 @@ WORK = 30_000_000  # arcs that the search for an incumbent may look at, and the 
 AT_ONCE = 4_000_000  # of them together
 
 
-@dataclass(frozen=True)
+@value_class
 class ConstrainedProgram:
     """The program of a model, the incumbent that bounds its contents (None if there is none), and how many arcs, of
     the program for all trees, are left out."""

@@ -6,7 +6,6 @@ that their constraints need. Costs are whole numbers (odtc.problem.exact_objecti
 over rows, costs are in units of loss, in which a branch node costs λ / (1-λ).
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -16,6 +15,7 @@ from odtc.algorithms.dp.state_expansion import build_graph, build_valued_graph, 
 from odtc.algorithms.dp.state_graph import Graph, Rows, moment_rows
 from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.data.task import TASKS
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
@@ -26,7 +26,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 
-@dataclass(frozen=True)
+@value_class
 class Shape:
     """The depth of the trees in the model, and the number of their levels that are folded."""
 

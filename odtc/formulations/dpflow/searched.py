@@ -1,12 +1,12 @@
 """The result of a search of dpflow, the same for all of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from odtc.base.value_class import value_class
 from odtc.trees.heap_tree import HeapTree
 
 
-@dataclass(frozen=True)
+@value_class
 class Fewest:
     """Proved facts about a tree among the trees of equal objective.
 
@@ -22,7 +22,7 @@ class Fewest:
     columns: bool = False
 
 
-@dataclass(frozen=True)
+@value_class
 class Searched:
     """Result of a search.
 

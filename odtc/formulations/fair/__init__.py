@@ -22,10 +22,9 @@ column; treatment: the same among the rows that are alike in all other columns, 
 between 0 and 2 times the number of groups; ρ is the penalty of one unit, in errors.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import as_written, sums_of_whole, whole_losses
 from odtc.base.wording import param
 from odtc.data.original_features import Features
@@ -56,7 +55,7 @@ ANY_COST = True
 VARIANTS = ({}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"})
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     rho: float = parameter(0.0, "penalty for discrimination: min loss + ρ index", least=0, below=float("inf"))
     group: str = parameter("", "the protected column: its levels, or intervals between thresholds, are the groups")

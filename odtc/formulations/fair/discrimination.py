@@ -8,7 +8,6 @@ With P over the rows of data by weight and ŷ the predicted class (Aghaei, Azizi
 For disparate treatment, the paper weights rows that are near to each other; here near means alike.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import common_unit
 from odtc.data.encoding import Encoded
 from odtc.data.original_features import splits_by_feature
@@ -28,7 +28,7 @@ Sums = tuple[int, list[int]]  # of some rows: their weight, and that of each cla
 ROUNDED = 1e-12  # a smaller difference of two shares is one of rounding
 
 
-@dataclass(frozen=True)
+@value_class
 class Contrast:
     """The pairs of a stratum (rows to compare) and a group: Σ_k |Σ_r coef_r ŷ_rk| times `share` sums to
     the index. `pair`, `row`, `coef` are entries of a sparse matrix (pairs, rows)."""

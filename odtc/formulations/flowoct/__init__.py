@@ -25,12 +25,11 @@ With `robust` rows may be moved within boxes, and a tree has to predict them cor
 is another model (odtc.formulations.flowoct.robust).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
 from odtc.base.text import count_of
+from odtc.base.value_class import value_class
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
 from odtc.formulations.shared.node_choices import (
     FULL,
@@ -86,7 +85,7 @@ VARIANTS = (
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     lambda_: float = parameter(
         0.0,
@@ -117,7 +116,7 @@ class Params:
     merge: bool = merge_rows()
 
 
-@dataclass(frozen=True)
+@value_class
 class Shape:
     """Nodes that have variables of each type; node numbers are in heap order."""
 

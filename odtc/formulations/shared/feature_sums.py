@@ -15,11 +15,11 @@ the same.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.algorithms.equal_rows import equal_rows
+from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Threshold
 from odtc.model.blocks import Axis, Block, Cells
@@ -32,7 +32,7 @@ BY = ("auto", "splits", "features")
 Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
 
 
-@dataclass(frozen=True)
+@value_class
 class Kinds:
     """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, if `answers` are
     the outcomes of the usual row; on step s, after step parent[s] (-1: the usual kind), the outcomes of the splits

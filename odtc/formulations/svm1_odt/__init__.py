@@ -22,7 +22,7 @@ beyond 1. Decoding reads only h, g and the sets: they determine where rows go, a
 cost.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -30,6 +30,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.text import some
+from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
 from odtc.data.splits import Subset
 from odtc.errors import ChoiceError
@@ -81,7 +82,7 @@ VARIANTS = (
 )
 
 
-@dataclass(frozen=True)
+@value_class
 class Params:
     epsilon: float = parameter(
         0.0, "margin ε; 0: half of the margin of the tree of a quick search, between 0.0001 and 0.01", least=0, below=1

@@ -12,13 +12,12 @@ rows of whole numbers, would pay for its margin and go to either side, because t
 misclassified.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.algorithms.hyperplanes.held_out import PriceChoice, choose_prices
 from odtc.algorithms.hyperplanes.penalised import PENALTIES, Grower, PrunedTree
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
@@ -30,7 +29,7 @@ PART = 0.4
 ROW_PRICES = (1.0, 10.0)  # values of α1 ε, in costs of an error
 
 
-@dataclass(frozen=True)
+@value_class
 class MarginPrices:
     """α1 and α2, the tree that they rank first, and the results on held-out rows; without folds there is no tree and
     no result."""

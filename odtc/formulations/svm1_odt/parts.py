@@ -1,9 +1,8 @@
 """The parts of odtc.formulations.svm1_odt: its numbers, its sets of levels, its points and its printed variant."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.data.dataset import NUMERIC
 from odtc.data.linear_terms import LinearTerms
@@ -19,7 +18,7 @@ from odtc.trees.heap_tree import HeapTree
 NOISE = 1e-6  # values that solvers treat as 0
 
 
-@dataclass(frozen=True)
+@value_class
 class Category:
     """A feature of levels; its variables s are `columns` of all, and `has` (bool, (rows, levels)) is the level of each
     row."""

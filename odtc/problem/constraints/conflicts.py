@@ -9,7 +9,7 @@ including those outside of the conflict: every tree that is found moves it to th
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, log10
 from typing import NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.engines import engine_of
+from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import search_problem
@@ -44,7 +45,7 @@ class Nearest(NamedTuple):
     settled: bool
 
 
-@dataclass(frozen=True)
+@value_class
 class Conflict:
     """A set of constraints that no tree satisfies together.
 

@@ -9,13 +9,14 @@ which contains no data, has these weights, too. A missing cell (--missing separa
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from odtc.base.registry import did_you_mean
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import sums_of_whole, whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.base.wording import option
@@ -27,7 +28,7 @@ MANY = 50  # groups: of more, each pair of which is compared, a person has not t
 LISTED = 20  # levels of a column that a message names
 
 
-@dataclass(frozen=True)
+@value_class
 class Groups:
     """`weight` is float64 (rows, groups): the weight of the rows of data of this group in each encoded row; `summed`
     is the same as (whole numbers, unit), not rounded, if the data was available."""

@@ -19,7 +19,6 @@ For integer z and c the least v is the product, so these variables need not be i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis
@@ -61,7 +61,7 @@ NEEDS: Needs = (*PREDICTING, (Need(Statement.CORRECT),))
 KNOWS = Knows.CLASS  # at most; `knows` determines it for one constraint
 
 
-@dataclass(frozen=True)
+@value_class
 class Line:
     """Σ_{i,k} coef_ik [row i is predicted k] ≤ upper, in whole numbers without a common divisor, so that no tree
     passes that breaks it."""

@@ -11,6 +11,7 @@ from itertools import permutations
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.groups import groups
 
@@ -31,7 +32,7 @@ class Share:
         return float((self.among & self.counted).sum() / max(1, self.among.sum()))
 
 
-@dataclass(frozen=True)
+@value_class
 class ShareSum:
     """Σ of some shares ≤ upper."""
 

@@ -6,7 +6,7 @@ over the predictions) or its `bars` (positions of splits) are used; a kind that 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from functools import reduce
 from itertools import combinations
@@ -16,6 +16,7 @@ from operator import and_
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, fixed_point
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers.of_any_size import summed_weights
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
@@ -51,7 +52,7 @@ def terms_of(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(checked=True)
 
 
-@dataclass(frozen=True)
+@value_class
 class SearchProblem:
     """A problem in the form of the search.
 

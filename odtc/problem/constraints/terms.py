@@ -8,15 +8,15 @@ of them checked none of these: the constraint is relaxed, and every candidate tr
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import Below
+from odtc.base.value_class import value_class
 
 
-@dataclass(frozen=True)
+@value_class
 class Terms:
     """The forms of one constraint; omitted forms impose nothing.
 

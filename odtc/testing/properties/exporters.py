@@ -7,12 +7,12 @@ trees have levels that are numerals, and rows with unseen and missing cells, on 
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
 
+from odtc.base.value_class import value_class
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.generated_code import how_to_run, run_export
@@ -27,7 +27,7 @@ from odtc.trees.tree import Tree
 line_names = any_names.filter(lambda name: len(name.splitlines()) == 1 and name.isprintable())
 
 
-@dataclass(frozen=True)
+@value_class
 class Exporting:
     """A template or a module that exports trees."""
 

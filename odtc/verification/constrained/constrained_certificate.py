@@ -21,12 +21,12 @@ case without a root covers all trees over one column whose splits are nested, wh
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.base import deadline, phases
 from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
+from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
@@ -53,7 +53,7 @@ MOST_CELLS = 500_000_000  # rows of data times splits, stored as one byte each
 MOST_SWEPT = 50_000  # splits of chains that are swept
 
 
-@dataclass(frozen=True)
+@value_class
 class ConstrainedProof:
     """The statement of a checked certificate: no tree of this depth over these splits that satisfies the constraints
     has a lower objective."""
@@ -136,7 +136,7 @@ def stated_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
     return _check(facts, dataset, cases=False)
 
 
-@dataclass(frozen=True)
+@value_class
 class Read:
     """The numbers of a certificate with its data: the problem that is bounded, and how the rows of the data map to it.
     The problem may be less deep than the certificate: its trees include one of the best, not all."""

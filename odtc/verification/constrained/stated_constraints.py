@@ -16,12 +16,13 @@ import csv
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.base.wording import command
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
@@ -33,7 +34,7 @@ EXACT = 2**52
 NUMBER = re.compile(r"-?[0-9]{1,20}(/[1-9][0-9]{0,20}|(\.[0-9]{1,30})?(e[+-]?[0-9]{1,2})?)")
 
 
-@dataclass(frozen=True)
+@value_class
 class Stated:
     """The requirements of all constraints of a certificate on a tree.
 
@@ -63,7 +64,7 @@ class Stated:
     orders: tuple[Order, ...]
 
 
-@dataclass(frozen=True)
+@value_class
 class _Text:
     name: str
     args: list[str]

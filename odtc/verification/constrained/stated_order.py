@@ -9,15 +9,15 @@ compare neighbours:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 
 
-@dataclass(frozen=True)
+@value_class
 class Order:
     """A column by which a class rises."""
 

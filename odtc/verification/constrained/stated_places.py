@@ -5,13 +5,14 @@ column that may be only at the levels a, …, b has a span (a, b); the root is a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from typing import Protocol
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.errors import CertificateError
 
 
@@ -24,7 +25,7 @@ class Text(Protocol):
     text: str
 
 
-@dataclass(frozen=True)
+@value_class
 class Places:
     """The limits of all constraints on the positions of splits.
 

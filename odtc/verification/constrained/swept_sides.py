@@ -13,15 +13,14 @@ separates no rows below a root is left out, too: the tree without it costs no mo
 one is.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.verification.constrained import sweep_kernel
 
 
-@dataclass(frozen=True)
+@value_class
 class Chains:
     """Splits of a problem as chains.
 

@@ -28,13 +28,13 @@ leaves may have any number of rows, and these bound the cuts next to it.
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from odtc.base import deadline
 from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validate
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, OdtcError, TimeLimitReached
@@ -184,7 +184,7 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
     )
 
 
-@dataclass(frozen=True)
+@value_class
 class LeafSumsProof(Proof):
     """A proof whose numbers are rounded outwards, unless they are `exact`: the tree costs no more than `objective`,
     and no tree costs less than `bound`. The cost of a tree by sums in floats may be `off` by this much; rounding is

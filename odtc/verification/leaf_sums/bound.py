@@ -4,7 +4,6 @@ A cut between two tried cuts a < b costs at least the bounds of the left side of
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -12,6 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.tried_cuts import Sides, TriedCuts
@@ -380,7 +380,7 @@ class _Root:
         self.costs = sum(measure.costs(*sums[:3]) for sums in sides)
 
 
-@dataclass(frozen=True)
+@value_class
 class _Cut:
     """Lower bounds on the costs of the left and the right side of a tried cut: `own` within the limit, and `near` for
     the bounds of the cuts next to it."""

@@ -7,12 +7,13 @@ confidence evenly (Bonferroni), so everything that is called assured is true at 
 depend on the training rows in any way.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
 
 from odtc.base.text import show_figure
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
@@ -35,7 +36,7 @@ SOME = 0.5  # of the rows: if more are training rows, too, this is reported
 FINE = 1.01  # relative precision of the number of rows needed
 
 
-@dataclass(frozen=True)
+@value_class
 class Assured:
     """Result of the test of one constraint.
 

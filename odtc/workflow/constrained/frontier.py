@@ -10,13 +10,14 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from math import inf
 from pathlib import Path
 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
+from odtc.base.value_class import value_class
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
@@ -35,7 +36,7 @@ SUFFIX = ".frontier.json"
 RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s<=>]+):(?P<last>[^:\s]+)(:(?P<step>[^:\s]+))?\s*", re.DOTALL)
 
 
-@dataclass(frozen=True)
+@value_class
 class Point:
     """One number of the constraint.
 

@@ -5,10 +5,11 @@ searches ended with a proof.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint
@@ -19,7 +20,7 @@ from odtc.trees.heap_tree import HeapTree
 STEP = Fraction(1, 100)
 
 
-@dataclass(frozen=True)
+@value_class
 class Price:
     """Cost of a tighter number.
 

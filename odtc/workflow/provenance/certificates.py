@@ -7,11 +7,12 @@ by then, the proof is only the search's own, and the run reports this. A certifi
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import Any
 
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import command
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
@@ -29,7 +30,7 @@ TOLD = 1.0  # seconds, after which the checked states show how long the others t
 TRIED = 0.3  # of the time, which is spent before that, because the first states have the most rows
 
 
-@dataclass(frozen=True)
+@value_class
 class Certified:
     """Result of making and checking a certificate.
 

@@ -4,12 +4,13 @@ The settings are read from the record next to the tree, the rows from the data f
 for the tree of the run; it is made by a search of the bound, which takes about as long as the search of the run took.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from odtc.base.commit import together
 from odtc.base.deadline import limit_left
 from odtc.base.json_schema import read_object
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
 from odtc.model.feasibility import is_close
@@ -32,7 +33,7 @@ SOON = 60.0  # seconds of a search that starts without a time limit
 LAMBDA = "lambda"  # the parameter that other formulations share with the one whose search certifies
 
 
-@dataclass(frozen=True)
+@value_class
 class ProvedRun:
     """A run that was proved: its problem for a certificate, its tree, its data file, the cost of the tree, and the
     seconds of its search (None if they are not known)."""

@@ -7,12 +7,12 @@ reports this.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.base import deadline, phases
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.text import count_of, some
+from odtc.base.value_class import value_class
 from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read_as
@@ -68,7 +68,7 @@ MET = "a tree of a repeated search"
 OF_DATA = ("path", "name")  # fields in which a copy of the data file may differ
 
 
-@dataclass(frozen=True)
+@value_class
 class RecheckedFrontier:
     """Result of verifying a frontier.
 

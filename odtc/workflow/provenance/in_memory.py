@@ -7,11 +7,12 @@ about ours, or about the edited model.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.errors import SolutionError
 from odtc.fileformats.status_words import HIGHS
 from odtc.model.blocks import NamedBlock
@@ -29,7 +30,7 @@ NAMELESS = (
 GUROBI = {2: Termination.OPTIMAL, 3: Termination.INFEASIBLE, 9: Termination.TIME_LIMIT, 11: Termination.INTERRUPTED}
 
 
-@dataclass(frozen=True)
+@value_class
 class Solved:
     """Content of a solver's object: the model as arrays, how it ended, its point and its bound."""
 

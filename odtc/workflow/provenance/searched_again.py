@@ -7,11 +7,12 @@ itself as claims of the run.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from odtc.base import deadline, phases
+from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT
 from odtc.base.wording import command, option
 from odtc.data.task import TASKS
@@ -41,7 +42,7 @@ OF_BOUND = "bound", "gap", "termination"
 OF_SEARCH = "certified", "fewest_leaves", "fewest_columns"
 
 
-@dataclass(frozen=True)
+@value_class
 class SearchedAgain:
     """Result of a search of some seconds.
 

@@ -7,13 +7,14 @@ are claimed by the run.
 
 import contextlib
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.staging import current
+from odtc.base.value_class import value_class
 from odtc.data.file_text.codebook import codebook_of, with_labels
 from odtc.data.file_text.data_files import stated_path
 from odtc.data.reading import fingerprint, read_as
@@ -54,7 +55,7 @@ FIT = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class OpenedFit:
     """A run without a model, read back: its figures computed again, its specification, its data file; or, if there is
     no `fit`, the reason in words."""

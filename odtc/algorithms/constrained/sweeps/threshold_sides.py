@@ -3,16 +3,16 @@
 all_thresholds describes the bounds that follow from W; stump_pairs and two_splits have the sides of depth 2.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.sweeps.threshold_kernel import subtrees
+from odtc.base.value_class import value_class
 
 
-@dataclass(frozen=True)
+@value_class
 class Side:
     """W of one root outcome: relative to label 0, and the cost of label 0 there."""
 

@@ -9,7 +9,7 @@ three numbers are linearly dependent. With u the uses of a row, or of a whole tr
 so u_t ≤ b_t is α_t u_first + β_t u_last ≤ γ_t b_t. A list of subtrees with u_first and u_last serves every target.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 import numpy as np
@@ -17,9 +17,10 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import EXACT, ConstrainedProblem
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.subtree_options import Options
+from odtc.base.value_class import value_class
 
 
-@dataclass(frozen=True)
+@value_class
 class SharedSums:
     """The sums of lists that serve all targets.
 

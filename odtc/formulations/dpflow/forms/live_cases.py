@@ -13,13 +13,13 @@ subtrees are the result of a search, so they are in the parameter `cases` of the
 
 import json
 import zlib
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from odtc.base.compression import packing
 from odtc.base.json_schema import ANY, NUMBER, WHOLE, SchemaError, explain_error, show_value, validate
+from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow.extract_tree import lay
@@ -65,7 +65,7 @@ SHAPE = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class Live:
     """Results of a search that has ended, as the model needs them.
 

@@ -6,7 +6,7 @@ over all cuts instead (odtc.algorithms.moments).
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians, Undecided, rounding
 from odtc.algorithms.weighted_quantiles import weighted_median
 from odtc.base import deadline
+from odtc.base.value_class import value_class
 from odtc.base.wording import command, option, param
 from odtc.data.task import TASKS, exact_costs, own_costs
 from odtc.data.tasks import median
@@ -114,7 +115,7 @@ def _holds_limits(problem: Problem) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@value_class
 class _Engine:
     """The search over all cuts, whose costs are multiples of `unit` and off by no more than `off` units, with the exact
     comparison of near-optimal trees if there is one."""
