@@ -286,6 +286,49 @@ def test_a_file_of_another_name_is_read_by_its_content(suffix, tmp_path):
     assert data.name == "table" and data.X[:, 0].tolist() == [1.5, 2.0, 3.0] and data.classes == ("p", "q")
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "excel", "zip"])
+def test_a_binary_file_with_the_name_of_a_text_is_read_by_its_content(kind, tmp_path):
+    frame = pl.DataFrame({"a": [1.5, 2.0, 3.0] * 9, "y": ["p", "q", "p"] * 9})
+    path = tmp_path / "t.csv"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("inner.csv", frame.write_csv())
+        with pytest.raises(DataError, match="a zip archive of 'inner.csv'; unpack it first"):
+            read(path)
+        return
+    if kind == "excel":
+        pytest.importorskip("fastexcel")
+        workbook(path, Loans=[tuple(frame.columns), *((int(2 * a), y) for a, y in frame.rows())])
+    else:
+        (frame.write_parquet if kind == "parquet" else frame.write_ipc)(path)
+    assert read(path).X[:3, 0].tolist() == ([3, 4, 6] if kind == "excel" else [1.5, 2.0, 3.0])
+    path.write_text("PAR1,ARROW1\n1.5,p\n2,q\n")
+    assert read(path).classes == ("p", "q")
+
+
+@pytest.mark.parametrize("url", ["file:///data/my%20t.csv", "FILE:/data/my t.csv"])
+def test_the_address_of_a_file_is_refused_with_its_path(url):
+    with pytest.raises(DataError, match="write '/data/my t.csv' instead"):
+        read(url)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-9, 9), st.sampled_from(["p", "q r", "50%", "it's %"]), st.booleans()), min_size=2),
+    st.sampled_from([" % note", "\t%note 'x", " %", ""]),
+    st.booleans(),
+)
+def test_comments_behind_lines_of_arff_are_left_out(folder, rows, comment, is_sparse):
+    """As Weka does; % within a cell or within quotes is a part of it."""
+    head = ["@relation r", "@attribute a numeric", "@attribute b string", "@attribute y {'u v', 50%}", "@data"]
+    quoted = ['"' + text + '"' if " " in text else text for _, text, _ in rows]
+    cells = [(str(a), text, "'u v'" if y else "50%") for (a, _, y), text in zip(rows, quoted)]
+    lines = [
+        "{" + ",".join(f"{at} {c}" for at, c in enumerate(row)) + "}" if is_sparse else ",".join(row) for row in cells
+    ]
+    (folder / "t.arff").write_text("\n".join(["% note", *(line + comment for line in [*head, *lines])]) + "\n")
+    assert table(folder / "t.arff").rows() == [(float(a), text, "u v" if y else "50%") for a, text, y in rows]
+
+
 def test_a_url_is_refused_with_a_way():
     with pytest.raises(DataError, match=r"the URL 'https://x.org/t.csv'; download it first"):
         read("https://x.org/t.csv")

@@ -716,6 +716,28 @@ def test_a_title_above_the_names_of_the_columns_is_told_as_one(title, tmp_path):
     assert [one.name for one in read(tmp_path / "data.csv", skip_lines=lines).features] == ["a", "b"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("comment", ["", "# Straße\n"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Straße;;;\n",
+        "Straße\n",
+        "Straße\nfrom 1,5 to 2, or more\n\n",
+        "Straße;;;\nas of May;;;\n;;;\n",
+        "a, b\nStraße\n",
+    ],
+)
+def test_a_title_is_left_out_by_the_advice_with_other_options_too(title, comment, encoding, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes((comment + title + "a;straße;b;y\n" + "1,5;2;3;u\n2,25;1;3;v\n" * 20).encode(encoding))
+    given = ({"comment": "#"} if comment else {}) | ({"text_encoding": encoding} if encoding != "utf-8" else {})
+    with pytest.raises(DataError, match="names of the 4 columns .*title.*, leave out the lines above") as refused:
+        read(path, **given)
+    lines = int(re.search(r"skip_lines=(\d+)", str(refused.value))[1])
+    assert [one.name for one in read(path, skip_lines=lines, **given).features] == ["a", "straße", "b"]
+
+
 @pytest.mark.parametrize("at", [1, 2, 250])
 @pytest.mark.parametrize("row", ["1,2", "1,2,x,4", "1,2,x,", "1", " ", ",,,"])
 @pytest.mark.parametrize("last", ["x", ""])

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -21,7 +22,7 @@ from odtc.base.contract import Contract
 from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.wording import option
-from odtc.data.file_text.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, likely_encoding
+from odtc.data.file_text.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
 from odtc.data.reading_spec import ONLY_MISSING, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
@@ -34,6 +35,7 @@ FIRST_BYTES = 1 << 12  # of a file, from which the names of its columns are read
 STORED: list[Path] = []  # the files with the bytes of the standard input, which messages call by its name
 STANDARD_INPUT = "standard input"  # the name of a file with its bytes, and what files state of it
 URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+LOCAL = re.compile(r"file:(/(?!/).*)", re.IGNORECASE | re.DOTALL)
 BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
     "parquet": (b"par1",),
     "arrow": (b"arrow1", b"\xff\xff\xff\xff"),
@@ -43,6 +45,7 @@ BEGINNINGS = {  # of files that are not named by a known suffix, in lower case
 }
 
 
+BINARY = ("parquet", "arrow", "excel")
 FOREIGN = (  # beginnings of files that people take for tables: the format, and what to do
     (rb"\s*\[\s*[\[{]", "a list in JSON", "write an object on each line (JSON lines), or save the table as CSV"),
     (rb"(?i)\s*<(!doctype|html|\?xml|table)", "HTML or XML", "save the table as CSV"),
@@ -218,6 +221,10 @@ def reader_of(path: Path):
             "write them to a file"
         )
     if URL.match(str(path)) and not path.exists():
+        if (local := LOCAL.match(str(path))) is not None:
+            raise DataError(
+                f"expected a path, got the address of a file on this machine; write {unquote(local[1])!r} instead"
+            )
         url = str(path).replace(":/", "://", 1)  # a path has one slash in the place of several
         raise DataError(
             f"expected a data file on this machine, got the URL {url!r}; download it first, for example with "
@@ -279,6 +286,12 @@ def _match(path: Path) -> tuple[Any, str]:
     fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
     if fitting:
         suffix, module = max(fitting, key=lambda pair: len(pair[0]))
+        # A workbook or a Parquet file that is named .csv: text has no bytes of zero behind such a beginning.
+        head = head_of(path) if module.TEXT and path.is_file() and not is_packed(path) else b""
+        if b"\0" in head and (
+            real := next((name for name in BINARY if head[:8].lower().startswith(BEGINNINGS[name])), None)
+        ):
+            return READERS.get(real), suffix
         return module, suffix
     return READERS.get(_format_of(path, [suffix for suffix, _ in known])), path.suffix
 

@@ -6,7 +6,7 @@ is any run of blanks and tabs. Files without such options take the quicker path 
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from odtc.base.wording import option
@@ -52,8 +52,12 @@ def is_left_out(line: str, form: TextForm) -> bool:
     return not line.strip("\r\n") or (form.comment is not None and line.startswith(form.comment))
 
 
-def text_records(path, lines: Iterable[tuple[int, str]], form: TextForm) -> Iterator[list[str]]:
+def text_records(
+    path, lines: Iterable[tuple[int, str]], form: TextForm, refuse: Callable[[str, int, int], DataError]
+) -> Iterator[list[str]]:
     """Yield the records of numbered lines, all of the width of the first one.
+
+    `refuse` returns the error for a place with another number of cells than the first one.
 
     Raises
     ------
@@ -97,19 +101,9 @@ def text_records(path, lines: Iterable[tuple[int, str]], form: TextForm) -> Iter
             elif form.skips:
                 form.bad += range(first, number + 1)
             else:
-                raise bad_line(path, first, width, len(record), form)
+                raise refuse(f"line {first}", width, len(record))
     finally:
         csv.field_size_limit(before)
-
-
-def bad_line(path, line: int, expected: int, got: int, form: TextForm) -> DataError:
-    """Return the error of a line with another number of cells than the first one."""
-    of = "header" if form.header else "first row"
-    return DataError(
-        f"expected {cells_text(expected)} in every row of {str(path)!r}, as in its {of}, got {got} in line {line}; "
-        f"complete the line, quote cells that contain the separator, or leave out such lines "
-        f"({option('on_bad_line', BAD_LINES[1])})"
-    )
 
 
 def cells_text(count: int) -> str:

@@ -24,6 +24,8 @@ NOMINAL = re.compile(rf"\{{\s*+(?:{_LEVEL}\s*+)?+(?:,\s*+(?:{_LEVEL}\s*+)?+)*+\}
 BRACES = re.compile(r"(?i)^(\s*@attribute\s+(?:'[^']*'|\"[^\"]*\"|[^\s{]+))\{")
 QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 CELLS = re.compile(rf"(?:{QUOTED.pattern}|[^\s'\"])+")
+# Behind a blank outside of quotes; a line that begins with % is left to the reader.
+COMMENT = re.compile(rf"(?s)^(\s*[^\s%](?:{QUOTED.pattern}|(?<=\S)%|[^'\"%])*+)(?<=\s)%.*")
 WEIGHT = re.compile(r"\s*,\s*\{\s*([0-9.eE+-]+)\s*\}\s*$")
 SPARSE_WEIGHT = re.compile(rf"(?<=\}}){WEIGHT.pattern}")
 # KEEL adds the range of a number, and lines that name the columns of the target, to ARFF.
@@ -62,9 +64,9 @@ def read(path, text_encoding: str | None = None) -> pl.DataFrame:
 
 
 def _in_plain_form(text: str) -> str:
-    """Return the text as liac-arff reads it: a blank before a type in braces, commas between cells, dates as words,
-    no ranges, and the weights of instances, which Weka writes in braces behind a row, as the attribute INSTANCE_WEIGHT:
-    the first one, or the last one of sparse rows, whose cells are numbered."""
+    """Return the text as liac-arff reads it: no comments behind rows, a blank before a type in braces, commas between
+    cells, dates as words, no ranges, and the weights of instances, which Weka writes in braces behind a row, as the
+    attribute INSTANCE_WEIGHT: the first one, or the last one of sparse rows, whose cells are numbered."""
     head, data, rows = _parted(text)
     if not data:
         return text
@@ -90,7 +92,7 @@ def _in_plain_form(text: str) -> str:
 
 def _parted(text: str) -> tuple[list[str], str, list[str]]:
     """Return (the lines of the header, the line @data, the lines after it)."""
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = [COMMENT.sub(r"\1", line) if "%" in line else line for line in text.replace("\r\n", "\n").split("\n")]
     at = next((at for at, line in enumerate(lines) if line.strip().lower().startswith("@data")), None)
     return (lines, "", []) if at is None else (lines[:at], lines[at], lines[at + 1 :])
 

@@ -9,8 +9,10 @@ import csv
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
@@ -45,6 +47,7 @@ from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
+HAS_DIGIT = re.compile(r"\d")
 MAX_LINES_ABOVE = 20  # lines of a title above the names of the columns that are tried
 SEPARATOR_BYTES = re.compile(SEPARATOR_LINE.pattern.encode(), re.IGNORECASE)
 NAMELESS = "\0"  # before the number of a column without a name; no name has it
@@ -174,9 +177,7 @@ def guesses(path) -> Iterator[dict]:
 def _form(path, options: dict) -> TextForm | None:
     """Return the form of a file that options describe, or whose cells are parted by white space; None for any other."""
     form = TextForm(**options)
-    lines = [
-        line for _, line in lines_below(_head_lines(path, form.text_encoding), form) if not is_left_out(line, form)
-    ]
+    lines = [line for _, line in _kept_lines(path, form)]
     if form.separator is None and not SEPARATOR_LINE.match(lines[0] if lines else "") and not _names_tab(path):
         if is_white_space(lines):
             return replace(form, separator=SPACE)
@@ -192,7 +193,7 @@ def _head_lines(path, text_encoding: str | None = None) -> list[str]:
 
 def _described(path, size: int, form: TextForm) -> tuple[list[str], Iterator[list[str]]]:
     """Return the names of the columns and the records below them, of a file whose form is described."""
-    lines = lines_below(_lines(b"", text_pieces(path, size, form.text_encoding)), form)
+    given, lines = form, lines_below(_lines(b"", text_pieces(path, size, form.text_encoding)), form)
     first = next(((number, line) for number, line in lines if not is_left_out(line, form)), None)
     if first and (named := SEPARATOR_LINE.match(first[1])):
         form = form if form.separator is not None else replace(form, separator=named[1])
@@ -204,12 +205,12 @@ def _described(path, size: int, form: TextForm) -> tuple[list[str], Iterator[lis
         )
     if form.separator is None:
         form = replace(form, separator=_delimiter_of(path, first[1]))
-    records = text_records(path, chain([first], lines), form)
+    records = text_records(path, chain([first], lines), form, partial(_ragged, path, given))
     header = next(records, None)
     if header is None:
         raise DataError(f"expected rows of data in {str(path)!r}, got none that could be read")
     if form.header:
-        return _names(path, header), records
+        return _names(path, header, given), records
     return [f"c{at}" for at in range(1, len(header) + 1)], chain([header], records)
 
 
@@ -344,7 +345,7 @@ def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) ->
     widths = np.diff(np.flatnonzero(marks), prepend=-1)
     wrong = np.flatnonzero(widths != width)
     if wrong.size:
-        raise _ragged(path, above + 1 + wrong[0], width, widths[wrong[0]])
+        raise _ragged(path, TextForm(), _row_place(above + 1 + wrong[0]), width, widths[wrong[0]])
 
 
 def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:
@@ -367,7 +368,7 @@ def _records(path, lines, delimiter: str, header: str | None = None, above: int 
                 continue
             first = first or row
             if len(row) != len(first):
-                raise _ragged(path, number, len(first), len(row))
+                raise _ragged(path, TextForm(), _row_place(number), len(first), len(row))
             number += 1
             yield row
     except csv.Error as problem:
@@ -403,7 +404,7 @@ def _with_names(path, frame: pl.DataFrame, above: int) -> pl.DataFrame:
     return frame.drop([column.name for column in nameless]) if nameless else frame
 
 
-def _names(path, header: list[str]) -> list[str]:
+def _names(path, header: list[str], form: TextForm | None = None) -> list[str]:
     """Return the names of the columns; for those without one from the second on, NAMELESS and their number."""
     if any("\0" in name for name in header):
         raise DataError(
@@ -415,7 +416,7 @@ def _names(path, header: list[str]) -> list[str]:
         raise DataError(
             f"expected the names of the {len(names)} columns in the first line of {str(path)!r}, got {names[0]!r} "
             f"and no others, as in a title; if it is one, leave out the lines above the names "
-            f"({option('skip_lines', _lines_of_title(_head_lines(path), len(names)))})"
+            f"({option('skip_lines', _lines_of_title(path, form or TextForm())[0])})"
         )
     names = [name if name or not at else f"{NAMELESS}{at + 1}" for at, name in enumerate(names)]
     first, found = set(), []
@@ -423,7 +424,7 @@ def _names(path, header: list[str]) -> list[str]:
         found.append(f"{name}{AGAIN}{at}" if name in first else name)
         first.add(name)
     are_words = 2 * sum(re.fullmatch(r"[-+]?[\d.]+", name) is None for name in names) >= len(names)  # else check_names
-    if len(first) < len(names) and are_words and _is_row(path, names):
+    if len(first) < len(names) and are_words and _is_row(path, names, form or TextForm()):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(
             f"expected the names of the {len(names)} columns in the first line of {str(path)!r}, got {twice!r} twice "
@@ -434,23 +435,31 @@ def _names(path, header: list[str]) -> list[str]:
     return found
 
 
-def _is_row(path, names: list[str]) -> bool:
+def _is_row(path, names: list[str], form: TextForm) -> bool:
     """Return whether most of the names are cells of their columns in the first lines below them."""
-    lines = [line.strip("\r\n") for line in _head_lines(path)]
-    sign = _delimiter_of(path, lines[0]) if lines else ","
+    lines = [line.strip("\r\n") for _, line in _kept_lines(path, form)]
+    sign = form.delimiter or (_delimiter_of(path, lines[0]) if lines else ",")
     rows = [[cell.strip() for cell in (line.split(sign) if sign in line else line.split())] for line in lines[1:]]
     below = zip(*(row for row in rows if len(row) == len(names)))
     return 2 * sum(name in cells for name, cells in zip(names, below)) > len(names)
 
 
-def _ragged(path, row: int, expected: int, got: int) -> DataError:
-    lines = _head_lines(path)
+def _row_place(row: int) -> str:
+    return f"row {row} (counted below the header)"
+
+
+def _ragged(path, form: TextForm, place: str, expected: int, got: int) -> DataError:
+    """Return the error for a row at a place that has another number of cells than the first one."""
+    lines = [line for _, line in _kept_lines(path, form)]
     sign = comment_sign(lines)
-    if expected == 1 and sign is None:
+    above, width, names = _lines_of_title(path, form)
+    one_more = form.header and _advice_on_names(path, lines, expected)
+    is_title = expected == 1 or (width >= 2 * expected and not any(map(HAS_DIGIT.search, names)))
+    if form.header and sign is None and is_title:
         return DataError(
-            f"expected the names of the {got} columns in the first line of {str(path)!r}, as row {row} (counted below "
-            "it) has that many cells, got one name; if it is a title, leave out the lines above the names "
-            f"({option('skip_lines', _lines_of_title(lines, got))}), else quote cells that contain the separator"
+            f"expected the names of the {width} columns in the first line of {str(path)!r}, as most lines below have "
+            f"this many cells, got {'one name' if expected == 1 else f'{expected} names'}; if it is a title, leave out "
+            f"the lines above the names ({option('skip_lines', above)}), else quote cells that contain the separator"
         )
     comments = f"leave out comments ({option('comment', sign)}), " if sign is not None else ""
     advice = (
@@ -458,8 +467,9 @@ def _ragged(path, row: int, expected: int, got: int) -> DataError:
         f"({option('on_bad_line', 'skip')})"
     )
     return DataError(
-        f"expected {cells_text(expected)} in every row of {str(path)!r}, as in its header, got {got} in row {row} "
-        f"(counted below the header); {_advice_on_names(path, lines, expected) or advice}"
+        f"expected {cells_text(expected)} in every row of {str(path)!r}, as in its "
+        f"{'header' if form.header else 'first row'}, got {got} in {place}; "
+        f"{one_more or advice}"
     )
 
 
@@ -478,15 +488,27 @@ def _advice_on_names(path, lines: list[str], names: int) -> str:
     )
 
 
-def _lines_of_title(lines: list[str], width: int) -> int:
-    """Return how many lines are above the first one with this number of cells, several of them not blank; else 1."""
-    parted = [[line.split(sign) for sign in ",;\t|"] for line in lines]
-    found = (at for at, ways in enumerate(parted) if any(_is_header(cells, width) for cells in ways))
-    return next((at for at in found if at), 1)
+def _lines_of_title(path, form: TextForm) -> tuple[int, int, list[str]]:
+    """Return (lines to skip above the names of the columns of a file whose first line is a title, columns, names).
+
+    The names are the first line, behind those that are skipped already, with as many cells as most of the lines below,
+    several of them not blank.
+    """
+    tables = []
+    for sign in [form.delimiter] if form.delimiter else ",;\t|":
+        rows = [(number, line.strip("\r\n").split(sign)) for number, line in _kept_lines(path, form)[1:]]
+        width, count = Counter(len(row) for _, row in rows).most_common(1)[0] if rows else (1, 0)
+        tables.append((count if width > 1 else 0, width, rows))
+    _, width, rows = max(tables, key=lambda table: table[:2])
+    full = ((number - 1, row) for number, row in rows if len(row) == width and sum(bool(c.strip()) for c in row) > 1)
+    above, names = next(full, (form.skip_lines + 1, []))
+    return above, width, names
 
 
-def _is_header(cells: list[str], width: int) -> bool:
-    return len(cells) == width and sum(bool(cell.strip()) for cell in cells) > 1
+def _kept_lines(path, form: TextForm) -> list[tuple[int, str]]:
+    """Return the first lines of a file with their numbers, without those that are skipped, blank or comments."""
+    head = lines_below(_head_lines(path, form.text_encoding), form)
+    return [(number, line) for number, line in head if not is_left_out(line, form)]
 
 
 def sample(table: pl.DataFrame) -> bytes:
