@@ -29,6 +29,11 @@ from odtc.workflow.specification import (
 )
 
 
+def time_limit_option(help: str):
+    """Return the option --time-limit of a command that is not a fit, with its own help."""
+    return typer.Option("--time-limit", metavar="S", min=0.0, help=help)
+
+
 def completing(kind: str):
     """Return the completions of a name of this registry in a shell; after a comma, of the last name."""
 
@@ -128,6 +133,9 @@ ArrayScript = Annotated[
 ArrayPart = Annotated[
     str | None,
     typer.Option("--part", metavar="I/N", help="Run only every N-th fit, starting with fit I (counted from 0)."),
+]
+Depths = Annotated[
+    str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else.")]
 ManifestFile = Annotated[

@@ -121,12 +121,12 @@ def verdict(
 def _reached(given: Constraint, entry: dict, names: dict[str, str]) -> str:
     """The figure of a constraint on test rows, compared with the requested one."""
     if not given.op:
-        return f"{given} is {'satisfied' if entry['kept_on_test'] else 'missed'}"
+        return f"{given} is {'satisfied' if entry['satisfied_on_test'] else 'missed'}"
     figure, requested = (shown_figure(given, value) for value in (entry["test"], given.bound))
     if given.module.can(OnProportions):
         figure, requested = _apart(entry["test"], float(given.bound))
     words = f"{constraint_subject(given, names)} is {figure}"
-    if entry["kept_on_test"]:
+    if entry["satisfied_on_test"]:
         return f"{words}, {'at least' if given.op == '>=' else 'at most'} {requested} as requested"
     return f"{words}, {'below' if given.op == '>=' else 'above'} the requested {requested}"
 
@@ -208,27 +208,28 @@ def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tu
                 raise
             continue  # these rows lack the column
         of = np.asarray(of)[labelled]
-        groups = []
-        for at, name in enumerate(names):
-            inside = of == at
-            if not inside.any():
-                continue
-            right = int((predicted[inside] == true[inside]).sum())
-            table = np.bincount(true[inside] * K + predicted[inside], minlength=K * K).reshape(K, K)
-            of_class = table.sum(axis=1)
-            groups.append(
-                {
-                    "name": name,
-                    "rows": int(inside.sum()),
-                    "right": right,
-                    "interval": share_interval(right, int(inside.sum())),
-                    "predicted": (table.sum(axis=0) / inside.sum()).tolist(),
-                    "recall": [table[k, k] / of_class[k] if of_class[k] else None for k in range(K)],
-                }
-            )
+        groups = [
+            {"name": name, **_group_figures(true[of == at], predicted[of == at], K)}
+            for at, name in enumerate(names)
+            if (of == at).any()
+        ]
         if groups:
             found.append({"by": text, "groups": groups})
     return found
+
+
+def _group_figures(true: np.ndarray, predicted: np.ndarray, K: int) -> dict:
+    """Return the figures of the rows of a group, from their classes and their predicted classes, int (rows,)."""
+    n_rows, right = len(true), int((predicted == true).sum())
+    table = np.bincount(true * K + predicted, minlength=K * K).reshape(K, K)
+    of_class = table.sum(axis=1)
+    return {
+        "rows": n_rows,
+        "right": right,
+        "interval": share_interval(right, n_rows),
+        "predicted": (table.sum(axis=0) / n_rows).tolist(),
+        "recall": [table[k, k] / of_class[k] if of_class[k] else None for k in range(K)],
+    }
 
 
 def constraints_of_cart(fit: Fit | None) -> str:

@@ -211,7 +211,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         else board.compared_groups(tree, compared, groups, of_constraints),
         "compared_in": "training rows" if test is None else "test rows",
         "verdict": _verdict(run, rows, satisfied, labelled, scores, test),
-        "missed": any(entry["kept_on_test"] is False for entry in satisfied),
+        "missed": any(entry["satisfied_on_test"] is False for entry in satisfied),
         "scores": [(name, score, _rates(score, name.startswith("test"))) for name, score in scores],
         "metrics": robust_lines(run, labelled) if task.CLASSES else metric_lines(run, labelled),
         "of_classes": task.CLASSES,

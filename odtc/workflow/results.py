@@ -446,7 +446,7 @@ class Fit:
         if self.rounds:
             facts["selection_rounds"] = [one.to_json() for one in self.rounds]
         if self.problem.constraints:
-            facts["kept"] = self.kept
+            facts["constraint_values"] = self.kept
         if self.simplified is not None:
             facts["simplified"] = self.simplified
         if self.robust is not None:

@@ -201,5 +201,6 @@ def test_what_cart_breaks_of_the_constraints_stands_beside_it(tmp_path):
     words = ["fit", MONKS / "monks-2.csv", "--depth", 2, "--encoding", "onehot", "--constraint", "recall[1] >= 0.75"]
     said = odtc(*words, "--constraint", "leaves <= 4", "-o", tmp_path / "m")
     assert re.search(r"\n +CART violates recall\[1\] >= 0.75 \(0\)\n", said.out)
-    recall, leaves = odtc(*words, "--constraint", "leaves <= 4", "-o", tmp_path / "m", "--json").facts["kept"]
+    facts = odtc(*words, "--constraint", "leaves <= 4", "-o", tmp_path / "m", "--json").facts
+    recall, leaves = facts["constraint_values"]
     assert recall["cart"] < 0.75 <= recall["training"] and leaves["cart"] <= 4

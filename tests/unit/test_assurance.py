@@ -115,8 +115,11 @@ def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_pat
     (assured,) = facts["assured"]["constraints"]
     asked_of_search, leaves = facts["assured"]["searched"]
     assert assured["constraint"] == recall and leaves == "leaves <= 4"
-    assert 0.7 < float(asked_of_search.split()[-1]) <= facts["kept"][0]["training"] and assured["figure"] >= 0.7
-    assert facts["kept"][0]["constraint"] == recall and facts["kept"][0]["test"] is not None
+    assert (
+        0.7 < float(asked_of_search.split()[-1]) <= facts["constraint_values"][0]["training"]
+        and assured["figure"] >= 0.7
+    )
+    assert facts["constraint_values"][0]["constraint"] == recall and facts["constraint_values"][0]["test"] is not None
 
 
 def test_a_number_with_no_room_is_said_not_to_be_asked_harder(files, tmp_path):

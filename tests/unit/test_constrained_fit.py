@@ -120,7 +120,7 @@ def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
     best = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts["objective"]
     assert free <= facts["bound"] <= best <= facts["objective"] and facts["verified"]
     assert ranks["termination"] == "optimal" and ranks["objective"] == best
-    assert facts["kept"][0]["training"] >= 0.9
+    assert facts["constraint_values"][0]["training"] >= 0.9
     assert "fewer splits" in message and "more time" not in message
 
 

@@ -162,11 +162,13 @@ def test_an_explanation_says_what_was_asked_of_the_tree_and_what_it_reaches(tmp_
     for said in told:
         assert said.endswith("kept      recall[yes] >= 0.6: 1 on training rows\n") and "test rows" not in said
     facts = command("explain", "m.tree.json", "new.csv", "--json", folder=tmp_path).facts
-    assert [(one["requested"], one["training"], one["test"]) for one in facts["kept"]] == [(0.6, 1.0, None)]
+    assert [(one["requested"], one["training"], one["test"]) for one in facts["constraint_values"]] == [
+        (0.6, 1.0, None)
+    ]
     words = ("--constraint", "recall[yes] >= 0.6", "--hold-out", 0.5, "-o", "h")
     assert command("fit", "t.csv", "--depth", 1, *words, folder=tmp_path).code == 0
     facts = command("explain", "h.tree.json", "new.csv", "--json", folder=tmp_path).facts
-    assert [(one["training"], one["test"]) for one in facts["kept"]] == [(1.0, 1.0)]
+    assert [(one["training"], one["test"]) for one in facts["constraint_values"]] == [(1.0, 1.0)]
     (tmp_path / "m.run.json").unlink()
     assert "kept" not in command("explain", "m.tree.json", "new.csv", folder=tmp_path).out
 

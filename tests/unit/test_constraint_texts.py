@@ -295,7 +295,7 @@ def test_a_figure_that_is_reached_is_told_with_the_digits_that_count(figure, wor
 def test_of_a_constraint_without_a_number_what_breaks_it_is_counted():
     entry = {"constraint": "monotone[x,positive=yes]", "requested": None, "training": 0.0, "test": None}
     assert kept_text(entry) == "monotone[x,positive=yes]" == kept_text(entry | {"test": 0.0})
-    assert kept_text(entry | {"test": 2.0, "kept_on_test": False}) == (
+    assert kept_text(entry | {"test": 2.0, "satisfied_on_test": False}) == (
         "monotone[x,positive=yes]: 0 on training rows, missed on test: 2"
     )
     assert kept_text(entry | {"training": 1.0}) == "monotone[x,positive=yes]: 1 on training rows"

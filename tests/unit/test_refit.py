@@ -290,7 +290,7 @@ def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs
     assert command("fit", "then.csv", *words, "-o", "old", folder=tmp_path).code == 0
     said = command("refit", "old.tree.json", "now.csv", "-o", "new", "--json", folder=tmp_path)
     assert said.code == 0, said.err
-    assert [one["constraint"] for one in said.facts["kept"]] == ["leaf_rows >= 12", "leaves <= 3", parity]
+    assert [one["constraint"] for one in said.facts["constraint_values"]] == ["leaf_rows >= 12", "leaves <= 3", parity]
     tree = odtc.read_tree(tmp_path / "new.tree.json")
     assert tree.n_leaves <= 3 and min(sum(leaf.rows) for leaf in tree.leaves()) >= 12
     assert "g" not in {tree.features[j].name for j in tree.used}
@@ -299,12 +299,12 @@ def test_a_refit_inherits_constraints_columns_and_limits_and_prints_what_differs
     again = command(
         "refit", "new.tree.json", "now.csv", "-o", "third", "--max-branch-nodes", 1, "--json", folder=tmp_path
     )
-    assert [one["constraint"] for one in again.facts["kept"]] == ["branch_nodes <= 1"]
+    assert [one["constraint"] for one in again.facts["constraint_values"]] == ["branch_nodes <= 1"]
     assert "'branch_nodes <= 1' instead of " in again.err and "leaf_rows >= 12" in again.err
     free = command(
         "refit", "old.tree.json", "now.csv", "-o", "free", "--forget", "constraint", "--json", folder=tmp_path
     )
-    assert "kept" not in free.facts and "no --constraint instead of" in free.err
+    assert "constraint_values" not in free.facts and "no --constraint instead of" in free.err
     (tmp_path / "old.run.json").unlink()
     alone = command("refit", "old.tree.json", "now.csv", "-o", "alone", folder=tmp_path)
     assert alone.code == 0 and "settings are unknown" in alone.err
@@ -322,7 +322,7 @@ def test_a_refit_inherits_from_a_model_that_a_solver_solved(tmp_path, solver):
         assert command("fit", *words, "--solver", solver, "-o", "old", folder=tmp_path).code == 0
     said = command("refit", "old.tree.json", "now.csv", "-o", "new", "--json", folder=tmp_path)
     assert said.code == 0, said.err
-    assert [one["constraint"] for one in said.facts["kept"]] == ["leaf_rows >= 12", "leaves <= 3"]
+    assert [one["constraint"] for one in said.facts["constraint_values"]] == ["leaf_rows >= 12", "leaves <= 3"]
     assert said.facts["model"] == "flowoct" and "--auxiliary g" in said.err
 
 

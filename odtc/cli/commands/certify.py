@@ -11,7 +11,7 @@ import typer
 from odtc.base import interrupts
 from odtc.base.text import count_of
 from odtc.cli import console
-from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
+from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, time_limit_option
 from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec
 
@@ -31,12 +31,9 @@ def certify(
     ] = 0.0,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="S",
-            min=0.0,
-            help="Seconds for reading, search and writing; the certificate then proves the bound reached. Its check "
-            "may take as long again. Compiling kernels, once after an installation, is not counted.",
+        time_limit_option(
+            "Seconds for reading, search and writing; the certificate then proves the bound reached. Its check "
+            "may take as long again. Compiling kernels, once after an installation, is not counted."
         ),
     ] = None,
     o: Annotated[

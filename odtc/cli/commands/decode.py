@@ -16,6 +16,7 @@ from odtc.cli.options import (
     ManifestFile,
     MovedData,
     RawOf,
+    time_limit_option,
     tree_path,
 )
 from odtc.errors import ChoiceError, NoSolutionError
@@ -96,12 +97,9 @@ def verify(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="S",
-            min=0.0,
-            help="Seconds for checking a certificate (default: no limit), for repeating the search (default 5; 0: no "
-            "search), and for each solver of --confirm.",
+        time_limit_option(
+            "Seconds for checking a certificate (default: no limit), for repeating the search (default 5; 0: no "
+            "search), and for each solver of --confirm."
         ),
     ] = None,
     as_json: Json = False,

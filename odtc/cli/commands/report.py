@@ -18,6 +18,7 @@ from odtc.cli.options import (
     described,
     labelled,
     takes,
+    time_limit_option,
 )
 from odtc.errors import ChoiceError
 
@@ -46,12 +47,7 @@ def report(
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="Output file (default: STEM.html).")] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="S",
-            min=0.0,
-            help="Seconds for recomputing the bound by a search (default 5; 0: no search).",
-        ),
+        time_limit_option("Seconds for recomputing the bound by a search (default 5; 0: no search)."),
     ] = None,
     labels: Labels = None,
     templates: Templates = None,
@@ -113,7 +109,7 @@ def explain(
     kept = _kept(tree)
     moved = _moved(tree, loaded, rows.X, row)
     if as_json:
-        told_kept = {"kept": kept} if kept else {}
+        told_kept = {"constraint_values": kept} if kept else {}
         facts = [
             {"row": path.number} | path.to_json() | ({"moved": moved[path.number]} if moved else {}) for path in paths
         ]

@@ -25,6 +25,7 @@ from odtc.cli.options import (
     ArrayPart,
     ArrayScript,
     ClusterAddress,
+    Depths,
     Encodings,
     Folds,
     Jobs,
@@ -64,9 +65,7 @@ def sweep(
             autocompletion=completing("models"),
         ),
     ] = "auto",
-    depths: Annotated[
-        str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
-    ] = "1,2,3",
+    depths: Depths = "1,2,3",
     p: Annotated[
         list[str],
         typer.Option(

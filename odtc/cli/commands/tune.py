@@ -17,6 +17,7 @@ from odtc.cli.options import (
     ArrayScript,
     ClusterAddress,
     DataFile,
+    Depths,
     Encodings,
     Folds,
     Jobs,
@@ -78,9 +79,7 @@ def tune(
             autocompletion=completing("models"),
         ),
     ] = "auto",
-    depths: Annotated[
-        str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
-    ] = "1,2,3",
+    depths: Depths = "1,2,3",
     p: Annotated[
         list[str],
         typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter; repeatable."),

@@ -30,9 +30,9 @@ def kept_facts(
     -------
     list of dict
         `constraint` as typed, `requested` its number (None without one), `training` the figure of the tree, `test` its
-        figure on labelled rows, `kept_on_test` whether it satisfies the constraint; both None if there are none, if the
-        constraint is not on predictions, or if the rows lack a column; `cart` the figure of CART's tree on training
-        rows, and `kept_by_cart` whether it satisfies the constraint, if that tree is given.
+        figure on labelled rows, `satisfied_on_test` whether it satisfies the constraint; both None if there are none,
+        if the constraint is not on predictions, or if the rows lack a column; `cart` the figure of CART's tree on
+        training rows, and `satisfied_by_cart` whether it satisfies the constraint, if that tree is given.
     """
     unlabelled = labelled is None or (labelled.y < 0).any()
     rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
@@ -51,7 +51,7 @@ def kept_facts(
                 "requested": float(given.bound) if given.op else None,
                 "training": float(given.module.value(problem.encoded, given, heap)),
                 "test": None if test is None else float(test),
-                "kept_on_test": None if test is None else bool(given.holds(test)),
+                "satisfied_on_test": None if test is None else bool(given.holds(test)),
             }
             | ({} if cart is None else _of_cart(given, given.module.value(problem.encoded, given, cart)))
         )
@@ -59,12 +59,12 @@ def kept_facts(
 
 
 def _of_cart(given: Constraint, value: Fraction | float) -> dict:
-    return {"cart": float(value), "kept_by_cart": bool(given.holds(value))}
+    return {"cart": float(value), "satisfied_by_cart": bool(given.holds(value))}
 
 
 def broken_text(kept: list[dict]) -> str:
     """Return the constraints that CART's tree breaks, with its figures (`kept_facts`); "" for none."""
-    told = [entry for entry in kept if not entry.get("kept_by_cart", True)]
+    told = [entry for entry in kept if not entry.get("satisfied_by_cart", True)]
     return ", ".join(f"{entry['constraint']} ({show_figure(entry['cart'])})" for entry in told)
 
 
@@ -77,7 +77,7 @@ def kept_line(entry: dict, tree: Tree) -> str:
         if name != text and re.search(rf"[\[=,]\s*{re.escape(name)}\s*[\],]", str(entry["constraint"]))
     ]
     words = f"{kept_text(entry)} ({', '.join(named)})" if named else kept_text(entry)
-    return f"{'missed' if entry['kept_on_test'] is False else 'kept':<8}  {words}"
+    return f"{'missed' if entry['satisfied_on_test'] is False else 'kept':<8}  {words}"
 
 
 def kept_text(entry: dict) -> str:
@@ -87,7 +87,7 @@ def kept_text(entry: dict) -> str:
     figure = f"{entry['constraint']}: {show_figure(entry['training'])} on training rows"
     if entry["test"] is None:
         return figure
-    if entry["kept_on_test"]:
+    if entry["satisfied_on_test"]:
         return f"{figure}, {show_figure(entry['test'])} on test rows"
     return f"{figure}, missed on test: {show_figure(entry['test'])}"
 
