@@ -50,7 +50,16 @@ from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.reading_spec import SIGNS
 from odtc.errors import CertificateError
 from odtc.verification.alike_rows import alike_rows
-from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
+from odtc.verification.claim import (
+    OF_TREE,
+    claim_of,
+    expect,
+    expect_leaf,
+    expect_losses,
+    expect_tree,
+    node_shape,
+    split_shape,
+)
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.coverage import Sides, answered, count_uncovered
 from odtc.verification.interval_bound import IntervalBound
@@ -63,7 +72,7 @@ OF_THRESHOLDS = "odtc.certificate/2"
 SCHEMAS = (SCHEMA, OF_THRESHOLDS)
 SUFFIX = ".certificate.json"
 LISTED = 12  # costs that are listed one by one
-EXACT = 2.0**53
+EXACT = 2.0**53  # below it, doubles hold every whole number
 
 
 @value_class
@@ -93,22 +102,10 @@ class Proof:
         return {"n_targets": self.n_targets}
 
 
-def _split_shape(value, place):
-    own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
-    kind = value.get("kind") if isinstance(value, dict) else None
-    return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
-
-
-def _node_shape(value, place):
-    if isinstance(value, dict) and "label" in value:
-        return {"label": TEXT} | OF_LEAF
-    return {"split": _split_shape, "left": _node_shape, "right": _node_shape}
-
-
 def _column_shape(value, place):
     if isinstance(value, dict) and value.get("kind") == "threshold":
         return {"feature": TEXT, "kind": TEXT, "thresholds?": [NUMBER]}
-    return _split_shape(value, place)
+    return split_shape(value, place)
 
 
 # The shape of a certificate (odtc.base.json_schema): of all, and of each schema.
@@ -120,12 +117,10 @@ TERMS = {
     "penalty": WHOLE,
     "scale": WHOLE,
     "claim": WHOLE,
-    "tree": {"root": _node_shape} | OF_TREE,
+    "tree": {"root": node_shape} | OF_TREE,
 }
 SHAPE = TERMS | {
-    "splits": [
-        lambda value, place: _split_shape(value, place) | {"same?": [_split_shape], "complement?": [_split_shape]}
-    ],
+    "splits": [lambda value, place: split_shape(value, place) | {"same?": [split_shape], "complement?": [split_shape]}],
     "targets": [TEXT],
     "of?": CLAIM_SHAPE,
 }

@@ -103,6 +103,20 @@ NAMES = {
 }
 
 
+def split_shape(value, place):
+    """Return the JSON shape of a split, by its own kind."""
+    own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
+
+
+def node_shape(value, place):
+    """Return the JSON shape of a node of a tree: a leaf, or a branch node with its children."""
+    if isinstance(value, dict) and "label" in value:
+        return {"label": TEXT} | OF_LEAF
+    return {"split": split_shape, "left": node_shape, "right": node_shape}
+
+
 def claim_of(dataset: Dataset, depth: int, n_candidate_splits: int, all_splits: bool, constraints=()) -> dict:
     """Return the terms of a claim about a data set.
 

@@ -162,7 +162,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     """Return the checks that need no model: for any tree, also a learner's."""
     encoded = problem.encoded
     floor = equivalent_points(encoded)
-    errors, loss, task = heap.errors(encoded), heap.loss(encoded), TASKS.get(encoded.task)
+    errors, loss = heap.errors(encoded), heap.loss(encoded)
     checks = [
         Check(
             "equivalent points",
@@ -188,13 +188,22 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
                 f"{param('n_min', least)}: the leaf with the fewest rows has {fewest}",
             )
         )
-    answering = on_answers(problem)
     rows = None if dataset is None else _routed(encoded, tree, dataset)
-    whole = (
-        None
-        if dataset is None or dataset.selected is None or not answering
-        else _routed(encoded, tree, dataset.selected.whole)
-    )
+    checks += _constraints_kept(problem, heap, tree, rows)
+    if rows is None:
+        return checks
+    if (boxes := problem.module.boxes(problem)) is not None:
+        checks.append(_attacked(problem, heap, tree, rows.dataset, boxes))
+    if not TASKS.get(encoded.task).MOMENTS:
+        checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
+    return checks + _loss_again(encoded, tree, rows, loss)
+
+
+def _constraints_kept(problem: Problem, heap: HeapTree, tree: Tree, rows: "RowPredictions | None") -> list[Check]:
+    """Return the check of each constraint: on the encoded rows, and with `rows` also on those of the data file."""
+    answering, encoded, checks = on_answers(problem), problem.encoded, []
+    selected = None if rows is None or not answering else rows.dataset.selected
+    whole = None if selected is None else _routed(encoded, tree, selected.whole)
     for given in problem.constraints:
         value = given.module.value(encoded, given, heap)
         checks.append(Check("constraint", given.holds(value), given.told(value)))
@@ -207,32 +216,34 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
                 given.holds(value) and (whole is not None or given.holds(again)) and is_close(value, again),
                 f"{given.told(value)}, {given.shown(again)} {where}",
             )
-    if rows is not None and (boxes := problem.module.boxes(problem)) is not None:
-        checks.append(_attacked(problem, heap, tree, rows.dataset, boxes))
-    if rows is not None:
-        if not task.MOMENTS:
-            checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
-            answers = rows.predicted
-        if task.NUMBERS:
-            leaves, leaf_of = _sent(tree, rows.dataset.X)
-            answers = np.array([tree.answer(leaf) for leaf in leaves])[leaf_of]
-        again = task.loss_again(rows.dataset.sums, answers)
-        if again is not None:
-            text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
-            # The error of sums of decimals: a part of the cost of one leaf.
-            total = leaf_cost(encoded)
-            near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
-            off = near * total + task.rounding(rows.dataset.sums, rows.dataset.weight)
-            if (numbers := task.numbers(rows.dataset.sums)) is not None:  # predictions are rounded to their own digits
-                step, weight = 2.0**-51 * float(np.abs(numbers).max()), float(rows.dataset.weight.sum())
-                of_squares = 2 * step * math.sqrt(weight * abs(loss)) + step * step * weight
-                off += of_squares if encoded.task == "regression" else step * weight
-                off += math.ulp(0.0) * (weight + len(numbers))  # products below the smallest normal double
-            same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
-            if encoded.task == "regression" and exact_costs(encoded) is not None:
-                same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
-            checks.append(Check(encoded.task, same, text))
     return checks
+
+
+def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: float) -> list[Check]:
+    """Return the check of the loss against the figures of the task on the rows of the data file; none for a task that
+    does not compute it from these."""
+    task, sums, weight = TASKS.get(encoded.task), rows.dataset.sums, rows.dataset.weight
+    if task.NUMBERS:
+        leaves, leaf_of = _sent(tree, rows.dataset.X)
+        answers = np.array([tree.answer(leaf) for leaf in leaves])[leaf_of]
+    else:
+        answers = rows.predicted
+    again = task.loss_again(sums, answers)
+    if again is None:
+        return []
+    text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
+    # The error of sums of decimals: a part of the cost of one leaf.
+    near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
+    off = near * leaf_cost(encoded) + task.rounding(sums, weight)
+    if (numbers := task.numbers(sums)) is not None:  # predictions are rounded to their own digits
+        step, total = 2.0**-51 * float(np.abs(numbers).max()), float(weight.sum())
+        of_squares = 2 * step * math.sqrt(total * abs(loss)) + step * step * total
+        off += of_squares if encoded.task == "regression" else step * total
+        off += math.ulp(0.0) * (total + len(numbers))  # products below the smallest normal double
+    same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
+    if encoded.task == "regression" and exact_costs(encoded) is not None:
+        same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
+    return [Check(encoded.task, same, text)]
 
 
 def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:

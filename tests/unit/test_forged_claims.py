@@ -148,12 +148,12 @@ def of_constraint(built, text: str, data):
     return refusing(verify_tree(problem, built[2], built[2].to_tree(problem.encoded), data))
 
 
-@refused_by("constraint", "verify.verify_tree: constraint")
+@refused_by("constraint", "verify._constraints_kept: constraint")
 def too_many_nodes(built, _):
     return of_constraint(built, "branch_nodes <= 0", None)
 
 
-@refused_by("constraint", "verify.verify_tree: constraint (again)")
+@refused_by("constraint", "verify._constraints_kept: constraint (again)")
 def too_inaccurate_on_the_rows(built, _):
     return of_constraint(built, "accuracy >= 0.999", built[3])
 
@@ -170,7 +170,7 @@ def a_threshold_between_the_same_rows(built, _):
     return refusing(verify_tree(problem, heap, moved, data))
 
 
-@refused_by("regression", "verify.verify_tree: encoded.task")
+@refused_by("regression", "verify._loss_again: encoded.task")
 def another_mean_of_a_leaf(built, _):
     fitted = odtc.OptimalTreeRegressor(1).fit(X, Y)
     root = fitted.tree_.root

@@ -25,11 +25,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from odtc.base import deadline, phases
-from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
+from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validate
 from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_LEAF, OF_TREE, claim_of, expect, expect_leaf, expect_losses, expect_tree
+from odtc.verification.claim import (
+    OF_TREE,
+    claim_of,
+    expect,
+    expect_leaf,
+    expect_losses,
+    expect_tree,
+    node_shape,
+    split_shape,
+)
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import (
@@ -47,8 +56,8 @@ from odtc.verification.constrained.stated_order import pairs_of, twins
 from odtc.verification.coverage import count_uncovered
 
 SCHEMA = "odtc.certificate.constrained/1"
-MOST_DEPTH = 4
-DEEPEST_SWEPT = 3
+MOST_DEPTH = 4  # of trees whose pairs of splits are counted
+DEEPEST_SWEPT = 3  # of trees whose splits are swept column by column
 MOST_CELLS = 500_000_000  # rows of data times splits, stored as one byte each
 MOST_SWEPT = 50_000  # splits of chains that are swept
 
@@ -90,18 +99,6 @@ class ConstrainedProof:
         return {"n_cases": self.n_cases, "n_listed": self.n_listed}
 
 
-def _split_shape(value, place):
-    own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
-    kind = value.get("kind") if isinstance(value, dict) else None
-    return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
-
-
-def _node_shape(value, place):
-    if isinstance(value, dict) and "label" in value:
-        return {"label": TEXT} | OF_LEAF
-    return {"split": _split_shape, "left": _node_shape, "right": _node_shape}
-
-
 SHAPE = {
     "classes": [TEXT],
     "depth": WHOLE,
@@ -111,10 +108,8 @@ SHAPE = {
     "penalty": WHOLE,
     "scale": WHOLE,
     "claim": (WHOLE, None),
-    "splits": [
-        lambda value, place: _split_shape(value, place) | {"same?": [_split_shape], "complement?": [_split_shape]}
-    ],
-    "tree": (None, {"root": _node_shape} | OF_TREE),
+    "splits": [lambda value, place: split_shape(value, place) | {"same?": [split_shape], "complement?": [split_shape]}],
+    "tree": (None, {"root": node_shape} | OF_TREE),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
     "cases": [{"root?": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
@@ -233,24 +228,12 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     )
     if (np.diff(column) < 0).any():
         raise ValueError("its splits are not in the order of their columns")
-    # Rows with equal costs and uses are of one kind; within a kind, rows with equal results for all splits are merged.
-    K, sums = loss.shape[1], len(stated.uses)
-    used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
-    table = np.concatenate([loss, used, stated.measures.T], axis=1)
-    kinds, kind = np.unique(table, axis=0, return_inverse=True)
-    answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
-    members = np.zeros((len(answers), len(kinds)))
-    np.add.at(members, (row.reshape(-1), kind.reshape(-1)), 1)
-    X = np.unpackbits(answers, axis=1, count=len(left)).astype(bool)
+    merged, row = _merged_rows(loss, stated, left)
     problem = Problem(
-        X=X,
-        members=members,
-        cost=kinds[:, :K],
-        uses=kinds[:, K : K + sums * K].reshape(len(kinds), sums, K).transpose(1, 0, 2),
+        **merged,
         bound=stated.bound,
         branch_uses=stated.branch_uses,
         leaf_uses=stated.leaf_uses,
-        measures=kinds[:, K + sums * K :].T,
         least=stated.least,
         price=price,
         column=column,
@@ -260,12 +243,34 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         most_splits=stated.places.most_splits,
         levels=stated.places.levels(of, height),
         below=stated.places.below(of),
-        follows=pairs_of(stated.orders, facts["splits"], X, dataset, row.reshape(-1)),
+        follows=pairs_of(stated.orders, facts["splits"], merged["X"], dataset, row),
         swept=swept(height, len(facts["splits"])),
     )
     walked = nested_sets(problem)
     _expect_size(height, facts, dataset, problem.splits_apart(walked))
-    return Read(problem, depth, loss, stated, left, row.reshape(-1), walked)
+    return Read(problem, depth, loss, stated, left, row, walked)
+
+
+def _merged_rows(loss: np.ndarray, stated: Stated, left: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the fields of `Problem` on its rows, and the row of the problem that each row of the data is.
+
+    Rows with equal costs and uses are of one kind; within a kind, rows with equal results for all splits are merged.
+    """
+    K, sums = loss.shape[1], len(stated.uses)
+    used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
+    table = np.concatenate([loss, used, stated.measures.T], axis=1)
+    kinds, kind = np.unique(table, axis=0, return_inverse=True)
+    answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
+    members = np.zeros((len(answers), len(kinds)))
+    np.add.at(members, (row.reshape(-1), kind.reshape(-1)), 1)
+    fields = {
+        "X": np.unpackbits(answers, axis=1, count=len(left)).astype(bool),
+        "members": members,
+        "cost": kinds[:, :K],
+        "uses": kinds[:, K : K + sums * K].reshape(len(kinds), sums, K).transpose(1, 0, 2),
+        "measures": kinds[:, K + sums * K :].T,
+    }
+    return fields, row.reshape(-1)
 
 
 def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int] | None) -> None:

@@ -47,7 +47,7 @@ from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
-DEEPEST = 8
+DEEPEST = 8  # levels of a tree
 OFF = 0.01  # of the largest error of rounded sums in a check: the error for one tree
 WIDTH = 1e-10  # relative width of a rounded cost: trees whose costs differ by less are not distinguished
 NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
@@ -155,11 +155,7 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
     elif not whole.nothing:
         bound = whole.least(found, facts["columns"], depth, limit, low)
     else:
-        floor = found.floor(every)  # refuses rows whose hazard is too small, which loops take to cost nothing
-        bound = found.by_loops(every, depth, limit) if law.ROUNDS and facts["tried"] == ALL else -math.inf
-        if bound < low - NEAR_END * abs(low):
-            tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
-            bound = floor + Fraction(found.least(every, depth, tried, low - floor, limit))
+        bound = _recomputed(found, facts, limit, low)
     low, high, bound = measure.ends(low, high, bound)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
@@ -182,6 +178,19 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
         OFF * measure.near / float(unit),
         min(1.0, float(measure.high(measure.moments.sum(axis=1)) / unit)),
     )
+
+
+def _recomputed(found: LeafSumsBound, facts: dict, limit: Limit, low: Fraction) -> Fraction | float:
+    """Return the lower bound on the cost of all trees, by loops over all cuts, or by the cuts that the search tried if
+    these leave the bound below `low`, the cost of the tree."""
+    depth, every = facts["depth"], np.arange(len(found.rank))
+    floor = found.floor(every)  # refuses rows whose hazard is too small, which loops take to cost nothing
+    by_loops = MEASURES[facts["schema"]].ROUNDS and facts["tried"] == ALL
+    bound = found.by_loops(every, depth, limit) if by_loops else -math.inf
+    if bound >= low - NEAR_END * abs(low):
+        return bound
+    tried = facts["tried"] if limit.at(depth)[1] > 2 or facts["tried"] else 0
+    return floor + Fraction(found.least(every, depth, tried, low - floor, limit))
 
 
 @value_class
