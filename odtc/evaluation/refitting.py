@@ -182,13 +182,13 @@ def refit(
     own = _with_own_labels(old, projection.heap, problem)
     left = deadline.limit_left(began, limit)
     trees, complete = _near(problem, most, within, min(left or SEARCH, SEARCH))
-    candidates = [best.decoded.heap, projection.heap, *([own] if own is not None else []), *trees]
-    costs = [paid, *(_cost(problem, heap) for heap in candidates[1:])]
+    others = [projection.heap, *([own] if own is not None else []), *trees]
+    candidates = [(paid, best.decoded.heap), *((_cost(problem, heap), heap) for heap in others)]
     before = old_answers(old, problem.encoded.dataset)
     kept = _splits(projection.heap, problem)
     found = [
         (_distance(heap, problem, before, kept), cost, heap)
-        for heap, cost in zip(candidates, costs)
+        for cost, heap in candidates
         if cost is not None and cost <= paid + within + ROUNDING * within
     ]
     distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))

@@ -164,13 +164,18 @@ def start(
             return None
         if say is None or not is_tree_file(name):
             raise
-        try:
-            heap = constraint.mended(problem, problem.module.trimmed(problem, heap))
-            begun = None if heap is None else _arranged(problem, model, heap)
-        except TreeError:
-            begun = None
+        begun = _trimmed(problem, model, heap)
         say(f"{'no start is given' if begun is None else 'the start is trimmed'}: {str(name)!r}: {refused}")
         return begun
+
+
+def _trimmed(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray] | None:
+    """Return the start of a tree that is changed until the model has a point for it; None if that is not possible."""
+    try:
+        heap = constraint.mended(problem, problem.module.trimmed(problem, heap))
+        return None if heap is None else _arranged(problem, model, heap)
+    except TreeError:
+        return None
 
 
 def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray]:

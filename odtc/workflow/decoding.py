@@ -96,19 +96,7 @@ def decode(
     ChoiceError
         If the arguments are not a model of `odtc.build` and its solution.
     """
-    if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
-        raise ChoiceError(
-            f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
-            f'{type(solution).__name__}; a solution file by itself is odtc.decode("FILE.sol")'
-        )
-    if not isinstance(solution, Solution):
-        model, solution = in_memory(model, solution)
-    stamp = stamp_of(model)
-    if solution.model and stamp and solution.model != stamp:
-        raise SolutionError(
-            f"the solution belongs to the model {short(solution.model)}…, but this model is {short(stamp)}…; solve "
-            "this model, or decode with the model that was solved"
-        )
+    model, solution, stamp = _of_one_model(model, solution)
     if nameless := bool(stamp and not solution.model and model.edited is None):
         solution = unproved(solution, NAMELESS)
     if (built := model.as_built) is not model:  # rows and columns of its user, or arrays in the place of its own
@@ -140,17 +128,44 @@ def decode(
     paid = tree_cost(problem, smaller)
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
-    if paid is not None and proves(problem, paid):  # whatever the solver's status is
-        by_solver = solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound)
-        own = solution.proved_by if by_solver else COMPILER
-        ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
-        solution = replace(ended, scope="", overall=None, scope_objective=None)
-    elif paid is not None and solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN):
-        if all(check.passed for check in checks):  # if the point is not a solution, its tree is not to be proved
-            solution = _searched(problem, solution, paid)
+    if paid is not None:
+        solution = _proved_here(problem, solution, paid, checks, nameless)
     if solution.scope == EDITED and solution.scope_objective is None and None not in (solution.bound, paid):
         solution = replace(solution, bound=settled_bound(problem, solution.bound, paid))  # with the costs of trees
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
+
+
+def _of_one_model(model: Model, solution) -> tuple[Model, Solution, str]:
+    """Return the model, the solution as a record, and the stamp of the model; raises ChoiceError or SolutionError if
+    they are not a model of `odtc.build` and its solution."""
+    if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
+        raise ChoiceError(
+            f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
+            f'{type(solution).__name__}; a solution file by itself is odtc.decode("FILE.sol")'
+        )
+    if not isinstance(solution, Solution):
+        model, solution = in_memory(model, solution)
+    stamp = stamp_of(model)
+    if solution.model and stamp and solution.model != stamp:
+        raise SolutionError(
+            f"the solution belongs to the model {short(solution.model)}…, but this model is {short(stamp)}…; solve "
+            "this model, or decode with the model that was solved"
+        )
+    return model, solution, stamp
+
+
+def _proved_here(problem: Problem, solution: Solution, paid: float, checks: list[Check], nameless: bool) -> Solution:
+    """Return the solution with the compiler's own proof that no tree costs less than `paid`, if it has one; a solution
+    that is `nameless`, or claims nothing, is searched for one."""
+    if proves(problem, paid):  # whatever the solver's status is
+        by_solver = solution.termination == Termination.OPTIMAL and is_proved(paid, solution.bound)
+        own = solution.proved_by if by_solver else COMPILER
+        ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, proved_by=own)
+        return replace(ended, scope="", overall=None, scope_objective=None)
+    claims_nothing = solution.bound is None and (nameless or solution.termination == Termination.UNKNOWN)
+    if claims_nothing and all(check.passed for check in checks):  # the tree of a point that is no solution needs none
+        return _searched(problem, solution, paid)
+    return solution
 
 
 def _without_costs_of_point(checks: list[Check]) -> list[Check]:

@@ -264,47 +264,10 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         **({} if (codebook := codebook_of(encoded.features)) is None else {"labels": codebook.to_json()}),
         "classes": list(encoded.classes),
         **({"label_type": encoded.label_type} if encoded.label_type != AS_TEXT else {}),
-        "encoding": {
-            "scheme": encoded.scheme,
-            **({"by_column": True} if encoded.by_column else {}),
-            **({"radius": list(encoded.radius)} if encoded.radius else {}),
-            **({} if encoded.merge else {"merge": False}),
-            "splits": [
-                {
-                    **split.to_json(encoded.features),
-                    "ones_left": bool(ones_left),
-                    "same": [s.to_json(encoded.features) for s, same in merged if same],
-                    "complement": [s.to_json(encoded.features) for s, same in merged if not same],
-                }
-                for split, ones_left, merged in zip(encoded.splits, encoded.ones_left, encoded.stands_for)
-            ],
-        },
-        "rows": {
-            "n": encoded.n_rows,
-            "X": _pack(np.packbits(encoded.X, axis=1)),
-            "y": _pack(encoded.y.astype("<i4")),
-            "weight": _pack(encoded.weight.astype("<f8")),
-            "copies": _pack(encoded.copies.astype("<i8")),
-            **_exact_weights(exact_weights(encoded), rounded_weights(encoded.weight)),
-            **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
-            **(
-                {"values": _pack(encoded.values.astype("<f8"))}
-                if problem.module.WEIGHS or problem.module.holds_cells(problem)
-                else {}
-            ),
-        },
+        "encoding": _describe_encoding(encoded),
+        "rows": _describe_rows(problem),
         "cost": encoded.cost.tolist(),
-        **(
-            {
-                "groups": [
-                    {"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))}
-                    | (_exact_weights(of.summed, whole_numbers(of.weight)) if of.summed is not None else {})
-                    for of in encoded.groups
-                ]
-            }
-            if encoded.groups
-            else {}
-        ),
+        **({"groups": _describe_groups(encoded)} if encoded.groups else {}),
         "model": {
             "name": model.name,
             "formulation": problem.formulation,
@@ -322,6 +285,50 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             **problem.module.notes(problem),
         },
     }
+
+
+def _describe_encoding(encoded: Encoded) -> dict:
+    """Return the splits of an encoding, each with those that separate the rows in the same way."""
+    return {
+        "scheme": encoded.scheme,
+        **({"by_column": True} if encoded.by_column else {}),
+        **({"radius": list(encoded.radius)} if encoded.radius else {}),
+        **({} if encoded.merge else {"merge": False}),
+        "splits": [
+            {
+                **split.to_json(encoded.features),
+                "ones_left": bool(ones_left),
+                "same": [s.to_json(encoded.features) for s, same in merged if same],
+                "complement": [s.to_json(encoded.features) for s, same in merged if not same],
+            }
+            for split, ones_left, merged in zip(encoded.splits, encoded.ones_left, encoded.stands_for)
+        ],
+    }
+
+
+def _describe_rows(problem: Problem) -> dict:
+    """Return the encoded rows as packed arrays, with the numbers that the formulation needs of them."""
+    encoded = problem.encoded
+    keeps_cells = problem.module.WEIGHS or problem.module.holds_cells(problem)
+    return {
+        "n": encoded.n_rows,
+        "X": _pack(np.packbits(encoded.X, axis=1)),
+        "y": _pack(encoded.y.astype("<i4")),
+        "weight": _pack(encoded.weight.astype("<f8")),
+        "copies": _pack(encoded.copies.astype("<i8")),
+        **_exact_weights(exact_weights(encoded), rounded_weights(encoded.weight)),
+        **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
+        **({"values": _pack(encoded.values.astype("<f8"))} if keeps_cells else {}),
+    }
+
+
+def _describe_groups(encoded: Encoded) -> list[dict]:
+    """Return the weight of each group of the constraints in each row."""
+    return [
+        {"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))}
+        | (_exact_weights(of.summed, whole_numbers(of.weight)) if of.summed is not None else {})
+        for of in encoded.groups
+    ]
 
 
 def describe_data(encoded: Encoded, folder: Path | None = None) -> dict:

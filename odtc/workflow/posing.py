@@ -76,15 +76,7 @@ def pose_run(
         choice = _chosen(spec, encoded, began)
         model = choice.formulation
         settings = _settings(spec, model)
-    if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
-        able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
-        raise ChoiceError(
-            f"{option('task', dataset.task)} has leaves whose cost is not a sum over rows, as {model} needs: use "
-            f"{option('model', *able)}"
-        )
-    for name in ("class_weight", "cost", "select"):
-        if getattr(wanted, name) is not None:
-            expect_classes(dataset.task, option(name))
+    _expect_for_task(dataset.task, model, wanted)
     if wanted.class_weight is not None or wanted.cost is not None:
         with _part_of_limit(spec, began):
             encoded = replace(encoded, cost=_costs(wanted, encoded))
@@ -95,6 +87,19 @@ def pose_run(
         expect_classes(encoded.task, f"{option('model', problem.formulation)} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem) if prepared else problem
+
+
+def _expect_for_task(task: str, model: str, wanted: ModelSpec) -> None:
+    """Raise ChoiceError for a formulation, or an option of the model, that does not support the task."""
+    if TASKS.get(task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
+        able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
+        raise ChoiceError(
+            f"{option('task', task)} has leaves whose cost is not a sum over rows, as {model} needs: use "
+            f"{option('model', *able)}"
+        )
+    for name in ("class_weight", "cost", "select"):
+        if getattr(wanted, name) is not None:
+            expect_classes(task, option(name))
 
 
 def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:

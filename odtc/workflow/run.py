@@ -19,11 +19,12 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReached
+from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
 from odtc.verification.verify import FAILED, UNSUPPORTED
-from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare, searches, start_name
+from odtc.workflow.compiling import Prepared, choose_cuts, is_tree_file, prepare, searches, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes, test_is_training_text
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
@@ -251,6 +252,15 @@ def _run_once(
         _finish(sink, reporter, done, 0)
         return done
     solution = by_own_splits(last, raised(ready, solution), ready.best_known)
+    done = _of_solution(spec, sink, ready, last, solution, labelled)
+    _finish(sink, reporter, done, ready.left)
+    return done
+
+
+def _of_solution(
+    spec: RunSpec, sink: Sink, ready: Prepared, last: Model, solution: Solution, labelled: Dataset | None
+) -> Fit:
+    """Write the solution of the last model, and return the result: its tree, or the start if the solver has none."""
     try:
         with interrupts.held():
             sink.solved(ready.model, last, solution, spec)
@@ -259,19 +269,15 @@ def _run_once(
             problem.result = finish(last, solution, labelled, simplify=spec.simplify)
         raise
     if solution.has_solution:
-        done = finish(last, solution, labelled, simplify=spec.simplify)
-    elif solution.termination in STOPPED:
-        done = unfinished(ready, labelled, solution, spec.simplify)
-    elif UNSUPPORTED in solution.message and solution.termination in FAILED:
+        return finish(last, solution, labelled, simplify=spec.simplify)
+    if solution.termination in STOPPED:
+        return unfinished(ready, labelled, solution, spec.simplify)
+    if UNSUPPORTED in solution.message and solution.termination in FAILED:
         sink.no_model()
-        done = without_point(ready, last, solution, labelled, spec.simplify)
-    else:
-        start = ready.best_known if solution.termination in FAILED else None  # as good as before
-        raise no_solution(
-            Unsolved(last.problem, last, solution), "" if start is None else sink.unsolved(problem, start)
-        )
-    _finish(sink, reporter, done, ready.left)
-    return done
+        return without_point(ready, last, solution, labelled, spec.simplify)
+    start = ready.best_known if solution.termination in FAILED else None  # as good as before
+    words = "" if start is None else sink.unsolved(ready.problem, start)
+    raise no_solution(Unsolved(last.problem, last, solution), words)
 
 
 def _finish(sink: Sink, reporter: Reporter, done: Fit, left: float | None) -> None:

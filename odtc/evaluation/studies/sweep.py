@@ -509,10 +509,7 @@ def conclude(
         data[path]["best"] = best
         points = [(str(one.setting), one.n_leaves, one.score) for one in found if one.score is not None]
         try:
-            picture = plots.save(
-                lambda ax, points=points, title=name: plots.pareto(points, ax, title=title, task=task, brings=brings),
-                "svg",
-            )
+            picture = _scores_by_leaves(points, name, task, brings)
         except ChoiceError as problem:
             say(f"no plot: {problem}")
             continue
@@ -522,3 +519,9 @@ def conclude(
         one["results"] = [result.to_json() for result in one["results"]]
     told = score if score != OF_TASK else task.HEADLINE
     return {"schema": SCHEMA, "score": told, "rule": rule, "data": data, "files": [str(path) for path in files]}
+
+
+def _scores_by_leaves(points: list[tuple[str, int, float]], title: str, task, brings: bool) -> bytes:
+    """Return the plot of a data set as SVG: the score of each setting by its number of leaves; raises ChoiceError
+    without matplotlib."""
+    return plots.save(lambda ax: plots.pareto(points, ax, title=title, task=task, brings=brings), "svg")

@@ -128,12 +128,7 @@ def recheck_frontier(
         If it is interrupted.
     """
     facts = read_frontier(path)
-    hashes = facts.get("source", {}).get("sha256"), None if beside is None else beside.source.get("sha256")
-    if None not in hashes and hashes[0] != hashes[1]:
-        told = (
-            f"{path.name} was made from a data file with the SHA-256 {hashes[0][:12]}…, and this run from "
-            f"one with {hashes[1][:12]}…"
-        )
+    if told := _of_other_data(facts, path, beside):
         return RecheckedFrontier(facts["vary"], (Check("frontier", False, told),))
     dataset = _data(facts, path, data)
     texts, problem = _posed(facts, path, dataset)
@@ -166,6 +161,17 @@ def recheck_frontier(
     checks.append(Check("bounds", not wrong, f"{path.name}: {wrong or held}"))
     open_points = () if wrong else _not_derived(problem, points, again)
     return RecheckedFrontier(facts["vary"], tuple(checks), open_points, _note(path, open_points))
+
+
+def _of_other_data(facts: dict, path: Path, dataset: Dataset | None) -> str:
+    """Report that a frontier was made from another data file than the data set; "" if nothing shows this."""
+    hashes = facts.get("source", {}).get("sha256"), None if dataset is None else dataset.source.get("sha256")
+    if None in hashes or hashes[0] == hashes[1]:
+        return ""
+    return (
+        f"{path.name} was made from a data file with the SHA-256 {hashes[0][:12]}…, and this run from "
+        f"one with {hashes[1][:12]}…"
+    )
 
 
 def _note(path: Path, numbers: Sequence[str]) -> str:

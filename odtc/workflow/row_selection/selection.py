@@ -165,7 +165,21 @@ def select_rows(
     for part in Parallel(jobs, batch_size=1, return_as="generator")(work):
         kept.append(part)
         tell(len(kept), len(clusters))
+    # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
+    rows, weight = _joined(dataset, clusters, kept, placed, more=dataset.weight[~right].sum())
+    keys = dict.fromkeys(key for part in kept for key in part.facts)
+    total = {key: sum(part.facts.get(key, 0) for part in kept) for key in keys}
+    n_heavy = sum(int(part.heavy.sum()) for part in kept)
+    counted = {"n_heavy": n_heavy, "n_undecided": sum(part.undecided for part in kept)}
+    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total}
+    return take_rows(dataset, rows, weight, facts | {key: number for key, number in counted.items() if number})
 
+
+def _joined(
+    dataset: Dataset, clusters: list[Cluster], kept: list[KeptRows], placed: np.ndarray, more: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows, weights) of the rows that are in no cluster and of those that clusters keep, in the order of the
+    data; a heavy row weighs `more` in addition."""
     rows = np.concatenate(
         [np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))]
     )
@@ -174,13 +188,7 @@ def select_rows(
     copies = np.concatenate([np.ones((~placed).sum()), *stands_for])
     order = np.argsort(rows, kind="stable")
     rows, heavy, copies = rows[order], heavy[order], copies[order]
-    # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
-    weight = dataset.weight[rows] * copies + np.where(heavy, dataset.weight[~right].sum(), 0.0)
-    keys = dict.fromkeys(key for part in kept for key in part.facts)
-    total = {key: sum(part.facts.get(key, 0) for part in kept) for key in keys}
-    counted = {"n_heavy": int(heavy.sum()), "n_undecided": sum(part.undecided for part in kept)}
-    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total}
-    return take_rows(dataset, rows, weight, facts | {key: number for key, number in counted.items() if number})
+    return rows, dataset.weight[rows] * copies + np.where(heavy, more, 0.0)
 
 
 def _selected(select: Callable, cluster: Cluster, options: dict, ends: float | None) -> KeptRows:
