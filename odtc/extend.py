@@ -1,104 +1,65 @@
 """All that authors of plug-ins import, in one public place: `from odtc.extend import Problem, ModelBuilder, parameter`.
 
-What a member of each kind defines is said by its protocol, which stands here, too: Formulation, Kind (of constraints),
-CutFamily, Encoding, Reader, Exporter, Heuristic, ModelFormat, PointFormat, Selection, Solver. Other modules of odtc may
-move; the names here stay, and one that must go warns for a release. docs/extending.md has an example of each.
+The protocol of each type of plug-in states what a plug-in defines: Formulation, ConstraintType, CutFamily, Encoding,
+Reader, Exporter, Heuristic, ModelFormat, PointFormat, Selection, Solver, Task. Other modules of odtc may move, but the
+names here stay: before a name is removed, it warns for a release. docs/extending.md has an example of each type.
 """
 
-# Loaded when first used, so that an encoding does not import solvers.
-_HOMES = {
-    # protocols of members, one for each ability
-    **dict.fromkeys(
-        (
-            "Formulation",
-            "Compiled",
-            "Learner",
-            "Iterative",
-            "Pricing",
-            "Estimates",
-            "NearOptimal",
-            "Ranking",
-            "Certifies",
-        ),
-        "odtc.problem.formulation",
+# The public names by the module that defines them. A module is loaded when one of its names is first used, so that an
+# encoding does not import solvers.
+_NAMES = {
+    # protocols of plug-ins, one for each ability, and the names that they use
+    "odtc.problem.formulation": (
+        "Formulation Compiled Learner Iterative Pricing Estimates NearOptimal Ranking Certifies"
     ),
-    "Subject": "odtc.problem.constraints.kind",
-    "Reference": "odtc.problem.constraints.by_definition",
-    **dict.fromkeys(("klass", "share"), "odtc.problem.constraints.rates"),
-    **dict.fromkeys(("Kind", "OnPredictions", "CountsSplits", "BarsPaths", "Repairs"), "odtc.problem.constraints.kind"),
-    **dict.fromkeys(("Solver", "ProgramSolver", "PackageSolver"), "odtc.solvers.protocols"),
-    "Encoding": "odtc.data.encoding",
-    "Reader": "odtc.data.file_text.data_files",
-    "Exporter": "odtc.trees.exporting",
-    "Heuristic": "odtc.heuristics.heuristic",
-    "ModelFormat": "odtc.fileformats.model_files",
-    **dict.fromkeys(("PointFormat", "ReadPoints", "WrittenPoints"), "odtc.fileformats.solution_files"),
-    "Task": "odtc.data.task",
-    "Selection": "odtc.workflow.row_selection.selection",
+    "odtc.problem.constraints.kind": "Subject OnPredictions CountsSplits BarsPaths Repairs ConstraintType",
+    "odtc.solvers.protocols": "Solver ProgramSolver PackageSolver",
+    "odtc.data.encoding": "Encoding Encoded encode",
+    "odtc.data.file_text.data_files": "Reader",
+    "odtc.trees.exporting": "Exporter",
+    "odtc.heuristics.heuristic": "Heuristic grow",
+    "odtc.fileformats.model_files": "ModelFormat read_model write_model",
+    "odtc.fileformats.solution_files": "PointFormat ReadPoints WrittenPoints RawPoint read_point write_point",
+    "odtc.data.task": "Task",
+    "odtc.workflow.row_selection.selection": "Selection Cluster KeptRows",
     # errors: one sentence each, exit code 1
-    **dict.fromkeys(
-        (
-            "OdtcError",
-            "ChoiceError",
-            "DataError",
-            "ModelError",
-            "OutputError",
-            "SolutionError",
-            "SolverError",
-            "TreeError",
-        ),
-        "odtc.errors",
-    ),
+    "odtc.errors": "OdtcError ChoiceError DataError ModelError OutputError SolutionError SolverError TreeError",
     # data
-    **dict.fromkeys(("BOOLEAN", "CATEGORICAL", "NUMERIC", "Dataset", "Feature"), "odtc.data.dataset"),
-    **dict.fromkeys(("Encoded", "encode"), "odtc.data.encoding"),
-    **dict.fromkeys(("BINS", "level_splits"), "odtc.data.binary_splits.column_splits"),
-    **dict.fromkeys(("Missing", "Oblique", "Split", "Subset", "Term", "Threshold"), "odtc.data.splits"),
-    **dict.fromkeys(("Cluster", "KeptRows"), "odtc.workflow.row_selection.selection"),
+    "odtc.data.dataset": "BOOLEAN CATEGORICAL NUMERIC Dataset Feature",
+    "odtc.data.binary_splits.column_splits": "BINS level_splits",
+    "odtc.data.splits": "Missing Oblique Split Subset Term Threshold",
     # trees
-    **dict.fromkeys(("Beyond", "HeapTree", "blank_arrays", "settle"), "odtc.trees.heap_tree"),
-    **dict.fromkeys(("Branch", "Leaf", "Tree"), "odtc.trees.tree"),
-    "CompleteTree": "odtc.trees.complete_tree",
-    "grow": "odtc.heuristics.heuristic",
+    "odtc.trees.heap_tree": "Beyond HeapTree blank_arrays settle",
+    "odtc.trees.tree": "Branch Leaf Tree",
+    "odtc.trees.complete_tree": "CompleteTree",
     # models
-    **dict.fromkeys(("Axis", "Block", "Cells", "NamedBlock"), "odtc.model.blocks"),
-    "ModelBuilder": "odtc.model.builder",
-    "Model": "odtc.model.milp",
-    "name_list": "odtc.model.points",
-    **dict.fromkeys(("Options", "Round", "Solution", "Termination"), "odtc.model.solution"),
-    **dict.fromkeys(("read_model", "write_model"), "odtc.fileformats.model_files"),
-    **dict.fromkeys(("RawPoint", "read_point", "write_point"), "odtc.fileformats.solution_files"),
+    "odtc.model.blocks": "Axis Block Cells NamedBlock",
+    "odtc.model.builder": "ModelBuilder",
+    "odtc.model.milp": "Model",
+    "odtc.model.points": "name_list",
+    "odtc.model.solution": "Options Round Solution Termination",
     # problems and formulations
-    **dict.fromkeys(("Problem", "error_cost"), "odtc.problem.problem"),
-    "parameter": "odtc.problem.parameters",
-    **dict.fromkeys(("Role", "columns", "fresh_name", "node_axis", "nodes"), "odtc.problem.roles"),
-    **dict.fromkeys(("Expression", "Need", "Part", "Statement", "needed", "stated"), "odtc.problem.expressions"),
-    **dict.fromkeys(("branch_penalty", "objective"), "odtc.problem.branch_penalty"),
-    **dict.fromkeys(("Estimate", "Sizes"), "odtc.problem.estimates"),
+    "odtc.problem.problem": "Problem error_cost",
+    "odtc.problem.parameters": "parameter",
+    "odtc.problem.roles": "Role columns fresh_name node_axis nodes",
+    "odtc.problem.expressions": "Expression Need Part Statement needed stated",
+    "odtc.problem.branch_penalty": "branch_penalty objective",
+    "odtc.problem.estimates": "Estimate Sizes",
     # constraints and cuts
-    **dict.fromkeys(
-        (
-            "SPLITTING",
-            "BRANCHING",
-            "Constraint",
-            "split_variables",
-            "built",
-            "cap_branch_nodes",
-            "cap_distinct",
-            "count_bound",
-            "held",
-            "least_missed",
-            "with_at_most",
-        ),
-        "odtc.problem.constraints.constraint",
+    "odtc.problem.constraints.by_definition": "Reference",
+    "odtc.problem.constraints.constraint": (
+        "SPLITTING BRANCHING Constraint split_variables built cap_branch_nodes cap_distinct count_bound "
+        "least_missed with_at_most distinct_values"
     ),
-    **dict.fromkeys(("Knows", "predicted"), "odtc.problem.constraints.on_predictions"),
-    **dict.fromkeys(("AN_OPTIMUM", "EVERY_TREE", "CutRows"), "odtc.problem.cuts.cut"),
+    "odtc.problem.constraints.on_predictions": "Knows predicted",
+    "odtc.problem.constraints.rates": "klass share",
+    "odtc.problem.cuts.cut": "CutFamily AN_OPTIMUM EVERY_TREE CutRows",
     # solvers
-    "Dialect": "odtc.solvers.capabilities",
-    "Program": "odtc.solvers.executables",
-    **dict.fromkeys(("Incumbent", "Job", "Log", "Outcome"), "odtc.solvers.messages"),
+    "odtc.solvers.capabilities": "Dialect",
+    "odtc.solvers.executables": "Program",
+    "odtc.solvers.messages": "Incumbent Job Log Outcome",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 

@@ -538,7 +538,7 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
     m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
 
 
-def held(
+def distinct_values(
     problem: Problem, model: Model, point: dict[str, Any], group: np.ndarray, most: float
 ) -> dict[str, np.ndarray]:
     """Return the values of the columns of `cap_distinct` at a point.

@@ -52,7 +52,7 @@ class Subject(StrEnum):
     SETTLED = "the tree without branch nodes that separate no rows"
 
 
-class Kind(Protocol):
+class ConstraintType(Protocol):
     """Parts that every kind of constraints defines; `given` is a Constraint of the kind."""
 
     NAME: str
@@ -227,7 +227,10 @@ CONSTRAINTS = Registry(
         "monotone",
         "monotone_everywhere",
     ),
-    Contract(always=(Kind,), may=(OnPredictions, OnProportions, OnLeafProportions, CountsSplits, BarsPaths, Repairs)),
+    Contract(
+        always=(ConstraintType,),
+        may=(OnPredictions, OnProportions, OnLeafProportions, CountsSplits, BarsPaths, Repairs),
+    ),
     "odtc.constraints",
     abilities=(("OnPredictions", ON_PREDICTIONS),),
 )

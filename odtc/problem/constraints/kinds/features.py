@@ -10,7 +10,7 @@ from odtc.data.splits import Splits
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name, tried_counts
-from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
+from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, distinct_values, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, of_label, single  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
@@ -47,7 +47,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return held(problem, model, point, _group(problem, model), int(given.bound))
+    return distinct_values(problem, model, point, _group(problem, model), int(given.bound))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

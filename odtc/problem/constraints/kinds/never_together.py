@@ -12,8 +12,7 @@ from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.constraint import Constraint, cap_distinct, least_missed
-from odtc.problem.constraints.constraint import held as held_columns
+from odtc.problem.constraints.constraint import Constraint, cap_distinct, distinct_values, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, of_columns, of_label, two_columns  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
@@ -49,7 +48,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     group = _group(problem, model, given)
-    return held_columns(problem, model, point, group, 1) if group.max(initial=-1) > 0 else {}
+    return distinct_values(problem, model, point, group, 1) if group.max(initial=-1) > 0 else {}
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

@@ -6,7 +6,7 @@ from odtc.data.encoding import Encoded
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, tried_counts
-from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
+from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, distinct_values, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
@@ -43,7 +43,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return held(problem, model, point, groups(problem.encoded), int(given.bound))
+    return distinct_values(problem, model, point, groups(problem.encoded), int(given.bound))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
