@@ -59,7 +59,7 @@ from odtc.problem.constraints.constraint import broken, complete, early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.exact_objective import exact_objective
-from odtc.problem.formulation import MERGED, SAME, Change
+from odtc.problem.formulation import MERGED, SAME, ModelChange
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
@@ -89,8 +89,10 @@ VARIANTS = (
 CHANGES = (
     FULL,
     STUMP,
-    Change("cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME),
-    Change(
+    ModelChange(
+        "cuts=path: the file has all cuts (8.2) of walks from the root, so that it is exact by itself", SAME, SAME
+    ),
+    ModelChange(
         "fit: cuts are separated at fractional points, too, and the cuts of all walks are added at once", SAME, SAME
     ),
     MERGED,

@@ -70,7 +70,7 @@ SAME, TIGHTER, OTHER = "same", "tighter", "not the same"
 
 
 @value_class
-class Change:
+class ModelChange:
     """A difference between the default model of a formulation and the printed one.
 
     Attributes
@@ -87,7 +87,7 @@ class Change:
     relaxation: str
 
 
-MERGED = Change("merge=true: identical rows of one class are one row with their weight", SAME, SAME)
+MERGED = ModelChange("merge=true: identical rows of one class are one row with their weight", SAME, SAME)
 
 
 @value_class
@@ -124,7 +124,7 @@ class Formulation(Protocol):
     # Whether its trees may have splits that are not in the encoding.
     BEYOND: bool = False
     START: str = "cart"  # the heuristic of `odtc list starts` that suits it
-    CHANGES: tuple[Change, ...] = ()  # by which its default differs from the printed model
+    CHANGES: tuple[ModelChange, ...] = ()  # by which its default differs from the printed model
     # Whether it needs the numbers of the rows (Encoded.values), not only their splits; the manifest then has them.
     WEIGHS: bool = False
 

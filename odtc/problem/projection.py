@@ -21,7 +21,7 @@ CANDIDATES = 64  # largest number of splits on a column that are compared row by
 
 
 @value_class
-class Change:
+class SplitChange:
     """A split of the old tree in words, the new one ("" if it was dropped), and the reason."""
 
     before: str
@@ -37,7 +37,7 @@ class Projection:
     """The tree over the splits of a problem, whose leaves predict the cheapest classes there, and the changes."""
 
     heap: HeapTree
-    changes: tuple[Change, ...]
+    changes: tuple[SplitChange, ...]
 
 
 def project_tree(tree: Tree, problem: Problem) -> Projection:
@@ -57,7 +57,7 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
     """
     encoded = problem.encoded
     beyond: dict[Split, np.ndarray] = {}
-    changes: list[Change] = []
+    changes: list[SplitChange] = []
     chosen, _ = blank_arrays(problem.topology)
     X, rows = _cells(encoded)
 
@@ -73,12 +73,12 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
             return
         words = node.split.words(tree.features)[0]
         if depth == problem.topology.depth:
-            changes.append(Change(words, "", f"it is below depth {depth}"))
+            changes.append(SplitChange(words, "", f"it is below depth {depth}"))
             return
         split, why = translated(node.split, tree.features, encoded.features)
         left = None if split is None else split.left(X)
         if left is not None and (left.all() or not left.any()):
-            changes.append(Change(words, "", "all rows answer it alike"))
+            changes.append(SplitChange(words, "", "all rows answer it alike"))
             return place(node.left if left.all() else node.right, t, depth)
         found = None if split is None else number(split)
         if split is not None and left is not None and found is None:
@@ -88,12 +88,14 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
                 found = near[0], near[1] != bool(encoded.ones_left[near[0]])
                 words_now = after[0 if near[1] else 1]
                 changes.append(
-                    Change(words, words_now, f"{near[2]} of {count_of(rows.sum(), 'row', '')} go to the other side")
+                    SplitChange(
+                        words, words_now, f"{near[2]} of {count_of(rows.sum(), 'row', '')} go to the other side"
+                    )
                 )
             else:
                 why = "no split uses its columns"
         if found is None:
-            changes.append(Change(words, "", why))
+            changes.append(SplitChange(words, "", why))
             return place(node.left if sum(node.left.rows) >= sum(node.right.rows) else node.right, t, depth)
         chosen[t], left_is_zero = found
         zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)

@@ -19,7 +19,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 
 
 @value_class
-class Change:
+class CellChange:
     """A column to change: the words of its conditions, and a cell that satisfies them, coded like `Dataset.X`."""
 
     column: str
@@ -28,11 +28,11 @@ class Change:
 
 
 @value_class
-class Changed:
+class OtherLeaf:
     """Another leaf, and the changes that lead to it, in the order of the columns."""
 
     leaf: Leaf
-    changes: tuple[Change, ...]
+    changes: tuple[CellChange, ...]
     row: np.ndarray  # float64 (features,): the row after these changes
 
 
@@ -60,7 +60,7 @@ class Counterfactuals:
 
     tree: Tree
 
-    def of(self, row: np.ndarray) -> Changed | None:
+    def of(self, row: np.ndarray) -> OtherLeaf | None:
         """Return the fewest changes of a row.
 
         Parameters
@@ -70,7 +70,7 @@ class Counterfactuals:
 
         Returns
         -------
-        Changed or None
+        OtherLeaf or None
             If several leaves need equally few changes, the one with the most training rows. None if no input has
             another prediction, or if a split is not on one column.
         """
@@ -87,8 +87,10 @@ class Counterfactuals:
             known = box.cells[place]
             apart = np.abs(np.nan_to_num(known, nan=np.inf) - np.nan_to_num(row[place]))
             changed[place] = known[apart.argmin() if tree.features[place].kind == NUMERIC else 0]
-            changes.append(Change(tree.features[place].name, self._words(box.conditions[place]), float(changed[place])))
-        return Changed(box.leaf, tuple(changes), changed)
+            changes.append(
+                CellChange(tree.features[place].name, self._words(box.conditions[place]), float(changed[place]))
+            )
+        return OtherLeaf(box.leaf, tuple(changes), changed)
 
     @cached_property
     def _boxes(self) -> list[_Box]:

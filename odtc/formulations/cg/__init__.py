@@ -23,6 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.dp.shallow_trees import graft_subtree
 from odtc.base import deadline
 from odtc.base.text import count_of
 from odtc.base.value_class import value_class
@@ -46,7 +47,6 @@ from odtc.formulations.cg.initial_columns import (
     tail_of,
 )
 from odtc.formulations.cg.over_all_splits import OverAllSplits, Stopped
-from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
 from odtc.model.blocks import Axis
@@ -57,7 +57,7 @@ from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.counts import Counts
 from odtc.problem.exact_objective import settled_bound
-from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Change
+from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, ModelChange
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -76,12 +76,14 @@ ALMOST = 0.9  # of the time that is left, for a search that comes last
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
 CHANGES = (
-    Change("search=true: a search over all splits finds the first tree (undo: search=false)", SAME, SAME),
-    Change(
+    ModelChange("search=true: a search over all splits finds the first tree (undo: search=false)", SAME, SAME),
+    ModelChange(
         "tail=auto: a path ends above the leaves, with its best subtree (undo: tail=0, literal=true)", SAME, TIGHTER
     ),
-    Change("a path may stop above its end, and each of its splits separates rows (undo: literal=true)", SAME, OTHER),
-    Change("(5) has only rows that a relaxation has violated (undo: literal=true)", SAME, OTHER),
+    ModelChange(
+        "a path may stop above its end, and each of its splits separates rows (undo: literal=true)", SAME, OTHER
+    ),
+    ModelChange("(5) has only rows that a relaxation has violated (undo: literal=true)", SAME, OTHER),
     MERGED,
 )
 VARIANTS = (
@@ -277,7 +279,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
         return _heap(problem, paths, columns.best())
     for t, number, _ in list(follow_tree(paths, tree)):
         if t >> paths.depth:
-            place_subtree(tree, t, paths.below[t][number])
+            graft_subtree(tree, t, paths.below[t][number])
     return _heap(problem, paths, tree)
 
 
@@ -304,7 +306,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     while stack:
         t, number, way = stack.pop()
         if t >> paths.depth:
-            place_subtree(tree, t, paths.below[t][number])
+            graft_subtree(tree, t, paths.below[t][number])
             continue
         share = weight.get((t, way), {})
         split = max(share, key=share.get, default=-1)

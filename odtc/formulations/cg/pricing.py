@@ -10,6 +10,7 @@ pricing is exact, for all classes of an end at once.
 
 import numpy as np
 
+from odtc.algorithms.dp.shallow_trees import graft_subtree
 from odtc.base.value_class import value_class
 from odtc.formulations.cg.decision_paths import Paths
 
@@ -168,7 +169,7 @@ def best_splits(
     while stack:
         t, number = stack.pop()
         if t >> paths.depth:
-            place_subtree(split, t, paths.below[t][number])
+            graft_subtree(split, t, paths.below[t][number])
             continue
         both = _both(paths, found, t, allowed or {})[number]
         if not len(both) or (_stops(paths, allowed or {}, t) and _leaf(paths, leaf, t)[number] <= both.min()):
@@ -177,10 +178,3 @@ def best_splits(
         split[t] = paths.splits[t][place]
         stack += [(2 * t + side, int(paths.child[t][number, place, side])) for side in (0, 1)]
     return split
-
-
-def place_subtree(split: np.ndarray, end: int, below: np.ndarray) -> None:
-    """Put the subtree of an end (heap order, position 0 unused) into a tree's splits, in place."""
-    for level in range(len(below).bit_length() - 1):
-        first, width = end << level, 1 << level
-        split[first : first + width] = below[width : 2 * width]

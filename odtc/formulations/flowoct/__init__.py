@@ -50,7 +50,7 @@ from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.counts import counts_of
 from odtc.problem.estimates import Estimate, Sizes
-from odtc.problem.formulation import MERGED, SAME, Change
+from odtc.problem.formulation import MERGED, SAME, ModelChange
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role, node_axis
@@ -65,9 +65,11 @@ PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: 
 ANY_COST = True
 CHANGES = (
     FULL,
-    Change("flows from the root and from leaves to the sink are replaced by equal expressions", SAME, SAME),
+    ModelChange("flows from the root and from leaves to the sink are replaced by equal expressions", SAME, SAME),
     STUMP,
-    Change("sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME),
+    ModelChange(
+        "sums=auto: partial sums over features get variables if that saves entries (undo: sums=splits)", SAME, SAME
+    ),
     MERGED,
 )
 VARIANTS = (

@@ -11,14 +11,14 @@ from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch
 from odtc.data.encoding import gains_of
 from odtc.model.blocks import Block
 from odtc.model.builder import ModelBuilder
-from odtc.problem.formulation import SAME, TIGHTER, Change
+from odtc.problem.formulation import SAME, TIGHTER, ModelChange
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, settle
 
-FULL = Change("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER)
-STUMP = Change("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER)
+FULL = ModelChange("at lambda = 0 every branch node branches, so only leaves predict", SAME, TIGHTER)
+STUMP = ModelChange("bottom=stump: a bottom node with its two leaves is one choice (undo: bottom=flow)", SAME, TIGHTER)
 SURE = 1e-3  # a variable this near to a whole number is treated as one
 
 

@@ -44,7 +44,7 @@ from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.exact_objective import exact_objective
-from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Change, Charge
+from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Charge, ModelChange
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem, error_cost
 from odtc.problem.roles import Role
@@ -61,11 +61,11 @@ WEIGHS = True
 DEFAULT_CUTS = ("class_sizes",)
 START = "oblique"
 CHANGES = (
-    Change("M = 1 in the file (Theorem 2): α1 M, α2 M, 1 and ε / M", SAME, SAME),
-    Change("v = g - h·x replaces p⁺ - p⁻, and one row covers all leaves on a side of a node", SAME, TIGHTER),
-    Change("leaf_labels=onehot: a 0/1 variable for each class of a leaf replaces u, w and ŷ", SAME, OTHER),
-    Change("margin=hard: no variables m, which is the limit of a large α1", OTHER, OTHER),
-    Change("rows of the cut family class_sizes are added", SAME, TIGHTER),
+    ModelChange("M = 1 in the file (Theorem 2): α1 M, α2 M, 1 and ε / M", SAME, SAME),
+    ModelChange("v = g - h·x replaces p⁺ - p⁻, and one row covers all leaves on a side of a node", SAME, TIGHTER),
+    ModelChange("leaf_labels=onehot: a 0/1 variable for each class of a leaf replaces u, w and ŷ", SAME, OTHER),
+    ModelChange("margin=hard: no variables m, which is the limit of a large α1", OTHER, OTHER),
+    ModelChange("rows of the cut family class_sizes are added", SAME, TIGHTER),
     MERGED,
 )
 GIVEN, FOLDS = "given", "folds"
