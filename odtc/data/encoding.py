@@ -305,19 +305,15 @@ def encode(
     asked = SplitList.of(module.splits(dataset, **options))
     look()
     radius = tuple(float(r) if 0 < r < np.inf else 0.0 for r in radius)
+    of: Sequence[Hashable] | None = asked.splits.features if by_column else None
     if not any(radius) or module.NAME not in BETWEEN_ENDS:
         radius = ()
     else:
         moved = _of_moved(dataset, asked, radius, options.get("bins"))
         # Boxes that leave no threshold between their ends: those between the numbers are as good as any.
         asked = moved if len(moved) else asked
+        of = [at if any(radius[f] for f in split.features) else split.features for at, (split, _) in enumerate(asked)]
     scales = asked.scales
-    of: Sequence[Hashable] | None = asked.splits.features if by_column else None
-    if radius:
-        of = [
-            place if any(radius[f] for f in split.features) else split.features
-            for place, (split, _) in enumerate(asked)
-        ]
     if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
         X, row_of, first, kept, stands_for = merged_scales.ranked(dataset, asked, scales, of, look)
         return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)

@@ -202,25 +202,30 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     notes = numbers + notes_on(replace(whole, left_out=left_out))
     if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
         notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
-    columns = [
-        _column(feature, whole.X, at, "feature", None if asked is None else asked[feature.name])
-        for at, feature in enumerate(whole.features)
-    ]
-    columns += [
-        _column(feature, whole.auxiliary_X, at, "auxiliary", None) for at, feature in enumerate(whole.auxiliary)
-    ] + [_target(whole)]
     incomplete = int(gaps.sum()) + whole.n_unlabelled
     return Inspection(
         whole.name,
         whole.n_rows + whole.n_unlabelled,
         incomplete,
-        tuple(columns),
+        _columns(whole, asked),
         encoding,
         n_candidate_splits,
         refusal,
         tuple(notes),
         _weights(whole, reading.weights),
     )
+
+
+def _columns(dataset: Dataset, n_splits: Counter | None) -> tuple[Column, ...]:
+    """Return the features, with their numbers of splits if these are known, the auxiliary columns and the target."""
+    found = [
+        _column(feature, dataset.X, at, "feature", None if n_splits is None else n_splits[feature.name])
+        for at, feature in enumerate(dataset.features)
+    ]
+    found += [
+        _column(feature, dataset.auxiliary_X, at, "auxiliary", None) for at, feature in enumerate(dataset.auxiliary)
+    ]
+    return (*found, _target(dataset))
 
 
 def _weights(dataset: Dataset, name: str | None) -> dict | None:

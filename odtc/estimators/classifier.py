@@ -179,17 +179,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             raise ValueError("OptimalTreeClassifier requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
         self._target = name_of(y, self._names())
-        y = column_or_1d(y, warn=True)
-        if len(y) != len(X):
-            raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
-        expect_labels(y)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
-            raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
-        dataset = self._dataset(X, codes, self._weights(X, sample_weight), self._set_aside(X, auxiliary))
+        dataset = self._dataset(
+            X, self._codes_of_labels(y, len(X)), self._weights(X, sample_weight), self._set_aside(X, auxiliary)
+        )
         dataset, units = self._in_units(dataset)
         cost = self._cost(dataset)
         self.notes_ += self._remarks_on_classes(dataset)
@@ -201,32 +193,12 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         if share > 0 and problem is not None:
             least = share * self._weight_of_all(dataset)
             if not fits(tree, of_class, least):
-                self._certified = False  # of the tree of the search
-                tree, paid, breaks = best_fitting(problem, tree, of_class, cost, least, self.simplify)
-                proved = is_proved(paid, solution.bound) and not breaks
-                ended = Termination.OPTIMAL if proved else Termination.UNKNOWN
-                solution, smallest = replace(solution, objective=paid, termination=ended), (False, False)
-                if not proved:
-                    warn_caller(
-                        f"min_weight_fraction_leaf={share:g} is not proved to be satisfied at the least cost, as the "
-                        f"rows have different weights: the tree costs {paid:g}, and none costs less than "
-                        f"{solution.bound}; min_samples_leaf, which counts rows, is proved"
-                        + (
-                            f"; no tree was found that keeps it with the constraints: {'; '.join(breaks)}"
-                            * bool(breaks)
-                        ),
-                        ConvergenceWarning,
-                    )
+                smallest = (False, False)
+                tree, solution = self._of_least_weight(problem, tree, solution, of_class, cost, least)
         self.model_ = problem.formulation if problem is not None else None
         self._ended(tree, solution, units)
         tree = self.tree_
-        for name, sign in directions(self.monotonic_cst, self._names()):
-            if falling_pairs(tree.root, tree.features, self._names().index(name), 1 if sign > 0 else 0):
-                warn_caller(
-                    f"monotonic_cst holds for {name!r} among the training rows, but not for all inputs: "
-                    "OptimalTreeClassifier(model='dpflow') keeps it for all (weights are then to be small fractions)",
-                    UserWarning,
-                )
+        self._warn_of_falling_pairs(tree)
         self.fewest_leaves_, self.fewest_columns_ = smallest
         self.boxes_ = None if problem is None else problem.module.boxes(problem)
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
@@ -235,6 +207,49 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
         self._stop_if_interrupted()
         return self
+
+    def _codes_of_labels(self, y, n_rows: int) -> np.ndarray:
+        """Return the position of each row's label in `classes_`, which it sets; raises ValueError for labels that do
+        not fit."""
+        y = column_or_1d(y, warn=True)
+        if len(y) != n_rows:
+            raise ValueError(f"expected one label for each row, got {len(y)} labels and {n_rows} rows")
+        expect_labels(y)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
+            raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
+        return codes
+
+    def _of_least_weight(self, problem, tree: Tree, solution: Solution, of_class, cost, least: float):
+        """Return the best tree that is found whose leaves weigh at least `least`, and its solution, with a warning if
+        it is not proved."""
+        self._certified = False  # of the tree of the search
+        tree, paid, breaks = best_fitting(problem, tree, of_class, cost, least, self.simplify)
+        proved = is_proved(paid, solution.bound) and not breaks
+        if not proved:
+            warn_caller(
+                f"min_weight_fraction_leaf={self.min_weight_fraction_leaf:g} is not proved to be satisfied at the "
+                f"least cost, as the rows have different weights: the tree costs {paid:g}, and none costs less than "
+                f"{solution.bound}; min_samples_leaf, which counts rows, is proved"
+                + f"; no tree was found that keeps it with the constraints: {'; '.join(breaks)}"
+                * bool(breaks),
+                ConvergenceWarning,
+            )
+        ended = Termination.OPTIMAL if proved else Termination.UNKNOWN
+        return tree, replace(solution, objective=paid, termination=ended)
+
+    def _warn_of_falling_pairs(self, tree: Tree) -> None:
+        """Warn of columns of `monotonic_cst` in which the tree falls for inputs that are not training rows."""
+        for name, sign in directions(self.monotonic_cst, self._names()):
+            if falling_pairs(tree.root, tree.features, self._names().index(name), 1 if sign > 0 else 0):
+                warn_caller(
+                    f"monotonic_cst holds for {name!r} among the training rows, but not for all inputs: "
+                    "OptimalTreeClassifier(model='dpflow') keeps it for all (weights are then to be small fractions)",
+                    UserWarning,
+                )
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None, auxiliary=None):
         """The best trees for all values of `ccp_alpha`, with the exact values at which they change.

@@ -122,7 +122,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         array (rows,) of StepFunction, or float64 (rows, times)
             At `unique_times_`.
         """
-        return self._functions(X, return_array, [left for left, _ in self._curves(X)], 1.0)
+        return self._functions(X, return_array, [left for left, _ in self._curves()], 1.0)
 
     def predict_cumulative_hazard_function(self, X, return_array=False) -> np.ndarray:
         """The Nelson-Aalen curve of each row's leaf.
@@ -137,7 +137,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         array (rows,) of StepFunction, or float64 (rows, times)
             At `unique_times_`.
         """
-        return self._functions(X, return_array, [hazard for _, hazard in self._curves(X)], 0.0)
+        return self._functions(X, return_array, [hazard for _, hazard in self._curves()], 0.0)
 
     def score(self, X, y, sample_weight=None) -> float:
         """Harrell's concordance index.
@@ -164,7 +164,7 @@ class OptimalSurvivalTree(LeafSumsEstimator):
             raise ValueError("expected two rows of which one surely had its event first, got none")
         return found
 
-    def _curves(self, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _curves(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Return (survival, cumulative hazard) of each leaf at `unique_times_`."""
         check_is_fitted(self)
         for leaf in self.tree_.leaves():

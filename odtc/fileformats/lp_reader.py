@@ -114,12 +114,12 @@ class _Reader:
             while at < end:
                 stop = min(at + size, end)
                 stop = end if stop == end else min(self.text.bytes.find(b"\n", stop) + 1, end)
-                found, closers = self._whole_rows(tokens(self.text, at, stop), at == begin, stop == end)
+                found, closers = self._whole_rows(tokens(self.text, at, stop), stop == end)
                 if not len(closers):
                     at, size = (end, size) if stop == end else (at, 2 * size)
                     continue
                 at = int(found.starts[-1] + found.lengths[-1])
-                label, low, up, row, column, value, place = self._read_rows(found, closers, begin)
+                label, low, up, row, column, value, place = self._read_rows(found, closers)
                 sides.append((low, up))
                 entries.append((row + count, column, value, place))
                 count += len(closers)
@@ -155,7 +155,7 @@ class _Reader:
             start += len(named)
         return tuple(finished)
 
-    def _whole_rows(self, found: Tokens, first: bool, last: bool) -> tuple[Tokens, np.ndarray]:
+    def _whole_rows(self, found: Tokens, last: bool) -> tuple[Tokens, np.ndarray]:
         """(the words up to the last whole row's end, the place of each row's last word)."""
         kinds = np.concatenate([found.kinds, [0, 0]])
         # The relation before a constraint's side follows a variable, that of a range's left side follows a number.
@@ -177,7 +177,7 @@ class _Reader:
             )
         return found.cut(slice(0, end)), closers
 
-    def _read_rows(self, found: Tokens, closers: np.ndarray, begin: int) -> tuple[Any, ...]:
+    def _read_rows(self, found: Tokens, closers: np.ndarray) -> tuple[Any, ...]:
         kinds, n = found.kinds, len(found)
         heads = np.concatenate([[0], closers[:-1] + 1])
         labelled = (kinds[heads] == NAME) & (kinds[np.minimum(heads + 1, n - 1)] == COLON)

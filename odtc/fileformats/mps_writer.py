@@ -51,14 +51,25 @@ def write(
 ) -> None:
     """All sections. `row_names` is a table of all rows, and the width of a name, behind which blanks may stand;
     `column_names(begin, end)` gives tables."""
-    some, sides = _sides(model)
+    sides = _sides(model)  # it raises before anything is written
     rows, width = row_names
     width = max(width, len("obj"))
     rows = _padded(rows, cell_width(width))
     del row_names
     stream.write(title.encode("ascii"))
-    # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
-    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (docs/reference/file-formats.md).
+    _write_rows(model, stream, rows, width, cuts)
+    _write_columns(model, stream, rows, width, column_names)
+    _write_sides(stream, rows, width, *sides)
+    # BOUNDS: at least one card for every column.
+    stream.write(b"BOUNDS\n")
+    for _, begin, end in _pieces(model.columns):
+        _write_bounds(model, stream, column_names, begin, end)
+    stream.write(b"ENDATA\n")
+
+
+def _write_rows(model: Model, stream: ByteStream, rows: np.ndarray, width: int, cuts: bool) -> None:
+    """Write the objective, and then a card for each row: its kind and its name. USERCUTS are before LAZYCONS, because
+    CPLEX and Xpress refuse the other order (docs/reference/file-formats.md)."""
     stream.write(b"ROWS\n N  obj\n")
     for section, blocks in row_sections(model, cuts):
         stream.write(SECTIONS[section])
@@ -67,6 +78,12 @@ def write(
                 stream.write(block_comment(model, block, rows[begin : block.stop, :width], "*"))
             kind, _ = finite_sides(model, begin, end)
             stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[begin:end, :width], "\n"))
+
+
+def _write_columns(
+    model: Model, stream: ByteStream, rows: np.ndarray, width: int, column_names: Callable[[int, int], np.ndarray]
+) -> None:
+    """Write the coefficients of each column, with a marker wherever integer and continuous columns meet."""
     stream.write(b"COLUMNS\n")
     cards, integer = Cards(model, stream, rows, width), False
     pattern: Pattern | None = None
@@ -79,7 +96,6 @@ def write(
         if block := starts.pop(begin, None):
             ends = np.vstack([column_names(at, at + 1) for at in (begin, block.stop - 1)])
             stream.write(block_comment(model, block, ends, "*"))
-        # A marker is written wherever integer and continuous variables meet.
         flags = vectors.part(model, "integrality", begin, end).astype(bool)
         changes = np.flatnonzero(np.diff(flags)) + 1
         if shared is None and isinstance(part, MovedEntries) and not changes.size and flags[0] == integer:
@@ -101,7 +117,10 @@ def write(
                 cards.write(begin + low, some_names, part.indptr[low : high + 1], part.indices, part.data)
     if integer:
         stream.write(MARKER % b"INTEND")
-    # RHS: the rows whose side is not 0.
+
+
+def _write_sides(stream: ByteStream, rows: np.ndarray, width: int, some: np.ndarray, sides: np.ndarray) -> None:
+    """Write the sides that are not 0, of the rows at the places `some`."""
     stream.write(b"RHS\n")
     if some.size:
         table, code = number_table(sides)
@@ -110,11 +129,6 @@ def write(
             stream.write(
                 lines("    RHS       ", (gather(rows, some[part]), width), "  ", gather(table, code[part]), "\n")
             )
-    # BOUNDS: at least one card for every column.
-    stream.write(b"BOUNDS\n")
-    for _, begin, end in _pieces(model.columns):
-        _write_bounds(model, stream, column_names, begin, end)
-    stream.write(b"ENDATA\n")
 
 
 def cell_width(width: int) -> int:

@@ -3,7 +3,7 @@
 import re
 import sys
 import tomllib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,28 +34,7 @@ def from_template(path: str | Path) -> SimpleNamespace:
     if unknown:
         key = sorted(unknown)[0]
         raise SolverError(f"{path}: unknown key {key!r}{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
-    for key, fits, what in (
-        (
-            "command",
-            lambda v: isinstance(v, list) and v and all(isinstance(a, str) for a in v),
-            "a list of arguments, the program first",
-        ),
-        (
-            "status",
-            lambda v: isinstance(v, dict) and all(isinstance(m, str) and m in set(Termination) for m in v.values()),
-            f"words of the log = one of {', '.join(Termination)}",
-        ),
-        ("name", lambda v: isinstance(v, str) and v.isprintable() and v.strip(), "a name on one line"),
-        ("solution", lambda v: v in ("file", "stdout"), "'file' or 'stdout'"),
-        ("model", lambda v: v in FORMATS.names(), f"one of {', '.join(FORMATS.names())}"),
-        ("start", lambda v: v in POINTS.names(), f"one of {', '.join(POINTS.names())}"),
-        (
-            "pattern",
-            lambda v: _is_pattern(v, {"name", "value"}),
-            "a regular expression with (?P<name>…) and (?P<value>…)",
-        ),
-        ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
-    ):
+    for key, fits, what in _entries():
         if (key in facts and not fits(facts[key])) or (key == "command" and key not in facts):
             raise SolverError(f"{path}: expected {key} = {what}, got {facts.get(key)!r}")
     words = facts.get("status", {})
@@ -82,6 +61,32 @@ def from_template(path: str | Path) -> SimpleNamespace:
         FOLDER=here,
         read_log=read_log,
         **patterns,
+    )
+
+
+def _entries() -> tuple[tuple[str, Callable[[Any], Any], str], ...]:
+    """Return (key, whether a value fits, the value that is expected), in the order in which they are checked."""
+    return (
+        (
+            "command",
+            lambda v: isinstance(v, list) and v and all(isinstance(a, str) for a in v),
+            "a list of arguments, the program first",
+        ),
+        (
+            "status",
+            lambda v: isinstance(v, dict) and all(isinstance(m, str) and m in set(Termination) for m in v.values()),
+            f"words of the log = one of {', '.join(Termination)}",
+        ),
+        ("name", lambda v: isinstance(v, str) and v.isprintable() and v.strip(), "a name on one line"),
+        ("solution", lambda v: v in ("file", "stdout"), "'file' or 'stdout'"),
+        ("model", lambda v: v in FORMATS.names(), f"one of {', '.join(FORMATS.names())}"),
+        ("start", lambda v: v in POINTS.names(), f"one of {', '.join(POINTS.names())}"),
+        (
+            "pattern",
+            lambda v: _is_pattern(v, {"name", "value"}),
+            "a regular expression with (?P<name>…) and (?P<value>…)",
+        ),
+        ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
     )
 
 

@@ -190,33 +190,40 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     if path is None:
         answer = task.ANSWER if numbers else ""
         return text_drawing.drawn(shown, found, answer=answer, remarks=remarks, counted=counted, weighted=weighted)
-    parts = [part for place in found if place.question for part in place.question.parts]
     facts = {
-        "tree": tree,
-        "MISSING_WORDS": missing_texts(layout_of(tree.features)),
+        **_facts_of(tree, found, leaves),
         "shown": shown,
-        "places": found,
-        "parts": parts,
-        "cells": [part.cell for part in parts],
-        "separate": tree.missing == "separate",
-        "ends": [place for place in found if place.is_leaf],
-        "shares": [_shares(leaf, len(tree.classes)) for leaf in leaves],
         "about": [_in_any_comment(line) for line in about],
         "counted": counted,
         "weighted": weighted,
         "remarks": remarks,
         "numbers": numbers,
-        "labels": tree.labels,
-        "label_type": tree.label_type,
-        "plainly": _plainly(parts),
-        "fresh": _fresh(tree),
-        "pieces": partial(pieces, found),
         "answer": task.ANSWER,
         "word": "number" if task.NUMBERS else "class" if task.CLASSES else "action",
         "share_name": SHARES[task.CLASSES][0],
         "share_words": SHARES[task.CLASSES][1],
     }
     return render(f"tree/{path.name}", templates, **facts)
+
+
+def _facts_of(tree: Tree, found: list[Place], leaves: list[Leaf]) -> dict:
+    """Return the facts that every tree template receives about the tree and the places of its nodes."""
+    parts = [part for place in found if place.question for part in place.question.parts]
+    return {
+        "tree": tree,
+        "MISSING_WORDS": missing_texts(layout_of(tree.features)),
+        "places": found,
+        "parts": parts,
+        "cells": [part.cell for part in parts],
+        "separate": tree.missing == "separate",
+        "ends": [place for place in found if place.is_leaf],
+        "shares": [_shares(leaf, len(tree.classes)) for leaf in leaves],
+        "labels": tree.labels,
+        "label_type": tree.label_type,
+        "plainly": _plainly(parts),
+        "fresh": _fresh(tree),
+        "pieces": partial(pieces, found),
+    }
 
 
 def _shares(leaf: Leaf, n_classes: int) -> tuple[float, ...]:

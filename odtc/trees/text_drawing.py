@@ -63,20 +63,6 @@ def drawn(
         if n_rows and tree.task == "classification":
             lines[1] += f", {n_correct} correct ({percent(n_correct, n_rows)}{_by_weight(leaves) * weighted})"
 
-    def ending(place: "Place") -> list[str]:
-        cells = ["→ " + one_line(tree.classes[place.node.label])]
-        rows = f"{place.n_rows} row{' ' if place.n_rows == 1 else 's'}"
-        if counted and not place.n_rows:
-            return [*cells, "no rows", ""]
-        if remarks and remarks[place.leaf]:
-            return [*cells, rows, one_line(remarks[place.leaf])]
-        if counted:
-            cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, tree.classes)]
-            if weighted and place.node.counts:
-                share = percent(place.node.counts[place.node.label], sum(place.node.counts))
-                cells.append(f"by weight {share:>6}  {tally(place.node.counts, tree.classes)}")
-        return cells
-
     nodes = []
     for place in places:
         if not (place.path or place.is_leaf):  # the root has no line: its conditions precede its children
@@ -86,8 +72,25 @@ def drawn(
         if place.side == "right" and len(place.words) > LONG and asked is not None and asked.kind == "sum":
             said = "else"
         turns = "".join(INDENT[side] for side in place.path[:-1]) + BRANCH[place.side]
-        nodes.append("\t".join([turns + said, *(ending(place) if place.is_leaf else ())]))
+        cells = _ending(place, tree, remarks, counted, weighted) if place.is_leaf else []
+        nodes.append("\t".join([turns + said, *cells]))
     return "\n".join([*lines, "", aligned("\n".join(nodes), "llrr"), ""])
+
+
+def _ending(place: "Place", tree: Tree, remarks: Sequence[str], counted: bool, weighted: bool) -> list[str]:
+    """Return the cells behind the condition of a leaf: its class, its rows and its purity."""
+    cells = ["→ " + one_line(tree.classes[place.node.label])]
+    rows = f"{place.n_rows} row{' ' if place.n_rows == 1 else 's'}"
+    if counted and not place.n_rows:
+        return [*cells, "no rows", ""]
+    if remarks and remarks[place.leaf]:
+        return [*cells, rows, one_line(remarks[place.leaf])]
+    if counted:
+        cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, tree.classes)]
+        if weighted and place.node.counts:
+            share = percent(place.node.counts[place.node.label], sum(place.node.counts))
+            cells.append(f"by weight {share:>6}  {tally(place.node.counts, tree.classes)}")
+    return cells
 
 
 def _by_weight(leaves: "Sequence[Place]") -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from odtc.algorithms.hyperplanes.penalised import CART, NEAR, PENALTIES, Grower, PrunedTree, clipped
 from odtc.base.value_class import value_class
 
-FOLDS, REPEATS = 5, 2
+FOLDS, REPEATS = 5, 2  # of the cross-validation
 LEAST_ROWS = 10  # of the data: fewer, or fewer than FOLDS of the most frequent class, cannot show which tree is better
 FOLD_ROWS = 2500  # that cross-validation uses, at most
 FOLD_CELLS = 500_000  # the same if the time is over and only single columns are used
@@ -113,6 +113,14 @@ def choose_tree(
         in_time = max(LEAST_ROWS, int(rate * (until - grower.clock())))
         fitted = fitted[_sample(cheapest[fitted], in_time, rng)]
     full = _grown(grower, Z, loss, fitted, until, _penalties(held[0].lost))
+    choice = _choice(held, full, wanted, se)
+    over = choice.over or alone
+    return replace(choice, tree=_whole(choice.tree, Z, whole), over=over, alone=alone)
+
+
+def _choice(held: "list[_Fold]", full: dict, wanted: tuple[float, ...], se: float) -> Choice:
+    """Return the choice among trees of all rows, `full` by penalty, by the losses of trees like them in the folds;
+    `wanted` are the penalties that were to be evaluated."""
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
     lost = [np.column_stack([fold.lost[family][:, leaves - 1] for family, leaves in keys]) for fold in held]
     weights = [fold.weight for fold in held]
@@ -124,7 +132,7 @@ def choose_tree(
     at, better = _chosen(losses, keys, se, error)
     family, leaves = keys[at]
     return Choice(
-        _whole(_at(full[family], leaves), Z, whole),
+        _at(full[family], leaves),
         None if family == CART else family[1],
         float(losses[:, at].mean()),
         error_of_mean([each[:, at] for each in lost], weights),
@@ -132,8 +140,7 @@ def choose_tree(
         float(np.mean([fold.linear for fold in held])),
         len(held),
         better,
-        alone or (bool(wanted) and (len(held) < FOLDS * REPEATS or len(_penalties(held[0].lost)) < len(wanted))),
-        alone,
+        bool(wanted) and (len(held) < FOLDS * REPEATS or len(_penalties(held[0].lost)) < len(wanted)),
     )
 
 

@@ -397,16 +397,6 @@ def search(
             if (lower := one.found).split is not None:
                 engine.start(*_deeper(lower, engine))
         found = engine.found
-    phases = ""
-    if by_some_splits(problem):
-        some = (
-            "some splits of each column were searched; the bound applies to all splits, with a price on the limits of "
-            "the constraints, or without these"
-        )
-        phases = "; ".join([*before[-1:], some])
-    elif isinstance(engine, ConstrainedSearch):
-        cases = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"
-        phases = "; ".join([*before[-1:], cases])
     heap = None if found.split is None else posed.tree(found.split, found.label)
     make, why = None, TOO_FINE if posed.off else ""
     if not posed.off and (heap is not None or found.infeasible) and found.proved and not inherited:
@@ -419,13 +409,27 @@ def search(
         found.infeasible,
         found.open_cases,
         found.n_cases,
-        phases="" if found.proved else phases,
+        phases="" if found.proved else _phases_text(problem, engine, found, before),
         interrupted=interrupted,
         certificate=make,
         proved=found.proved,
         uncertified=why,
         off=posed.off,
     )
+
+
+def _phases_text(problem: Problem, engine, found, before: list[str]) -> str:
+    """Report the work that is left of a search that has not proved its tree; `before` reports the depths before."""
+    if by_some_splits(problem):
+        left = (
+            "some splits of each column were searched; the bound applies to all splits, with a price on the limits of "
+            "the constraints, or without these"
+        )
+    elif isinstance(engine, ConstrainedSearch):
+        left = f"{found.open_cases:,} of {found.n_cases:,} cases (a root with a set of columns) are open"
+    else:
+        return ""
+    return "; ".join([*before[-1:], left])
 
 
 def compare_all(problem: Problem, start: HeapTree | None) -> Searched:

@@ -53,28 +53,7 @@ def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) 
     """Solves the job in this thread's process; `emit` and `cancelled` as in odtc.solvers.solve."""
     import highspy
 
-    h = new_highs()
-    options = {
-        "output_flag": True,
-        "log_to_console": False,
-        "random_seed": job.options.seed,
-        "mip_rel_gap": job.options.gap,
-        "mip_abs_gap": job.options.gap,
-    }
-    if job.options.time_limit is not None:
-        options["time_limit"] = float(job.options.time_limit)
-    if job.options.threads is not None:
-        highspy.Highs.resetGlobalScheduler(True)  # the number of threads is fixed at its first use
-        options["threads"] = job.options.threads
-    for key, value in options.items():
-        h.setOptionValue(key, value)
-    whole = bool(job.integrality.any())
-    pass_to_highs(h, job)
-    if job.start is not None and whole:
-        point = highspy.HighsSolution()
-        point.col_value = job.start.tolist()
-        h.setSolution(point)
-
+    h, whole = _loaded(job), bool(job.integrality.any())
     began, verdict = time.monotonic(), ["none"]
 
     def on_log(event: Any) -> None:
@@ -115,6 +94,33 @@ def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) 
         emit(Progress(time.monotonic() - began, objective, bound, nodes))
     message = h.modelStatusToString(status) if termination in (Termination.UNKNOWN, Termination.ERROR) else ""
     return Outcome(x, termination, objective, bound, nodes, verdict[0], message)
+
+
+def _loaded(job: Job) -> Any:
+    """Return a highspy.Highs with the model, the options and the start of a job."""
+    import highspy
+
+    h = new_highs()
+    options = {
+        "output_flag": True,
+        "log_to_console": False,
+        "random_seed": job.options.seed,
+        "mip_rel_gap": job.options.gap,
+        "mip_abs_gap": job.options.gap,
+    }
+    if job.options.time_limit is not None:
+        options["time_limit"] = float(job.options.time_limit)
+    if job.options.threads is not None:
+        highspy.Highs.resetGlobalScheduler(True)  # the number of threads is fixed at its first use
+        options["threads"] = job.options.threads
+    for key, value in options.items():
+        h.setOptionValue(key, value)
+    pass_to_highs(h, job)
+    if job.start is not None and job.integrality.any():
+        point = highspy.HighsSolution()
+        point.col_value = job.start.tolist()
+        h.setSolution(point)
+    return h
 
 
 def read_log(text: str) -> Termination | None:

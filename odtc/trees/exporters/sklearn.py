@@ -107,37 +107,8 @@ def _fitted(tree: Tree):
     from sklearn.tree._tree import NODE_DTYPE
     from sklearn.tree._tree import Tree as Nodes
 
-    records, values, of_numbers = [], [], TASKS.get(tree.task).NUMBERS
-    width = 1 if of_numbers else len(tree.classes)
-
-    def add(node) -> int:
-        number = len(records)
-        if number > MOST:
-            raise ChoiceError(
-                f"expected a tree that scikit-learn needs at most {MOST:,} nodes for; sets of numbers take two "
-                f"thresholds for each"
-            )
-        if isinstance(node, Leaf):
-            value = np.array([tree.answer(node)]) if of_numbers else _shares(node, tree)
-            impurity = _squares(node, tree) if of_numbers else _gini(value)
-            records.append([-1, -1, -2, -2.0, impurity, sum(node.rows), sum(node.counts), 0])
-            values.append(value)
-            return number
-        feature, threshold, left, right, absent_left = _compared(node, tree)
-        records.append([0, 0, feature, threshold, 0.0, sum(node.rows), sum(node.counts), absent_left])
-        values.append(np.zeros(width))
-        below = records[number][:2] = add(left), add(right)
-        weights = np.array([max(records[child][6], 1e-300) for child in below])
-        weights /= weights.sum()
-        values[number] = weights @ np.array([values[child] for child in below])
-        apart = sum(
-            share * (records[child][4] + float(values[child][0] - values[number][0]) ** 2)
-            for share, child in zip(weights, below)
-        )
-        records[number][4] = apart if of_numbers else _gini(values[number])
-        return number
-
-    add(tree.root)
+    records, values = _records(tree)
+    of_numbers, width = TASKS.get(tree.task).NUMBERS, len(values[0])
     nodes = np.zeros(len(records), dtype=NODE_DTYPE)
     fields = (
         "left_child",
@@ -169,6 +140,42 @@ def _fitted(tree: Tree):
     fitted.notes_ = (NOTE,)
     fitted.feature_names_in_ = np.array([feature.name for feature in tree.features], dtype=object)
     return fitted
+
+
+def _records(tree: Tree) -> tuple[list[list], list[np.ndarray]]:
+    """Return the fields of each node as scikit-learn numbers the nodes, and its number or its shares of the classes."""
+    records, values, of_numbers = [], [], TASKS.get(tree.task).NUMBERS
+    width = 1 if of_numbers else len(tree.classes)
+
+    def add(node) -> int:
+        number = len(records)
+        if number > MOST:
+            raise ChoiceError(
+                f"expected a tree that scikit-learn needs at most {MOST:,} nodes for; sets of numbers take two "
+                f"thresholds for each"
+            )
+        if isinstance(node, Leaf):
+            value = np.array([tree.answer(node)]) if of_numbers else _shares(node, tree)
+            impurity = _squares(node, tree) if of_numbers else _gini(value)
+            records.append([-1, -1, -2, -2.0, impurity, sum(node.rows), sum(node.counts), 0])
+            values.append(value)
+            return number
+        feature, threshold, left, right, absent_left = _compared(node, tree)
+        records.append([0, 0, feature, threshold, 0.0, sum(node.rows), sum(node.counts), absent_left])
+        values.append(np.zeros(width))
+        below = records[number][:2] = add(left), add(right)
+        weights = np.array([max(records[child][6], 1e-300) for child in below])
+        weights /= weights.sum()
+        values[number] = weights @ np.array([values[child] for child in below])
+        apart = sum(
+            share * (records[child][4] + float(values[child][0] - values[number][0]) ** 2)
+            for share, child in zip(weights, below)
+        )
+        records[number][4] = apart if of_numbers else _gini(values[number])
+        return number
+
+    add(tree.root)
+    return records, values
 
 
 def _shares(leaf: Leaf, tree: Tree) -> np.ndarray:

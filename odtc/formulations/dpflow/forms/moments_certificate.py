@@ -31,7 +31,7 @@ from odtc.verification.leaf_sums.whole_trees import WholeTrees
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 TOGETHER = "together"  # the type that ties columns to one another
-MOST_DIGITS = 12
+MOST_DIGITS = 12  # behind the point
 LARGEST = 2.0**52  # of numbers that are counted in powers of two
 MOST_SUM, MOST_SQUARES = 2.0**60, 2.0**96  # of these
 
@@ -48,20 +48,8 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     require_splits_of_columns(problem.encoded)
     dataset, limits = problem.encoded.dataset, engine.limits
     together = tuple(given.args for given in problem.constraints if given.name == TOGETHER)
-    if dataset is None or by_places(problem):
-        raise ChoiceError(
-            f"a certificate of {option('task', problem.encoded.task)} supports limits on the leaves of a tree, on the "
-            "number of splits and on columns used together, and no other constraints; leave them out, or let "
-            f"{command('fit')} prove the tree by its search only"
-        )
     limit, whole = Limit(least_rows(problem), limits.leaves or 0), WholeTrees(limits.distinct, together)
-    if why := whole.why_not(problem.topology.depth, limit.leaves, problem.encoded.n_candidate_splits):
-        raise ChoiceError(f"{why}: the search is the only proof")
-    if dataset.task not in measured_tasks():
-        raise ChoiceError(
-            f"certificates can be checked for the tasks {', '.join(measured_tasks())}, not of "
-            f"{option('task', dataset.task)}: the search is the only proof"
-        )
+    _expect_certifiable(problem, limit, whole)
     law, lam = measure_of(dataset.task), exact_share(problem.params.lambda_)
     scales_of, measure = _measured(law, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
@@ -126,6 +114,24 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         | ({} if whole.splits is None else {"splits": whole.splits})
         | ({"together": [list(group) for group in together]} if together else {})
     )
+
+
+def _expect_certifiable(problem: Problem, limit: Limit, whole: WholeTrees) -> None:
+    """Raise ChoiceError for a problem whose certificate cannot be checked."""
+    encoded = problem.encoded
+    if encoded.dataset is None or by_places(problem):
+        raise ChoiceError(
+            f"a certificate of {option('task', encoded.task)} supports limits on the leaves of a tree, on the "
+            "number of splits and on columns used together, and no other constraints; leave them out, or let "
+            f"{command('fit')} prove the tree by its search only"
+        )
+    if why := whole.why_not(problem.topology.depth, limit.leaves, encoded.n_candidate_splits):
+        raise ChoiceError(f"{why}: the search is the only proof")
+    if encoded.task not in measured_tasks():
+        raise ChoiceError(
+            f"certificates can be checked for the tasks {', '.join(measured_tasks())}, not of "
+            f"{option('task', encoded.task)}: the search is the only proof"
+        )
 
 
 def _without_curves(facts: dict) -> dict:
