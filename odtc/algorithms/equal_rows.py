@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-NO_RADIX = 2**62
+NO_RADIX = 2**62  # keys of several columns are combined below this, so that int64 does not overflow
 BLOCK = 2**15  # rows that are processed together while they are in the cache
 ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))  # their products spread all bits
 

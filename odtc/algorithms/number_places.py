@@ -12,7 +12,7 @@ import numpy as np
 
 MOST = 2048  # numbers: the table has then 2^20 slots
 LEAST_CELLS = 2**13  # with fewer to look up, the table is not worth it
-TRIES = 100
+TRIES = 100  # random multipliers for a table without collisions
 
 
 class NumberPlaces:

@@ -23,7 +23,7 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 CORRECT = "correct it"
-EXACT = 2.0**53
+EXACT = 2.0**53  # below it, doubles hold every whole number
 TOLD_DIGITS = 15  # of decimals, which doubles distinguish
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)

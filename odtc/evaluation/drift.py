@@ -20,7 +20,7 @@ from odtc.evaluation.refitting import Refit, old_answers, old_leaves, recoded, r
 from odtc.trees.rendering import places, render_tree
 from odtc.trees.tree import Tree
 
-SMALL, LARGE = 0.1, 0.25
+SMALL, LARGE = 0.1, 0.25  # of the population stability index: the usual limits
 
 
 @value_class

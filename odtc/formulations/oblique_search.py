@@ -36,8 +36,8 @@ WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 HELD_OUT, FOLDS, REST, TRAINING = "held-out", "folds", "rest", "training"
 JUDGES = 100_000  # of the rows that were not selected, which choose at most
-SECONDS = 20.0
-NEAR = 1e-6
+SECONDS = 20.0  # of the search, without a limit
+NEAR = 1e-6  # of the dearest error: less is rounding
 AFTER = 3.0  # seconds for a tree after Ctrl-C
 ALL_FOLDS = PARTS * REPEATS
 

@@ -121,7 +121,7 @@ class GapCloser:
             vector[:, 1:] += problem.branch_uses
             weight = zero.weight[i] + one.weight[j] + price
             if self._plain:  # thinned before the codes are written
-                some = kept(weight, vector)
+                some = kept(vector)
                 i, j, weight, vector = i[some], j[some], weight[some], vector[some]
             parts.append(Options(weight, vector, joined(int(splits[g]), zero.code[i], one.code[j])))
         return _thinned(_stacked(parts), self._plain)
@@ -280,7 +280,7 @@ def _fits(mine: Options, other: Options, most: float, bound: np.ndarray) -> np.n
 
 
 def _thinned(options: Options, plain: bool) -> Options:
-    return options.take(kept(options.weight, options.vector)) if plain else options
+    return options.take(kept(options.vector)) if plain else options
 
 
 def _stacked(parts: list[Options]) -> Options:

@@ -25,7 +25,7 @@ from odtc.base.wording import option
 
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
-COARSEST = 0
+COARSEST = 0  # bits behind the point of the coarsest scale
 MOST_CELLS = 2**26  # of a part of the outcomes that is made a table
 BOX = 60.0  # no multiplier is tried that prices the largest use of one row above so many of the largest costs
 

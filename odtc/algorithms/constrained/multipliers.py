@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-TINY = 1e-9
-MOST_PIVOTS = 200
+TINY = 1e-9  # relative: less is rounding of the simplex
+MOST_PIVOTS = 200  # of one linear program, in case rounding prevents its end
 
 
 class Cuts:

@@ -131,7 +131,6 @@ class RankSums:
         self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(splits)])
         self.end = np.repeat(self.start[1:], sizes - 1)
         self.first = np.cumsum(np.append(0, sizes[:-1] - 1))  # where each scale begins among them
-        n, K = problem.cost.shape
         self.table = np.concatenate(
             [problem.cost.T[None], problem.uses.transpose(0, 2, 1)] if problem.n_constraints else [problem.cost.T[None]]
         ).astype(float)  # (1 + constraints, labels, rows)

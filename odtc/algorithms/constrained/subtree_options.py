@@ -30,7 +30,7 @@ class Options:
         return Options(self.weight[which], self.vector[which], self.code[which])
 
 
-def kept(weight: np.ndarray, vector: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
+def kept(vector: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
     """Return the positions of options that are not dominated: of those that use the same amounts the cheapest; with
     one constraint, also none that costs as much as one that uses less. Options of different lists, `of` int
     (options,), are not compared."""

@@ -12,7 +12,7 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
 from odtc.base.value_class import value_class
 
-MOST_LABELLINGS = 200_000
+MOST_LABELLINGS = 200_000  # of one tree that are listed
 
 
 @value_class

@@ -93,7 +93,7 @@ def two_levels(
             vector[:, 1:] += problem.branch_uses
             weight = lists.weight[i] + lists.weight[j] + weights.branch
             if problem.accepts is None:  # thinned before the codes are written
-                some = kept(weight, vector)
+                some = kept(vector)
                 i, j, root, weight, vector = i[some], j[some], root[some], weight[some], vector[some]
             found.append(Options(weight, vector, joined(block[root], lists.code[i], lists.code[j])))
     return found
@@ -155,7 +155,7 @@ class _Lists:
         of, self.weight, self.vector, code = (np.concatenate(part) for part in zip(*self._parts))
         self.code = code.astype(np.int32)
         if self.problem.accepts is None:
-            of = self._take(kept(self.weight, self.vector, of), of)
+            of = self._take(kept(self.vector, of), of)
         of = self._take(np.lexsort((self.weight, of)), of)
         start = np.searchsorted(of, np.arange(2 * len(self.roots) + 1))
         zeros = np.flatnonzero(of % 2 == 0)

@@ -101,7 +101,7 @@ class TwoSplitCloser(StumpCloser):
 
     def _join(self, root: int, lists: list[Options], below: int, offer) -> int:
         zero, one = (part.take(np.argsort(part.code[:, 0], kind="stable")) for part in lists)
-        factor, price, budget = self._weigh(self.multipliers)
+        _, price, budget = self._weigh(self.multipliers)
         limit = self.scale * (below - 1) + budget - price
         leaves = [np.flatnonzero(part.code[:, 0] < 0) for part in (zero, one)]
         pairs = [

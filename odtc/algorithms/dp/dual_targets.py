@@ -14,7 +14,7 @@ from odtc.algorithms.dp.lattice import segment_minimum
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 
-ROUNDS = 8
+ROUNDS = 8  # of raising the side that most arcs can use; then every side is raised
 
 
 def dual_targets(graph: Graph, unit: float | None = None) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ problem is solved there: Zᵀ = Q R, h = Q b, |h| = |b|, Z h = Rᵀ b.
 
 import numpy as np
 
-STEPS, HALVINGS = 50, 30
+STEPS, HALVINGS = 50, 30  # of Newton's method, and of the length of one of its steps
 ENOUGH = 1e-4  # of the decrease that the slope promises
 CLOSE = 1e-6  # as a share of f: a step that promises no more is the last, as each squares the error of the one before
 LEAST = 1e-10  # curvature of the bound, at least, as a share of C Σ w: with all rows far on their side it vanishes

@@ -20,7 +20,7 @@ from odtc.base import deadline
 
 FIRST = 16  # the first bound that is asked for is this part of the best tree's cost
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
-STEP = 1.25
+STEP = 1.25  # factor by which a bound rises from one search to the next
 FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit

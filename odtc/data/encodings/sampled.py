@@ -17,7 +17,7 @@ OPTIONS = {
     "samples": (int, "how many trees (by default 50)"),
     "seed": (int, "of the samples"),
 }
-PORTION = 0.9
+PORTION = 0.9  # of the rows in each sample but the first
 
 
 def splits(dataset, depth=4, samples=50, seed=0):

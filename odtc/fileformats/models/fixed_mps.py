@@ -18,7 +18,7 @@ NAME = "fixed-mps"
 SUFFIX = ".mps"
 SUMMARY = "fixed MPS with eight-character names (C0000041: column 41, from 0)"
 
-MOST = 10**7
+MOST = 10**7  # columns, and rows: the names are a letter and seven digits
 
 
 def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:

@@ -55,7 +55,7 @@ SOON = 5.0  # CPU seconds of work that is expected, up to which the dynamic prog
 LONG = 0.5  # CPU seconds of work that is expected, from which the search has a certificate of its own
 OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
-PARTS = 16
+PARTS = 16  # sets of rows of about equal size
 COARSE = 0.5  # of the time, for this tree
 RANKED = 2e6  # rows times columns of a large table: to rank its rows for a search takes longer than a moment
 

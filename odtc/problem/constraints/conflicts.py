@@ -26,7 +26,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 FINE = 0.002  # relative to the larger number: if two numbers are closer, the next one is tried, not the middle
-MOST_STEPS = 12
+MOST_STEPS = 12  # searches for the nearest number
 
 
 class Nearest(NamedTuple):

@@ -18,7 +18,7 @@ from odtc.trees.heap_tree import HeapTree, settle
 
 NEEDS = SPLITTING
 MOST_TRIED = 2_000_000  # rows times splits that are tried at the root of a tree that needs another one
-FEWEST_TRIED = 8
+FEWEST_TRIED = 8  # splits, however many rows there are
 
 
 def single(encoded: Encoded, given: Constraint) -> None:

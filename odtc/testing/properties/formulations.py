@@ -40,7 +40,7 @@ from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # of objectives: that of solvers
 
 
 def forms(plug_in):

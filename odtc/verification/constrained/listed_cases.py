@@ -19,8 +19,8 @@ import numpy as np
 from odtc.errors import CertificateError
 from odtc.verification.constrained.multiplier_bound import Counted, Problem, Weighted
 
-MOST_PAIRS = 3_000_000_000
-BLOCK = 4_000_000
+MOST_PAIRS = 3_000_000_000  # of subtrees of both sides that a case may combine
+BLOCK = 4_000_000  # numbers of pairs that are compared at once
 BITS = 50  # of pairs of rows in one whole number
 
 

@@ -24,7 +24,7 @@ from odtc.base import deadline, phases
 from odtc.errors import CertificateError
 from odtc.verification.constrained.swept_sides import Chains, SweptSides, exclude
 
-EXACT = 2.0**52
+EXACT = 2.0**52  # below it, sums are exact in doubles
 SINGLE = 2**24  # whole numbers up to here are exact in float32
 MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes

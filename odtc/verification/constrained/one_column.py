@@ -21,7 +21,7 @@ from odtc.errors import CertificateError
 from odtc.verification.constrained.multiplier_bound import Problem, Weighted
 
 FROM_DEPTH = 4  # less deep trees are bounded root by root
-DEEPEST = 8
+DEEPEST = 8  # levels of a tree
 MOST_WALKS = 2_000_000  # at one cell
 MOST_HELD = 50_000_000  # numbers of the table `to_come`
 

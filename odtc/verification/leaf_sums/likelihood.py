@@ -25,7 +25,7 @@ SCHEMA, TASK = "odtc.certificate/survival", "survival"
 SHAPE = {"weight_scale": WHOLE, "claim": [TEXT]}
 ROUNDS = True
 SINGLE = True  # a single row with an event has a cost
-EXACT, ROUNDED, BITS = 128, 2, 60
+EXACT, ROUNDED, BITS = 128, 2, 60  # bits of a hazard, units of rounding, bits of a sum (see above)
 DIGITS, SLACK = 40, Fraction(1, 10**36)
 NEAR = 1e-10  # of the events: what floats are off by, and more
 

@@ -24,7 +24,7 @@ from odtc.verification.leaf_sums.two_levels import SQUARE
 
 SCHEMA, TASK = "odtc.certificate/regression", "regression"
 SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "weight_scale": WHOLE, "claim": TEXT}
-MOST_BITS = 1000
+MOST_BITS = 1000  # of a scale that is a power of two
 MOST_DIGITS = 700  # of a double times a power of two of so many bits
 ROUNDS = False  # whether a cost is known between two ends
 NEAR = 1e-12  # of the squares of all rows: more than the error of floats; smaller differences are compared in rationals

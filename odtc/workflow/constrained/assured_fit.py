@@ -44,7 +44,7 @@ from odtc.workflow.specification import RunSpec
 
 RATE = "recall[{}] >= 0.7"
 HELD_OUT = 0.3  # of the rows, if no others are named
-FACTORS = (1.5, 1.0, 0.5)
+FACTORS = (1.5, 1.0, 0.5)  # of the width of the bound, by which a constraint is tightened: the largest first
 DIGITS = 10_000  # a number is tightened to a whole multiple of a ten-thousandth
 FIRST_PART = 0.3  # of the time, for the tree of the requested constraints
 

@@ -27,7 +27,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.searching import tells_apart
 
-MOST_POINTS = 200
+MOST_POINTS = 200  # of one frontier: each is a search
 FREE = 0.5  # of the time limit, for the best tree without the constraint
 STARTS = 0.6  # of the time that is left, for trees of all numbers by one search over a few splits of each column
 SHARE = 0.4  # of the time that is left, for a number that others come after

@@ -25,8 +25,10 @@ OPTIONS = {
     "share": (float, "of the points that is kept where none can be expressed, one at least (default 0.1)"),
     "seconds": (float, "of a 0-1 program at most; then its best point so far counts (default 10)"),
 }
-PART, SHARE, SECONDS = 60, 0.1, 10.0
-SURE = 1e-6
+PART = 60  # points of a part
+SHARE = 0.1  # of the points of a part that are kept if its programs have no solution
+SECONDS = 10.0  # limit of a program
+SURE = 1e-6  # a value this near to 0 or 1 is whole
 
 
 def expect(dimensions: int, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> None:

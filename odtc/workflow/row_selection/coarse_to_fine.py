@@ -35,7 +35,7 @@ OPTIONS = {
     "gap": (float, "share of all weight by which the tree may lose more than the bound to end early (default 0)"),
 }
 GROWS = True
-SHARE = 0.1
+SHARE = 0.1  # of the rows, in the first round
 TRIES = 3  # the better of two trees of as many rows is often far better
 DRAWS, TIES = 2**24, 2**23  # numbers of draws; the one that orders rows as near as each other
 FEW = 1000  # rows that such a round has at least: with fewer, a tree follows the noise

@@ -41,7 +41,7 @@ OPTIONS = {
 }
 
 
-SHARE, FEW = 0.1, 100
+SHARE, FEW = 0.1, 100  # of the rows of a cluster that may be kept, and rows that always may
 
 
 def expect(

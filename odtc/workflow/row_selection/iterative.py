@@ -29,7 +29,7 @@ OPTIONS = {
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
 }
 SPLITS_RIGHT = True
-ROUNDS = 5
+ROUNDS = 5  # by default
 
 
 def expect(dimensions: int, rounds: int = ROUNDS, eps: float = TOLERANCE) -> None:

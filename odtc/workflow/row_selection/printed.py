@@ -34,7 +34,7 @@ OPTIONS = {
     "eps": (float, "ε′: how far a mixture may be off, for columns scaled to [0, 1] over all rows (default 0)"),
     "solver": (str, "solver of LP (7); by default the embedded HiGHS for eps above 0, and no solver for eps = 0"),
 }
-BETA = 0.1
+BETA = 0.1  # of β1 and β2 by default
 SURE = 1e-7  # how far a solver's b may be from 1, and λ from 0
 # Variables of a model of several targets: a solver's process takes longer to start than to solve many targets.
 BLOCK_COLUMNS, BLOCK_COLUMNS_EMBEDDED = 50_000, 4_000

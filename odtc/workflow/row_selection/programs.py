@@ -28,7 +28,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.workflow.row_selection.selection import clusters_of_tree
 
-SIX, SEVEN, NINE = 6, 7, 9
+SIX, SEVEN, NINE = 6, 7, 9  # numbers of the programs in the paper
 MAX_ENTRIES = 50_000_000  # nonzeros of a model: a file of about 2 GB
 
 

@@ -21,7 +21,7 @@ from odtc.problem.exact_objective import exact_objective
 from odtc.problem.problem import Problem
 from odtc.workflow.row_selection.selection import take_rows
 
-SEED = 0
+SEED = 0  # of the samples: the same data gives the same bound
 ROUNDING = 1e-10  # of a bound: what all numbers together may be off
 
 

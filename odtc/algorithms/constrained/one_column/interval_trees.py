@@ -174,7 +174,7 @@ class IntervalTrees:
             count, label, vector, last = (np.concatenate([part[k] for part in parts]) for k in range(4))
             reached = vector @ factor.T + to_come[cell, label, self.most_leaves - count]
             some = np.flatnonzero((reached <= limit).all(axis=1))
-            some = some[kept(vector[some, 0], vector[some], count[some] * K + label[some])]
+            some = some[kept(vector[some], count[some] * K + label[some])]
             count, label, vector, last = count[some], label[some], vector[some], last[some]
             if len(some) > MOST_WALKS:
                 raise TooLarge(f"more than {MOST_WALKS:,} ways lead to one threshold")

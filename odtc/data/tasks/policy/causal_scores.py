@@ -23,7 +23,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.data.tasks.policy.chances import told_of_features, told_of_received
 from odtc.errors import DataError
 
-FOLDS = 5
+FOLDS = 5  # costs of a fold are estimated by models of the other folds
 LEAST = 0.01  # of an estimated probability
 TREES, LEAF = 200, 5  # of a forest, and rows of its leaves
 

@@ -27,7 +27,7 @@ NEEDS = ((Need(Statement.MISCLASSIFIED), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
 MOST = 8  # leaves, of which all sets are tried
-BROKEN = 1e-6
+BROKEN = 1e-6  # by which a violated cut is violated at least: the tolerance of solvers
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
