@@ -44,13 +44,14 @@ def shared_rows(training: Dataset | None, test: Dataset) -> int:
 
 @value_class
 class Claim:
-    """Claim of a tree's proof: its cost, the lower bound on all trees (None if nothing is known), and the names of the
-    checks that contradict it."""
+    """Claim of a tree's proof: its cost, the lower bound on all trees (None if nothing is known), the names of the
+    checks that contradict it, and whether the bound is only recorded, and was not recomputed."""
 
     proved: bool
     objective: float
     bound: float | None
     failed: tuple[str, ...] = ()
+    recorded: bool = False
 
 
 def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None) -> list[str]:
@@ -106,7 +107,7 @@ def verdict(
     """
     on = f" on {trained}" if trained else ""
     if claim is not None and claim.proved:
-        first = f"Proved best{on}."
+        first = f"By the record of the run, proved best{on}." if claim.recorded else f"Proved best{on}."
     elif claim is not None and claim.failed:
         first = f"Best tree found{on}, not proved: a check contradicts the record of the run."
     else:

@@ -107,7 +107,7 @@ class Run:
             return self.said
         proof, checks = self.fit.proof, self.fit.decoded.checks
         failed = tuple(dict.fromkeys(check.name for check in checks if not check.passed))
-        return board.Claim(self.fit.proved, proof.objective, proof.bound, failed)
+        return board.Claim(self.fit.proved, proof.objective, proof.bound, failed, "bound" not in self.derived)
 
 
 def open_run(given, data=None, seconds: float | None = 0.0) -> Run:

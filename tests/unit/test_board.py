@@ -11,7 +11,7 @@ import odtc
 from odtc.evaluation import board
 from odtc.trees.rendering import places
 from odtc.workflow.constrained.assurance import share_interval
-from tests.command_line import CHECKOUT
+from tests.command_line import CHECKOUT, MONKS
 from tests.command_line import odtc as command
 
 IRIS = CHECKOUT / "examples" / "iris" / "iris.csv"
@@ -177,6 +177,14 @@ def test_the_page_says_not_proved_of_a_tree_whose_record_is_not_there_or_not_its
         assert "Not proved" in page_of(tmp_path, "loans", "--data", loans / "loans.csv")
     (tmp_path / "loans.run.json").unlink()
     assert "Not proved: nothing is known" in page_of(tmp_path, "loans")
+
+
+def test_a_bound_that_is_only_recorded_is_attributed_to_the_record(tmp_path):
+    """A record with a forged bound, which no search of some seconds refuted, made a page of "Proved best"."""
+    assert command("fit", MONKS / "monks-2.csv", "--depth", 1, "-o", "run", folder=tmp_path).code == 0
+    page = page_of(tmp_path, "run", "--time-limit", 0)
+    assert "By the record of the run, proved best on 169 training rows" in page and "Proved best" not in page
+    assert "by the record of the run, not recomputed: costs" in page
 
 
 def test_groups_are_compared_as_they_are_counted_by_hand(loans):
