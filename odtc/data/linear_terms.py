@@ -7,6 +7,7 @@ displayed numbers are those of the tree.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import midpoints
 from odtc.data.dataset import NUMERIC, Feature
@@ -35,6 +37,7 @@ class LinearTerms:
     span: np.ndarray
     features: tuple[Feature, ...]
     values: np.ndarray  # the rows as in Dataset.X
+    is_scaled: bool = True  # whether Z is in [0, 1]; otherwise it is in the units of the data
 
     @classmethod
     def of(
@@ -98,7 +101,7 @@ class LinearTerms:
         raw = self.Z * self.span + self.low
         for j, term in enumerate(self.terms):  # the cells themselves, which the scaling may have rounded
             raw[:, j] = _filled(term.of(self.values))
-        return replace(self, Z=raw, low=np.zeros(self.n), span=np.ones(self.n))
+        return replace(self, Z=raw, low=np.zeros(self.n), span=np.ones(self.n), is_scaled=False)
 
     @cached_property
     def missing(self) -> np.ndarray:
@@ -109,6 +112,35 @@ class LinearTerms:
     def distinct(self) -> np.ndarray:
         """The different rows of Z, sorted."""
         return np.unique(self.Z, axis=0)
+
+    @cached_property
+    def _whole(self) -> tuple[np.ndarray, list[int]]:
+        """The cells of each term, from its least one, as whole numbers (objects, (rows, terms)), and of each term the
+        whole number by which Z is 1."""
+        cells, ones = np.zeros(self.Z.shape, object), []
+        for j, term in enumerate(self.terms):
+            whole, unit = whole_numbers(_filled(term.of(self.values)))
+            cells[:, j] = whole.astype(object) - int(whole.min())
+            ones.append(int(cells[:, j].max()) if self.is_scaled else 1 / unit)
+        return cells, ones
+
+    def exact_sums(self, h: np.ndarray) -> tuple[np.ndarray, list[Fraction]]:
+        """Return what the sums h·z are in exact numbers, of cells as they were written.
+
+        Parameters
+        ----------
+        h : float64 (terms,)
+
+        Returns
+        -------
+        sums : whole numbers, objects (rows,)
+            c h'·z + b for one c > 0, one b, and weights h' that differ from h by rounding.
+        sizes : list of Fraction
+            c |h'_j| of each term.
+        """
+        cells, ones = self._whole
+        weights, _ = whole_numbers(np.array([float(Fraction(float(one)) / span) for one, span in zip(h, ones)]))
+        return cells @ weights.astype(object), [abs(int(w)) * span for w, span in zip(weights, ones)]
 
     def by_quantiles(self, share: float = 0.05) -> "LinearTerms":
         """Return the same terms, scaled so that [0, 1] contains all but this share of a column at either end; then a

@@ -23,6 +23,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import as_written
 from odtc.base.wording import param
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
@@ -65,6 +66,9 @@ VARIANTS = (
     {},
     {"n_min": 2},
 )
+
+
+NEAR = 1e-9  # of a gap: what a linear program may lose of the widest one
 
 
 class Terms:
@@ -248,6 +252,14 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
     return float(problem.encoded.weight[tree.leaves[point["z"].argmax(axis=1)] != node].sum())
 
 
+def represents(problem: Problem, heap: HeapTree) -> bool:
+    """Return whether a hyperplane with a gap of μ separates the rows of each node like this."""
+    try:
+        return all(_plane(problem, heap, t) for t in np.flatnonzero(heap.split >= 0).tolist())
+    except TreeError:
+        return False
+
+
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Return loss + α L̂ · the fewest features with which hyperplanes separate the rows like this, node by node."""
     return float(exact_objective(problem).cost(heap))
@@ -317,7 +329,16 @@ def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) 
     a, b, width = cached_hyperplane(
         problem, rows, left, lambda: widest_gap(_weighed(problem).Z, rows, left, of), of.tobytes()
     )
-    return (a, b) if width >= problem.params.mu else None
+    near = width >= problem.params.mu * (1 - NEAR)
+    return (a, b) if near and _keeps_gap(problem, a, rows, left) else None
+
+
+def _keeps_gap(problem: Problem, a: np.ndarray, rows: np.ndarray, left: np.ndarray) -> bool:
+    """Return whether the rows are separated by a gap of μ along `a`, scaled to Σ_j |a_j| = 1, in exact numbers."""
+    if left.all() or not left.any():
+        return True
+    sums, sizes = _weighed(problem).exact_sums(a)
+    return min(sums[rows[~left]]) - max(sums[rows[left]]) >= as_written(problem.params.mu) * sum(sizes)
 
 
 def subjects(params) -> tuple[Subject, ...]:

@@ -250,6 +250,11 @@ class Compiled(Protocol):
         every tree."""
         return heap
 
+    def represents(self, problem: Problem, heap: HeapTree) -> bool:
+        """Return whether the model has a point for a tree, in exact numbers: a solver may violate constraints by its
+        tolerance, and heuristics find trees without the gaps that the model requires."""
+        return True
+
     def misrouted(self, problem: Problem, point: dict[str, np.ndarray]) -> float | None:
         """Return the weight of the rows that a point sends elsewhere than its own splits do; None if it never does."""
         return None

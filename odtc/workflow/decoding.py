@@ -27,6 +27,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.verification.verify import (
     UNSUPPORTED,
+    one_leaf,
     proves,
     raise_bound_to_floor,
     supported,
@@ -194,9 +195,11 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
 
 
 def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:
-    """Replace the point of a solution by the point of a tree if it does not follow its own splits.
+    """Replace the point of a solution by the point of a tree if it does not follow its own splits, or if these splits
+    are not the model's in exact numbers.
 
-    Such a point sends rows elsewhere, and costs less than the tree of its splits, because soft margins let rows choose.
+    Such a point sends rows elsewhere, and costs less than the tree of its splits, because soft margins let rows choose;
+    or it uses the solver's tolerance to separate rows by less than the model requires.
 
     Parameters
     ----------
@@ -216,13 +219,14 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     if not solution.has_solution or model.recorded or model.edited is not None:
         return solution
     weight = problem.module.misrouted(problem, model.split(solution.x[: model.n_cols]))
-    if not weight:
+    if weight is None:
         return solution
     heap, claimed = tree_of(model, solution.x), model.objective(solution.x[: model.n_cols])
-    paid = tree_cost(problem, heap)
-    if paid is not None and (paid <= claimed or is_close(paid, claimed)):
+    paid, is_own = tree_cost(problem, heap), problem.module.represents(problem, heap)
+    if is_own and (not weight or (paid is not None and (paid <= claimed or is_close(paid, claimed)))):
         return solution
-    others = [] if start is None else [start, *(cart for _, cart in greedy(problem))]
+    others = [] if start is None and is_own else [tree for _, tree in greedy(problem)]
+    others += ([] if start is None else [start]) + ([] if is_own else [one_leaf(problem)])
     found = []
     for tree in (heap, *others):
         try:
@@ -238,10 +242,13 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
     open_end = solution.termination == Termination.OPTIMAL and (
         bound is None or (bound < cost and not is_close(bound, cost))
     )
-    words = (
-        f"the solver's point costs {claimed:.6g} by sending rows of weight {weight:.6g} elsewhere than its own splits "
-        f"do, as soft margins let it, and no tree does: the tree that is handed in costs {cost:.6g}"
+    words = f"the solver's point costs {claimed:.6g} " + (
+        f"by sending rows of weight {weight:.6g} elsewhere than its own splits do, as soft margins let it, and no tree "
+        "does"
+        if is_own
+        else "within its tolerance, but its splits separate rows by less than the model requires"
     )
+    words += f": the tree that is handed in costs {cost:.6g}"
     return replace(
         solution,
         x=x,
@@ -480,7 +487,10 @@ def without_model(
     heap = simplified(problem, point_heap) if simplify else point_heap
     if heap is not point_heap:
         solution = replace(solution, objective=problem.module.objective(problem, heap))
-    if proves(problem, solution.objective):
+    if not problem.module.represents(problem, heap):
+        if is_proved(solution.objective, solution.bound):  # of the model's trees, and this one has smaller gaps
+            solution = replace(solution, bound=None)
+    elif proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
     dataset = problem.encoded.dataset
     decoded = _decoded(problem, point_heap, heap, [], solution, dataset, simplify)

@@ -575,7 +575,7 @@ def test_the_noise_of_a_relaxation_is_no_bound(model, found):
 @pytest.fixture
 def routed(monkeypatch):
     """A model whose points may send rows elsewhere than their splits do: trees are named by what their points cost."""
-    module = SimpleNamespace(misrouted=lambda problem, values: 3.0)
+    module = SimpleNamespace(misrouted=lambda *_: 3.0, represents=lambda *_: True)
     problem = SimpleNamespace(module=module)
     model = SimpleNamespace(
         problem=problem, recorded="", edited=None, n_cols=1, split=lambda x: x, objective=lambda x: float(x[0])
@@ -632,6 +632,7 @@ def test_a_point_of_which_nothing_is_to_be_replaced_stays(routed):
         assert decoding.by_own_splits(model, POINT) is POINT
     trees["own"] = 8.0
     model.problem.module.misrouted = lambda problem, values: 0.0
+    model.problem.module.represents = lambda problem, heap: True
     assert decoding.by_own_splits(model, POINT) is POINT
 
 

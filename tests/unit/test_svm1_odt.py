@@ -15,7 +15,7 @@ from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Subset, Term, Threshold
-from odtc.errors import ChoiceError, TreeError
+from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.formulations.svm1_odt.margin_prices import cheapest_multiple
 from odtc.formulations.svm1_odt.parts import Form
 from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane
@@ -29,7 +29,7 @@ from odtc.testing.solved_models import assert_rows_kept, optimum
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow import pipeline
+from odtc.workflow import compiling, pipeline
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.results import settled
 from tests.command_line import odtc as run
@@ -518,6 +518,36 @@ def test_of_noise_the_prices_are_said_to_be_no_better_than_the_majority(blobs):
     y = (np.random.default_rng(1).random(80) < 0.3).astype(np.int32)
     noise = pipeline.pose(replace(blobs, y=y), "svm1_odt", 1, params={"penalties": "folds"})
     assert noise.module.advice(noise)[0].startswith("WARNING: no better than the majority on held-out rows")
+
+
+GAPS = {"svm1_odt": "epsilon", "oct_h": "mu"}
+
+
+@pytest.mark.parametrize("model", GAPS)
+@pytest.mark.parametrize("gap, least", [(0.333, 0), (0.33333334, 2), (0.3333335, 2), (0.34, 2)])
+def test_a_split_within_the_tolerance_of_a_solver_is_none_of_the_model(tmp_path, model, gap, least):
+    """On 0, 1, 2, 3 no hyperplane has a larger gap than 1/3; HiGHS accepts one of 0.33333334, and 0 was "proved"."""
+    (tmp_path / "d.csv").write_text("x,y\n0,a\n1,a\n2,b\n3,b\n")
+    words = ("fit", "d.csv", "--depth", 1, "--model", model, "-p", f"{GAPS[model]}={gap}", "--solver", "highs")
+    said = run(*words, "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"], said.err
+    assert said.facts["objective"] == least and said.facts["bound"] <= least
+    assert gap != 0.333 or said.facts["claim"] == "proved optimal"
+
+
+@pytest.mark.parametrize("model", GAPS)
+def test_a_tree_with_smaller_gaps_than_the_model_requires_is_not_proved(tmp_path, model, monkeypatch):
+    """Without a model, a tree of no errors was "proved optimal", although its gap is 1/3 and 0.34 was required."""
+
+    def ended(*_, **__):
+        raise TimeLimitReached("it is over")
+
+    monkeypatch.setattr(compiling, "compile_model", ended)
+    (tmp_path / "d.csv").write_text("x,y\n0,a\n1,a\n2,b\n3,b\n")
+    words = ("--model", model, "-p", f"{GAPS[model]}=0.34", "--time-limit", 60, "--json")
+    said = run("fit", "d.csv", "--depth", 1, *words, folder=tmp_path)
+    assert said.code == 0, said.err
+    assert (said.facts["objective"], said.facts["bound"], said.facts["claim"]) == (0, None, "best found")
 
 
 @pytest.mark.parametrize("alpha2", [0, 0.01])

@@ -332,6 +332,11 @@ def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
     return Form.of(problem).misrouted(point)
 
 
+def represents(problem: Problem, heap: HeapTree) -> bool:
+    """Return whether each node separates its rows by the margin, if margins are hard."""
+    return Form.of(problem).represents(heap)
+
+
 def objective(problem: Problem, heap: HeapTree) -> float:
     """Return the cost of the errors plus the cost of the cheapest hyperplanes that separate the rows like this."""
     form, encoded, exact = Form.of(problem), problem.encoded, exact_objective(problem)

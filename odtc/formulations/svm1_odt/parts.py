@@ -3,6 +3,7 @@
 import numpy as np
 
 from odtc.base.value_class import value_class
+from odtc.base.whole_numbers import as_written
 from odtc.base.wording import param
 from odtc.data.dataset import NUMERIC
 from odtc.data.linear_terms import LinearTerms
@@ -186,14 +187,36 @@ class Form:
 
     def _plane(self, rows, left, safely):
         h, g, margin = self._apart(rows, left)
+        if not self.soft and not cached_hyperplane(
+            self.problem, rows, left, lambda: self._keeps_margin(h, rows, left), "margin"
+        ):
+            return None
+        if margin == 0 and safely:
+            return None
         # A margin of ε except for rounding is enough for a solver, which satisfies its constraints up to NOISE.
         least = self.eps if self.soft else self.eps - NOISE / 2
-        if (margin < least and not self.soft) or (margin == 0 and safely):
-            return None
         if margin >= least and not self.a2:
             return h, g
         found = cached_hyperplane(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")
         return (h, g) if found is None and margin >= least else found
+
+    def represents(self, heap: HeapTree) -> bool:
+        """Return whether each node separates its rows by the margin, in exact numbers; with soft margins every tree."""
+        nodes = [] if self.soft else np.flatnonzero(heap.split >= 0).tolist()
+        return all(self.node(heap, t) is not None for t in nodes)
+
+    def _keeps_margin(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> bool:
+        """Return whether a hyperplane along h has at least the margin ε in the middle between the sides, where |v| <= 1
+        and |h_j| <= `most`, in exact numbers."""
+        if left.all() or not left.any():
+            return True
+        epsilon, M = as_written(self.problem.params.epsilon or 0.01), as_written(self.M)
+        sums, sizes = self.weighed.exact_sums(h)
+        low, high = max(sums[rows[left]]), min(sums[rows[~left]])
+        furthest = max(low + high - 2 * min(sums), 2 * max(sums) - low - high)  # 2 |v|; high - low is twice the margin
+        if self.most is not None:  # epsilon / M and 1 / M on the scale on which |h_j| is 1 / M
+            furthest = max(furthest, 2 * M * max(sizes))
+        return (high - low) * M >= epsilon * furthest
 
     def _cheapest(self, rows, left):
         Z = self.weighed.Z
