@@ -198,4 +198,8 @@ def explain_error(problem: Exception) -> str:
         return f"{show_value(problem.args[0])} is not known there"
     if isinstance(problem, RecursionError):
         return "it is nested too deeply"
+    if isinstance(problem, (TypeError, AttributeError, IndexError)):
+        return "a value has another type, or a list another length, than in a file of odtc"
+    if isinstance(problem, OverflowError):
+        return "a number is too large"
     return " ".join(str(problem).split()) or "it cannot be"

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from odtc.base.json_schema import show_value
 from odtc.base.registry import did_you_mean
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
@@ -167,7 +168,7 @@ def _parse(key: str, field: dataclasses.Field[Any], value: Any) -> Any:
         fits = (least is None or value >= least) and (below is None or value < below)
         if not fits or (choices and value not in choices):
             raise ValueError
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         if choices:
             wanted = "one of " + ", ".join(choices)
         else:
@@ -176,5 +177,5 @@ def _parse(key: str, field: dataclasses.Field[Any], value: Any) -> Any:
             )
             wanted += f" of at least {least}" if least is not None else ""
             wanted += f" and below {below}" if below is not None else ""
-        raise ChoiceError(f"parameter {key!r}: expected {wanted}, got {value!r}") from None
+        raise ChoiceError(f"parameter {key!r}: expected {wanted}, got {show_value(value)}") from None
     return value

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from odtc.base.json_schema import ANY, NUMBER, REAL, SchemaError, schema_of, validate
+from odtc.base.json_schema import ANY, NOT_WHOLE, NUMBER, REAL, SchemaError, explain_error, schema_of, validate
 from odtc.data.reading_spec import ReadingSpec
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -32,3 +32,10 @@ def test_a_specification_satisfies_the_schema_of_its_annotations(record):
         if schema[name] != ANY:
             with pytest.raises(SchemaError, match="expected .*, got "):
                 validate(facts | {name: [7]}, schema)
+
+
+@pytest.mark.parametrize("fault", ["None[0]", "(1).a", "[][0]", "float(10**400)"])
+def test_a_fault_of_python_is_explained_without_its_objects(fault):
+    with pytest.raises(NOT_WHOLE) as caught:
+        eval(fault)
+    assert explain_error(caught.value).endswith(("in a file of odtc", "is too large"))

@@ -13,6 +13,7 @@ from sklearn.base import clone
 import odtc
 from odtc.errors import ChoiceError
 from odtc.estimators.parameters import PARAMETERS, expect
+from odtc.problem.parameters import parse_params
 
 ESTIMATORS = [odtc.OptimalTreeClassifier, odtc.OptimalTreeRegressor, odtc.OptimalPolicyTree, odtc.OptimalSurvivalTree]
 
@@ -124,3 +125,9 @@ def test_a_parameter_takes_what_its_words_say_and_no_truth_value_for_a_number(na
         else:
             with pytest.raises(ValueError, match=f"expected {name} as .*, got "):
                 expect(bare)
+
+
+def test_a_number_beyond_doubles_is_refused_as_a_parameter_of_a_record():
+    """A record with lambda = 10^400 ended in a fault of odtc."""
+    with pytest.raises(ChoiceError, match=r"'lambda': expected a number .*, got a whole number of very many digits"):
+        parse_params("dpflow", {"lambda": 10**400})
