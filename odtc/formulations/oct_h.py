@@ -338,7 +338,8 @@ def _keeps_gap(problem: Problem, a: np.ndarray, rows: np.ndarray, left: np.ndarr
     if left.all() or not left.any():
         return True
     sums, sizes = _weighed(problem).exact_sums(a)
-    return min(sums[rows[~left]]) - max(sums[rows[left]]) >= as_written(problem.params.mu) * sum(sizes)
+    gap = min(sums[rows[~left]]) - max(sums[rows[left]])
+    return gap > 0 and gap >= as_written(problem.params.mu) * sum(sizes)
 
 
 def subjects(params) -> tuple[Subject, ...]:

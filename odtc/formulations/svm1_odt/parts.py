@@ -1,5 +1,7 @@
 """The parts of odtc.formulations.svm1_odt: its numbers, its sets of levels, its points and its printed variant."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from odtc.base.value_class import value_class
@@ -215,8 +217,8 @@ class Form:
         low, high = max(sums[rows[left]]), min(sums[rows[~left]])
         furthest = max(low + high - 2 * min(sums), 2 * max(sums) - low - high)  # 2 |v|; high - low is twice the margin
         if self.most is not None:  # epsilon / M and 1 / M on the scale on which |h_j| is 1 / M
-            furthest = max(furthest, 2 * M * max(sizes))
-        return (high - low) * M >= epsilon * furthest
+            furthest = max(furthest, 2 * M * max(sizes, default=Fraction(0)))
+        return high > low and (high - low) * M >= epsilon * furthest
 
     def _cheapest(self, rows, left):
         Z = self.weighed.Z
