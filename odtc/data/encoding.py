@@ -47,17 +47,22 @@ class Encoding(Protocol):
         for the levels of one-hot columns, otherwise 1 on its right side, as for thresholds."""
         ...
 
+    def remark(self, dataset: Dataset, **options) -> str:
+        """Return which splits of this data are left out although the name of the encoding promises them, in one
+        sentence; "" if none are."""
+        return ""
+
 
 ENCODINGS = Registry(
     "encoding",
     "odtc.data.encodings",
-    ("auto", "onehot", "thresholds", "sampled", "oblique"),
+    ("auto", "onehot", "thresholds", "subsets", "sampled", "oblique"),
     Contract(always=(Encoding,)),
     "odtc.encodings",
 )
 MANY = 8  # splits per scale, on average, from which on ranks are stored instead of a column for each split
 MOST_OF_LEVELS = 40_000_000  # results of the splits of a column of words with a different one in nearly each row
-BETWEEN_ENDS = ("auto", "thresholds")  # encodings of thresholds between all numbers
+BETWEEN_ENDS = ("auto", "subsets", "thresholds")  # encodings of thresholds between all numbers
 PATIENCE = 2.0  # seconds for it also after a limit, because without it there is no tree
 FEWER = "take fewer rows, or put rare classes together"
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed

@@ -1,6 +1,7 @@
 """Sentences about a run: the rows left out of the data, and the reasons for a missing start or tree."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ from odtc.base.text import count_of, percent_text, some
 from odtc.base.wording import command, option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import CATEGORICAL, Dataset
+from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.file_text.text_records import skipped_text
-from odtc.data.level_orders import order_text
 from odtc.data.notes import notes_on
 from odtc.data.reading import is_same_table, taken_text
-from odtc.data.task import TASKS
+from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Leaf, Node
@@ -24,7 +25,8 @@ from odtc.workflow.run_facts import AllRowsFacts
 from odtc.workflow.specification import RunSpec
 
 LEAST_LEVELS = 4  # of which two and two are a set that no split on one level makes
-LESS, NOTHING = 1e-9, 1e-300  # by which errors are fewer, relatively; a weight that divides
+LESS = 1e-9  # by which a loss is lower, relatively
+OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
 COMPILER = "odtc"  # in place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
 CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
@@ -107,46 +109,27 @@ def why_dropped(dataset: Dataset) -> str:
     return ", ".join(words)
 
 
-MAX_LEVELS = 40  # of a column whose order is written out
-
-
 def level_set_text(done: Fit) -> str:
-    """Report that one split of a column into two sets of levels misclassifies less weight than the tree, which splits
-    on single levels, with the option that lets splits use such sets; "" if there is none, or under costs and
-    constraints."""
-    rows, task = done.dataset, TASKS.get(done.problem.encoded.task)
-    plain = not done.problem.constraints and done.size.cost is None and done.selection is None
-    if rows is None or not task.CLASSES or not plain or done.problem.topology.depth < 1:
+    """Report that CART over sets of levels loses less than the tree, whose splits take one level each, with the
+    encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
+    problem, rows = done.problem, done.dataset
+    if rows is None or rows.X.size > CART_CELLS or problem.constraints or done.selection is not None:
         return ""
-    wrong = sum(sum(leaf.counts) - leaf.counts[leaf.label] for leaf in done.tree.leaves() if leaf.counts)
-    best, found = wrong - LESS * max(1.0, wrong), ""
-    for feature, cells in zip(rows.features, rows.X.T):
-        if feature.kind != CATEGORICAL or feature.ordered or not LEAST_LEVELS <= len(feature.levels) <= MAX_LEVELS:
-            continue
-        errors, order = _best_set(rows, cells, len(feature.levels))
-        if errors < best:
-            option_text = option("ordered", [order_text(feature.name, [feature.levels[at] for at in order])])
-            best, found = errors, (
-                f"a set of levels of {feature.name!r} errs on {errors:.10g} at depth 1, and this tree on {wrong:.10g}, "
-                f"because its splits take one level each; {option_text} lets them take such sets"
-            )  # fmt: skip
-    return found
-
-
-def _best_set(rows: Dataset, cells: np.ndarray, n_levels: int) -> tuple[float, np.ndarray]:
-    """The least weight of errors of one split into two sets of levels, each of the rows without a cell counted as one,
-    and an order of the levels that such a split cuts: by the share of a class (Breiman et al. 1984)."""
-    known = ~np.isnan(cells)
-    table = np.zeros((n_levels, len(rows.classes)))
-    np.add.at(table, (cells[known].astype(int), rows.y[known]), rows.weight[known])
-    found = []
-    for share in (table / np.maximum(table.sum(axis=1, keepdims=True), NOTHING)).T:
-        order = np.argsort(-share, kind="stable")
-        left = np.cumsum(table[order], axis=0)[:-1]
-        right = table.sum(axis=0) - left
-        found.append((float(table.sum() - (left.max(axis=1) + right.max(axis=1)).max()), order))
-    errors, order = min(found, key=lambda one: one[0])
-    return errors + float(rows.weight[~known].sum()), order
+    has_sets = any(
+        feature.kind == CATEGORICAL and not feature.ordered and len(feature.levels) >= LEAST_LEVELS
+        for feature in rows.features
+    )
+    if not has_sets or problem.encoded.scheme.partition(":")[0] not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
+        return ""
+    encoded = replace(encode(rows, "subsets"), cost=problem.encoded.cost, whole_cost=problem.encoded.whole_cost)
+    cart = HEURISTICS.get("cart").tree(encoded, problem.topology)
+    least, loss = cart.loss(encoded), done.decoded.heap.loss(problem.encoded)
+    if cart.n_branch_nodes > done.tree.n_branch_nodes or least >= loss - LESS * max(1.0, abs(loss)):
+        return ""
+    return (
+        f"splits take one level each; a tree that splits on sets of levels loses {least:.10g}, and this one "
+        f"{loss:.10g}: {option('encoding', 'subsets')} searches for the best tree over such sets"
+    )
 
 
 def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
@@ -156,6 +139,9 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     if problem.choice is not None and (problem.constraints or not spec.searching):  # a search is what fit does anyway
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
     notes += problem.module.advice(problem)
+    if (rows := problem.encoded.dataset) is not None:
+        encoding, options = ENCODINGS.parse(problem.encoded.scheme)
+        notes.append(encoding.remark(rows, **options))
     if read_here:
         notes += file_notes(problem, spec)
     return [note for note in notes if note]

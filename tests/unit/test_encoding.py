@@ -47,7 +47,7 @@ def datasets(draw, kinds=(NUMERIC, CATEGORICAL)):
     return made(columns, y, weight, chosen, "separate")
 
 
-SCHEMES = st.sampled_from(["auto", "onehot", "auto:bins=2", "auto:bins=3"])
+SCHEMES = st.sampled_from(["auto", "onehot", "auto:bins=2", "auto:bins=3", "subsets", "subsets:levels=2"])
 
 
 def encoded_or_none(dataset, scheme):

@@ -1,0 +1,128 @@
+"""Sets of levels of the columns that are not numbers: x in {a, c}.
+
+A column of at most `levels` levels has every set of them, up to its complement: 2^(k-1) - 1 splits for k levels. The
+best tree over these splits is the best one over all sets.
+
+A column of more levels has its single levels, and the sets of its first levels in an order by outcome: the share of a
+class, the mean of a number, or the rate of events. With two classes, and for squared errors and likelihoods, one of
+these sets is the best single split of all rows (Breiman et al. 1984, section 4.2.2; Fisher 1958). With more classes, of
+medians, and below other splits, the best set may be another one.
+
+The splits of `auto` are among them, so the best tree is never worse than the best one over `auto`.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from odtc.base.text import some
+from odtc.base.wording import option
+from odtc.data.binary_splits.column_splits import BINS, level_splits, order_splits, threshold_splits
+from odtc.data.coded_columns import distinct
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.splits import Split, SplitList, Subset
+from odtc.data.task import TASKS
+from odtc.errors import ChoiceError
+
+NAME = "subsets"
+SUMMARY = "sets of levels of the columns that are not numbers, thresholds for numeric columns (subsets:levels=8)"
+OPTIONS = {
+    "levels": (int, "columns of at most this many levels have all sets of them, 2 to 14 (default 8)"),
+    "bins": BINS,
+}
+MOST_LEVELS = 14  # of which all sets are taken: 8,191 splits
+MOST_CUTS = 100  # sets of first levels for each order of a column
+
+
+def splits(dataset, levels=8, bins=None):
+    """Return thresholds, cuts of ordered levels, and sets of other levels, feature by feature.
+
+    Raises ChoiceError for `levels` outside of 2 to 14.
+    """
+    if not 2 <= levels <= MOST_LEVELS:
+        raise ChoiceError(f"expected levels of 2 to {MOST_LEVELS} in the encoding 'subsets', got levels={levels}")
+    return SplitList.joined(_of_column(dataset, place, levels, bins) for place in range(len(dataset.features)))
+
+
+def remark(dataset, levels=8, bins=None):
+    """Return which columns have too many levels for all of their sets."""
+    many = [
+        feature.name
+        for feature in dataset.features
+        if feature.kind != NUMERIC and not feature.ordered and len(feature.levels) > levels
+    ]
+    if not many:
+        return ""
+    return (
+        f"columns of more than {levels} levels have their single levels and the sets that an order by outcome divides, "
+        f"not all sets: {some(many)}; {option('encoding', f'subsets:levels={MOST_LEVELS}')} takes all sets of up to "
+        f"{MOST_LEVELS} levels"
+    )
+
+
+def _of_column(dataset: Dataset, place: int, levels: int, bins: int | None):
+    feature = dataset.features[place]
+    if feature.kind == NUMERIC:
+        return threshold_splits(dataset, place, bins)
+    if feature.ordered:
+        return order_splits(dataset, place)
+    single = level_splits(dataset, place)
+    values, code = distinct(dataset.X, place)
+    known = values[~np.isnan(values)].tolist()
+    if len(known) < 3:
+        return single
+    sets = _all_sets(known, len(known) < len(values)) if len(values) <= levels else _first_sets(dataset, values, code)
+    return [*single, *((split, True) for split in _new(place, sets, known, single))]
+
+
+def _all_sets(known: list[float], has_missing: bool) -> Iterator[tuple[float, ...]]:
+    """Return the sets of two levels and more. Missing cells are outside of each set, so if there are any, a set and the
+    other levels are two splits."""
+    most = len(known) - 1 if has_missing else len(known) // 2
+    for size in range(2, most + 1):
+        yield from combinations(known, size)
+
+
+def _first_sets(dataset: Dataset, values: np.ndarray, code: np.ndarray) -> Iterator[tuple[float, ...]]:
+    """Return the sets of the first levels in each order by outcome."""
+    n = int((~np.isnan(values)).sum())
+    rows = np.bincount(code, minlength=len(values))[:n]
+    for outcome in _outcomes(dataset, code, len(values))[:, :n]:
+        order = np.argsort(outcome, kind="stable")
+        cuts = np.arange(2, n)
+        if len(cuts) > MOST_CUTS:  # those nearest to as many equal parts of the rows
+            wanted = np.arange(1, MOST_CUTS + 1) * rows.sum() / (MOST_CUTS + 1)
+            cuts = np.unique(np.searchsorted(np.cumsum(rows[order]), wanted) + 1).clip(1, n - 1)
+        for cut in cuts.tolist():
+            yield tuple(sorted(values[order[:cut]].tolist()))
+
+
+def _outcomes(dataset: Dataset, code: np.ndarray, n: int) -> np.ndarray:
+    """Return float64 (orders, n): the outcome of the rows of each level, by which levels are ordered."""
+    task = TASKS.get(dataset.task)
+    if task.MOMENTS:
+        weight, total, _ = task.moments(dataset.sums)
+        parts = np.bincount(code, total, n)[None], np.bincount(code, weight, n)
+    elif (numbers := task.numbers(dataset.sums)) is not None:
+        parts = np.bincount(code, dataset.weight * numbers, n)[None], np.bincount(code, dataset.weight, n)
+    else:
+        n_classes = len(dataset.classes)
+        counts = np.bincount(code * n_classes + dataset.y, dataset.weight, n * n_classes).reshape(n, n_classes)
+        some = slice(1, 2) if n_classes == 2 else slice(None)
+        parts = counts.T[some], counts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(parts[0] / parts[1])
+
+
+def _new(place: int, sets: Iterator[tuple[float, ...]], known: list[float], single: list) -> Iterator[Split]:
+    """Return a split for each set that is neither there already nor the complement of one that is."""
+    all_of = frozenset(known)
+    has_missing = len(single) > len(known)
+    met = {frozenset(split.values) for split, _ in single if isinstance(split, Subset)}
+    for chosen in sets:
+        one = frozenset(chosen)
+        if one in met or (not has_missing and all_of - one in met) or one == all_of:
+            continue
+        met.add(one)
+        yield Subset(place, chosen)

@@ -1,0 +1,128 @@
+"""The encoding `subsets`: all sets of few levels, and of many levels those that contain the best single split."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import odtc
+from odtc.data.dataset import CATEGORICAL, Dataset, Feature
+from odtc.data.encoding import ENCODINGS, encode
+from odtc.data.reading import from_frame
+from odtc.data.reading_spec import ReadingSpec
+from odtc.data.task import TASKS
+from odtc.errors import ChoiceError
+
+LEVELS = tuple("abcdef")
+
+
+def _sides(columns) -> set[frozenset]:
+    """The ways in which columns separate rows, whichever side is called left."""
+    found = set()
+    for column in columns:
+        left = frozenset(np.flatnonzero(column).tolist())
+        if left and len(left) < len(column):
+            found.add(min(left, frozenset(range(len(column))) - left, key=lambda rows: (0 in rows, sorted(rows))))
+    return found
+
+
+def _every_set(cells: np.ndarray) -> list[np.ndarray]:
+    """All ways to separate the distinct cells, a missing one being one of them."""
+    codes = np.where(np.isnan(cells), -1.0, cells)
+    levels = np.unique(codes).tolist()
+    return [np.isin(codes, some) for size in range(1, len(levels)) for some in combinations(levels, size)]
+
+
+@st.composite
+def tables(draw, classes=2, cells=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0)):
+    n = draw(st.integers(3, 24))
+    x = np.array(draw(st.lists(st.sampled_from(cells), min_size=n, max_size=n)))
+    y = np.array(draw(st.lists(st.integers(0, classes - 1), min_size=n, max_size=n)), np.int32)
+    weight = np.array(draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=n, max_size=n)))
+    return Dataset("drawn", x[:, None], y, (Feature("x", CATEGORICAL, LEVELS),), tuple("pqr"[:classes]), weight)
+
+
+WITH_MISSING = (0.0, 1.0, 2.0, 3.0, 4.0, np.nan)
+
+
+@given(tables(classes=3, cells=WITH_MISSING))
+def test_few_levels_have_every_set_once(dataset):
+    asked = ENCODINGS.get("subsets").splits(dataset)
+    columns = [split.left(dataset.X) for split, _ in asked]
+    assert _sides(columns) == _sides(_every_set(dataset.X[:, 0]))
+    apart = [column for column in columns if column.any() and not column.all()]
+    assert len(apart) == len(_sides(columns))
+
+
+@given(tables(classes=3, cells=WITH_MISSING), st.integers(2, 8))
+def test_the_splits_of_auto_are_among_them(dataset, levels):
+    ours = _sides(split.left(dataset.X) for split, _ in ENCODINGS.get("subsets").splits(dataset, levels=levels))
+    assert ours >= _sides(split.left(dataset.X) for split, _ in ENCODINGS.get("auto").splits(dataset))
+
+
+def _errors(y, weight, left) -> float:
+    counts = [[weight[side & (y == k)].sum() for k in range(y.max() + 1)] for side in (left, ~left)]
+    return sum(sum(side) - max(side) for side in counts)
+
+
+@given(tables(classes=2))
+def test_of_two_classes_the_first_levels_contain_the_best_set(dataset):
+    asked = [split.left(dataset.X) for split, _ in ENCODINGS.get("subsets").splits(dataset, levels=2)]
+    every = _every_set(dataset.X[:, 0])
+    if every:
+        y, weight = dataset.y, dataset.weight
+        assert min(_errors(y, weight, left) for left in asked) == min(_errors(y, weight, left) for left in every)
+
+
+NUMERIC_TASKS = {
+    "regression": {"target": "t"},
+    "survival": {"time": "t", "event": "e"},
+}
+
+
+@pytest.mark.parametrize("task", sorted(NUMERIC_TASKS))
+@given(data=st.data())
+def test_of_numbers_and_risks_the_first_levels_contain_the_best_set(task, data):
+    import polars as pl
+
+    n = data.draw(st.integers(6, 20))
+    words = data.draw(st.lists(st.sampled_from(LEVELS), min_size=n, max_size=n))
+    numbers = data.draw(st.lists(st.integers(1, 9), min_size=n, max_size=n))
+    events = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    if len(set(words)) < 3 or not any(events) or len(set(numbers)) < 2:
+        return
+    frame = pl.DataFrame({"x": words, "t": numbers} | ({"e": events} if task == "survival" else {}))
+    dataset = from_frame(frame, "drawn", ReadingSpec(task=task, **NUMERIC_TASKS[task]))
+    module = TASKS.get(task)
+
+    def loss(left) -> float:
+        sides = np.stack([dataset.sums[left].sum(axis=0), dataset.sums[~left].sum(axis=0)])
+        return float(module.leaf_costs(sides).sum())
+
+    asked = [split.left(dataset.X) for split, _ in ENCODINGS.get("subsets").splits(dataset, levels=2)]
+    least = min(loss(left) for left in _every_set(dataset.X[:, 0]))
+    assert min(loss(left) for left in asked if left.any() and not left.all()) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("levels", [1, 15])
+def test_levels_out_of_range_are_refused(levels):
+    dataset = Dataset(
+        "one", np.arange(3.0)[:, None], np.zeros(3, np.int32), (Feature("x", CATEGORICAL, LEVELS),), ("p",), np.ones(3)
+    )
+    with pytest.raises(ChoiceError, match=f"2 to 14 .*got levels={levels}"):
+        encode(dataset, f"subsets:levels={levels}")
+
+
+CITIES = ["B", "F", "K"] * 4 + ["A", "C", "D", "E"] * 3
+
+
+@pytest.mark.parametrize("model", ["flowoct", "bendersoct", "oct", "binoct", "dpflow", "cg"])
+def test_one_split_on_a_set_is_proved_by_every_model(model, tmp_path):
+    lines = [f"{city},{n % 3},{'yes' if city in 'BFK' else 'no'}" for n, city in enumerate(CITIES)]
+    (tmp_path / "shops.csv").write_text("city,size,open\n" + "\n".join(lines) + "\n")
+    fitted = odtc.fit(tmp_path / "shops.csv", model, depth=1, encoding="subsets")
+    assert fitted.proof.termination == "optimal" and fitted.training.train_correct == len(CITIES)
+    shown = str(fitted.tree)
+    assert "city in {B, F, K}" in shown or "city not in {B, F, K}" in shown or "city in {A, C, D, E}" in shown
