@@ -116,30 +116,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         verbose=0,
         progress=None,
     ):
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.model = model
-        self.solver = solver
-        self.time_limit = time_limit
-        self.encoding = encoding
-        self.categorical_features = categorical_features
-        self.class_weight = class_weight
-        self.cost = cost
-        self.constraints = constraints
-        self.cuts = cuts
-        self.start = start
-        self.params = params
-        self.threads = threads
-        self.gap = gap
-        self.random_state = random_state
-        self.simplify = simplify
-        self.max_leaf_nodes = max_leaf_nodes
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.robust = robust
-        self.verbose = verbose
-        self.progress = progress
+        parameters.store(self, locals())
 
     @in_doubles()
     def fit(self, X, y, sample_weight=None, auxiliary=None):

@@ -43,23 +43,7 @@ class LeafSumsEstimator(TreeEstimator):
         verbose=0,
         progress=None,
     ):
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.ccp_alpha = ccp_alpha
-        self.model = model
-        self.solver = solver
-        self.time_limit = time_limit
-        self.encoding = encoding
-        self.categorical_features = categorical_features
-        self.params = params
-        self.threads = threads
-        self.random_state = random_state
-        self.simplify = simplify
-        self.constraints = constraints
-        self.verbose = verbose
-        self.progress = progress
+        parameters.store(self, locals())
 
     _power = 1  # of the targets, that a cost is
 

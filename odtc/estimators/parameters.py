@@ -191,6 +191,20 @@ def document(cls: type) -> type:
     return cls
 
 
+def store(estimator, given: Mapping) -> None:
+    """Set each parameter as the attribute of its name, unchanged, because scikit-learn reads and copies these.
+
+    Parameters
+    ----------
+    estimator
+    given : mapping
+        The local variables of its constructor.
+    """
+    for name, value in given.items():
+        if name != "self":
+            setattr(estimator, name, value)
+
+
 def expect(estimator) -> None:
     """Raise ValueError for the first parameter that does not fit, before the data is read."""
     given = estimator.get_params(deep=False)

@@ -62,27 +62,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         progress=None,
         monotonic_cst=None,
     ):
-        super().__init__(
-            max_depth,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            ccp_alpha=ccp_alpha,
-            model=model,
-            solver=solver,
-            time_limit=time_limit,
-            encoding=encoding,
-            categorical_features=categorical_features,
-            params=params,
-            threads=threads,
-            random_state=random_state,
-            simplify=simplify,
-            constraints=constraints,
-            verbose=verbose,
-            progress=progress,
-        )
-        self.criterion = criterion
-        self.monotonic_cst = monotonic_cst
+        parameters.store(self, locals())
 
     def _run(self, spec: RunSpec, dataset: Dataset, units: Units = ONE):
         """Return the result of TreeEstimator's; with `monotonic_cst` the best tree whose numbers rise, as far as it

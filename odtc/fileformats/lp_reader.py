@@ -29,7 +29,7 @@ from odtc.fileformats.lp_tokens import (
     tokens,
 )
 from odtc.fileformats.model_files import LARGEST
-from odtc.fileformats.text_buffer import Entries, Names, Text, cut_names
+from odtc.fileformats.text_buffer import Entries, Names, Text, model_of
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 
@@ -48,7 +48,7 @@ class _Reader:
         self.sections = sections(text)
 
     def model(self) -> Model:
-        text, (sense, begin, end) = self.text, self.sections[0]
+        sense, begin, end = self.sections[0]
         cost_of, cost, offset = self._objective(begin, end)
         blocks, lower, upper, entries = self._rows()
         matrix = self._matrix(len(lower), *entries)
@@ -56,22 +56,8 @@ class _Reader:
         c = np.zeros(len(self.columns))
         c[cost_of] = cost
         sign = 1.0 if sense == "minimize" else -1.0
-        names = (NamedBlock(text.words(self.columns.starts, self.columns.lengths)),) if len(c) else ()
-        return Model(
-            self.title,
-            sign * c + 0.0,
-            sign * offset + 0.0,
-            lower,
-            upper,
-            low,
-            up,
-            whole,
-            names,
-            blocks,
-            *cut_names(blocks),
-            matrix=matrix,
-            maximised=sign < 0,
-        )
+        sides, bounds = (lower, upper), (low, up, whole)
+        return model_of(self.title, sign, (c, offset), sides, bounds, self.columns, blocks, matrix)
 
     # [name:] [constant] {sign} [number] column … [constant]
     def _objective(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, float]:

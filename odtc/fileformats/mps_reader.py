@@ -12,7 +12,7 @@ import numpy as np
 from odtc.errors import ModelError
 from odtc.fileformats.model_files import LARGEST
 from odtc.fileformats.mps_sections import CUTS, Field, cards, interleaved, section_word, sections, sense, title
-from odtc.fileformats.text_buffer import Entries, Names, Text, cut_names
+from odtc.fileformats.text_buffer import Entries, Names, Text, model_of
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 
@@ -47,22 +47,8 @@ class _Reader:
         offset, lower, upper = self._sides(kinds)
         low, up, whole = self._bounds(columns, whole)
         sign = sense(self.text, self.sections)
-        names = (NamedBlock(self.text.words(columns.starts, columns.lengths)),) if len(columns) else ()
-        return Model(
-            title(self.text, self.sections),
-            sign * cost + 0.0,
-            sign * offset + 0.0,
-            lower,
-            upper,
-            low,
-            up,
-            whole,
-            names,
-            blocks,
-            *cut_names(blocks),
-            matrix=matrix,
-            maximised=sign < 0,
-        )
+        sides, bounds = (lower, upper), (low, up, whole)
+        return model_of(title(self.text, self.sections), sign, (cost, offset), sides, bounds, columns, blocks, matrix)
 
     # N|L|G|E name. The first N row (or that of OBJNAME) is the objective, the others are dropped.
     def _rows(self) -> tuple[np.ndarray, tuple[NamedBlock, ...]]:

@@ -5,13 +5,14 @@ through `windows`, every place of the text seen as the start of an integer, so t
 names cost a few passes of numpy and no Python object each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from odtc.errors import ModelError
-from odtc.model.blocks import Block, NamedBlock
+from odtc.model.blocks import NamedBlock
+from odtc.model.milp import Model
 
 # Blanks to some readers and letters of a name to others.
 CONTROL = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
@@ -228,10 +229,42 @@ class Names:
             pending, slots = pending[left], (slots[left] + 1) & (len(self._table) - 1)
 
 
-def cut_names(blocks: Sequence[Block | NamedBlock]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(lazy, user_cuts) of a model whose blocks of rows are named after the sections they stood in."""
-    names = [block.name for block in blocks]
-    return tuple(n for n in names if n == "lazycons"), tuple(n for n in names if n == "usercuts")
+def model_of(
+    title: str,
+    sign: float,
+    objective: tuple[np.ndarray, float],
+    sides: tuple[np.ndarray, np.ndarray],
+    bounds: tuple[np.ndarray, np.ndarray, np.ndarray],
+    columns: Names,
+    blocks: tuple[NamedBlock, ...],
+    matrix: Any,
+) -> Model:
+    """Return the model of a file.
+
+    Parameters
+    ----------
+    title : str
+    sign : float
+        1, or -1 for a file that maximises.
+    objective : float64 (columns,) and float
+        The costs and the offset, as in the file.
+    sides : float64 (rows,), lower and upper
+    bounds : float64 (columns,), lower and upper, and uint8 (columns,), 1 for an integer column
+    columns : Names
+    blocks : tuple of NamedBlock
+        The rows by the section that they were in.
+    matrix : csc_array (rows, columns)
+
+    Returns
+    -------
+    Model
+    """
+    costs, offset = objective
+    names = (NamedBlock(columns.text.words(columns.starts, columns.lengths)),) if len(columns) else ()
+    lazy, user = (tuple(block.name for block in blocks if block.name == name) for name in ("lazycons", "usercuts"))
+    signed = sign * costs + 0.0, sign * offset + 0.0
+    vectors = (*signed, *sides, *bounds)
+    return Model(title, *vectors, names, blocks, lazy, user, matrix=matrix, maximised=sign < 0)
 
 
 def _eights(lengths: np.ndarray) -> Iterator[tuple[Any, int, np.ndarray]]:
