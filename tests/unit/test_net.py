@@ -132,6 +132,14 @@ def test_an_altered_answer_is_reported(change, word):
     assert any(word in reason for reason in verdict.reasons)
 
 
+@pytest.mark.parametrize("bound, red", [(6.9999, False), (6.99995, False), (7.0, False), (6.999, True), (7.1, True)])
+def test_a_bound_may_only_come_nearer_to_the_optimum(bound, red):
+    stored = ANSWER | {"exhaustive": 7.0, "bound": 6.9999}
+    verdict = Verdict()
+    judge_answers({"a": stored}, {"a": ANSWER | {"bound": bound}}, verdict)
+    assert verdict.red == red
+
+
 def test_a_known_bug_passes_as_it_is_and_repaired_but_not_otherwise():
     stored = ANSWER | {"exhaustive": 5.0, "bug": "contradicts exhaustive search"}
     for answer, red in (
