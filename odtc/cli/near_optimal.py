@@ -2,36 +2,30 @@
 
 from typing import Annotated
 
-import typer
-
+from odtc.cli.options import value_option
 from odtc.errors import ChoiceError
 
 PoolSize = Annotated[
-    int | None, typer.Option("--pool", metavar="K", help="Write the K best trees to STEM.pool.json (model dpflow).")
+    int | None, value_option("--pool", "K", "Write the K best trees to STEM.pool.json (model dpflow).")
 ]
 Within = Annotated[
     str | None,
-    typer.Option(
+    value_option(
         "--within",
-        metavar="E",
-        help="Count all trees whose objective is at most E (or 5%) above the best, and write the near-optimal set to "
+        "E",
+        "Count all trees whose objective is at most E (or 5%) above the best, and write the near-optimal set to "
         "STEM.near-optimal.json. With --pool, list at most K of them. With constraints other than leaf_rows, up to "
         "1,000 are listed.",
     ),
 ]
 Using = Annotated[
-    list[str],
-    typer.Option("--using", metavar="COL", help="Near-optimal set: only trees that split on this column; repeatable."),
+    list[str], value_option("--using", "COL", "Near-optimal set: only trees that split on this column; repeatable.")
 ]
 Without = Annotated[
     list[str],
-    typer.Option(
-        "--without", metavar="COL", help="Near-optimal set: only trees that do not split on this column; repeatable."
-    ),
+    value_option("--without", "COL", "Near-optimal set: only trees that do not split on this column; repeatable."),
 ]
-Leaves = Annotated[
-    int | None, typer.Option("--leaves", metavar="N", help="Near-optimal set: only trees with at most N leaves.")
-]
+Leaves = Annotated[int | None, value_option("--leaves", "N", "Near-optimal set: only trees with at most N leaves.")]
 
 
 def show_pool(pool, number: int | None) -> str | None:

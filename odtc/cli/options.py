@@ -29,9 +29,14 @@ from odtc.workflow.specification import (
 )
 
 
+def value_option(name: str, metavar: str, help: str, **more):
+    """Return an option that takes a value, as typer.Option."""
+    return typer.Option(name, metavar=metavar, help=help, **more)
+
+
 def time_limit_option(help: str):
     """Return the option --time-limit of a command that is not a fit, with its own help."""
-    return typer.Option("--time-limit", metavar="S", min=0.0, help=help)
+    return value_option("--time-limit", "S", help, min=0.0)
 
 
 def completing(kind: str):
@@ -70,94 +75,80 @@ DataFile = Annotated[
 ]
 Pricing = Annotated[
     str | None,
-    typer.Option(
+    value_option(
         "--pricing",
-        metavar="leaf=N[,class=LABEL]",
-        help="Also write the pricing problem of a leaf at the current dual values (--model cg); with -p literal=true, "
+        "leaf=N[,class=LABEL]",
+        "Also write the pricing problem of a leaf at the current dual values (--model cg); with -p literal=true, "
         "of a leaf and a class.",
     ),
 ]
-Stem = Annotated[
-    str | None, typer.Option("-o", metavar="STEM", help="Stem of the output files (default: data, model and depth).")
-]
+Stem = Annotated[str | None, value_option("-o", "STEM", "Stem of the output files (default: data, model and depth).")]
 DialectName = Annotated[
     str | None,
-    typer.Option(
+    value_option(
         "--dialect",
-        metavar="SOLVER|all",
-        help="Write starts and cuts in the format of this solver.",
+        "SOLVER|all",
+        "Write starts and cuts in the format of this solver.",
         autocompletion=completing("solvers"),
     ),
 ]
 Encodings = Annotated[
     list[str],
-    typer.Option(
+    value_option(
         "--encoding",
-        metavar="NAME[:KEY=VALUE,…]",
-        help="Candidate splits; see `odtc list encodings`. Repeatable.",
+        "NAME[:KEY=VALUE,…]",
+        "Candidate splits; see `odtc list encodings`. Repeatable.",
         autocompletion=completing("encodings"),
     ),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="K", help="Number of folds of the cross-validation.")]
+Folds = Annotated[int, value_option("--folds", "K", "Number of folds of the cross-validation.")]
 Score = Annotated[
     str,
-    typer.Option(
+    value_option(
         "--score",
-        metavar="accuracy|balanced_accuracy|robust_accuracy",
-        help="Score that compares the settings. robust_accuracy counts rows as moved within the boxes of -p robust=….",
+        "accuracy|balanced_accuracy|robust_accuracy",
+        "Score that compares the settings. robust_accuracy counts rows as moved within the boxes of -p robust=….",
         autocompletion=among("accuracy", "balanced_accuracy", "robust_accuracy"),
     ),
 ]
 Rule = Annotated[
     str,
-    typer.Option(
+    value_option(
         "--rule",
-        metavar="best|1se",
-        help="best, or 1se: the smallest trees within one standard error of the best.",
+        "best|1se",
+        "best, or 1se: the smallest trees within one standard error of the best.",
         autocompletion=among("best", "1se"),
     ),
 ]
-ClusterAddress = Annotated[
-    str | None, typer.Option("--cluster", metavar=clusters.METAVAR, help=clusters.HELP.format("--jobs"))
-]
-Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Number of fits in parallel; -1 for all cores.")]
+ClusterAddress = Annotated[str | None, value_option("--cluster", clusters.METAVAR, clusters.HELP.format("--jobs"))]
+Jobs = Annotated[int, value_option("--jobs", "N", "Number of fits in parallel; -1 for all cores.")]
 ArrayScript = Annotated[
     str | None,
-    typer.Option(
+    value_option(
         "--script",
-        metavar="sh|slurm",
-        help="Only write a script for a job array of --jobs parts.",
+        "sh|slurm",
+        "Only write a script for a job array of --jobs parts.",
         autocompletion=among("sh", "slurm"),
     ),
 ]
 ArrayPart = Annotated[
-    str | None,
-    typer.Option("--part", metavar="I/N", help="Run only every N-th fit, starting with fit I (counted from 0)."),
+    str | None, value_option("--part", "I/N", "Run only every N-th fit, starting with fit I (counted from 0).")
 ]
 Depths = Annotated[
     str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else.")]
 ManifestFile = Annotated[
-    Path | None,
-    typer.Option("--manifest", metavar="STEM.odt.json", help="Manifest (default: the one next to the solution)."),
+    Path | None, value_option("--manifest", "STEM.odt.json", "Manifest (default: the one next to the solution).")
 ]
-MovedData = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="DATA", help="Data file, if it was moved."),
-]
+MovedData = Annotated[Path | None, value_option("--data", "DATA", "Data file, if it was moved.")]
 RawOf = Annotated[
-    Path | None,
-    typer.Option("--solver-template", metavar="SOLVER.toml", help="Description of the solver that wrote the file."),
+    Path | None, value_option("--solver-template", "SOLVER.toml", "Description of the solver that wrote the file.")
 ]
-Templates = Annotated[Path | None, typer.Option("--templates", metavar="DIR", help="Folder with your own templates.")]
+Templates = Annotated[Path | None, value_option("--templates", "DIR", "Folder with your own templates.")]
 Labels = Annotated[
     Path | None,
-    typer.Option(
-        "--labels",
-        metavar="FILE",
-        help="Table with readable names (columns column, value and text), as for `odtc fit`.",
-    ),
+    value_option("--labels", "FILE", "Table with readable names (columns column, value and text), as for `odtc fit`."),
 ]
 
 

@@ -8,7 +8,7 @@ import typer
 from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes, whole_numbers
+from odtc.cli.options import READING, ClusterAddress, Json, Part, names, takes, value_option, whole_numbers
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -21,10 +21,10 @@ bench = typer.Typer(
 
 TableFile = Annotated[
     Path | None,
-    typer.Option(
+    value_option(
         "-o",
-        metavar="TABLE.md|.csv|.tex|.parquet",
-        help="Output file: Markdown, CSV, LaTeX or Parquet (default: Markdown on stdout).",
+        "TABLE.md|.csv|.tex|.parquet",
+        "Output file: Markdown, CSV, LaTeX or Parquet (default: Markdown on stdout).",
     ),
 ]
 RESULTS = Path("bench-models.jsonl")
@@ -55,10 +55,8 @@ def models(
     spec,
     data: Annotated[
         str | None,
-        typer.Option(
-            "--data",
-            metavar="A,B",
-            help="Data files, or names of files in $ODTC_DATA (default: the ten data sets of the papers).",
+        value_option(
+            "--data", "A,B", "Data files, or names of files in $ODTC_DATA (default: the ten data sets of the papers)."
         ),
     ] = None,
     depths: Annotated[
@@ -66,33 +64,25 @@ def models(
     ] = "2,3",
     forms: Annotated[
         str | None,
-        typer.Option(
+        value_option(
             "--formulations",
-            metavar="NAME[:KEY=VALUE…],…",
-            help="Formulations with parameters; NAME:fit is the method of `odtc fit` (default: all univariate "
+            "NAME[:KEY=VALUE…],…",
+            "Formulations with parameters; NAME:fit is the method of `odtc fit` (default: all univariate "
             "formulations).",
         ),
     ] = None,
     peer_files: Annotated[
         str | None,
-        typer.Option(
-            "--peer-files",
-            metavar="'GLOB'",
-            help="Models of other programs for the same data, named …DATA_dDEPTH.lp (.mps, .gz).",
+        value_option(
+            "--peer-files", "'GLOB'", "Models of other programs for the same data, named …DATA_dDEPTH.lp (.mps, .gz)."
         ),
     ] = None,
-    lp_limit: Annotated[
-        float, typer.Option("--lp-limit", metavar="S", help="Wall seconds for each root relaxation (HiGHS).")
-    ] = 20,
+    lp_limit: Annotated[float, value_option("--lp-limit", "S", "Wall seconds for each root relaxation (HiGHS).")] = 20,
     results: Annotated[
         Path,
-        typer.Option(
-            "--results", metavar="FILE.jsonl", help="File with one line for each finished cell; a rerun continues it."
-        ),
+        value_option("--results", "FILE.jsonl", "File with one line for each finished cell; a rerun continues it."),
     ] = RESULTS,
-    jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", help="Number of cells in parallel; -1 for all cores.")
-    ] = 1,
+    jobs: Annotated[int, value_option("--jobs", "N", "Number of cells in parallel; -1 for all cores.")] = 1,
     cluster: ClusterAddress = None,
     o: TableFile = None,
     as_json: Json = False,
@@ -184,33 +174,25 @@ def paper(
         str | None, typer.Argument(metavar="[NAME]", help="Table or figure of a paper (default: list the names).")
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="FOLDER", help="Folder of the data (default: $ODTC_DATA, or ../shared/data)."),
+        Path | None, value_option("--data", "FOLDER", "Folder of the data (default: $ODTC_DATA, or ../shared/data).")
     ] = None,
     list_data: Annotated[
         bool, typer.Option("--list-data", help="Only print the expected files with their SHA-256.")
     ] = False,
     methods: Annotated[
-        str | None, typer.Option("--methods", metavar="A,B", help="Columns of the table (default: as in the paper).")
+        str | None, value_option("--methods", "A,B", "Columns of the table (default: as in the paper).")
     ] = None,
-    rows: Annotated[
-        str | None, typer.Option("--rows", metavar="SET[@DEPTH],…", help="Rows of the table (default: all).")
-    ] = None,
+    rows: Annotated[str | None, value_option("--rows", "SET[@DEPTH],…", "Rows of the table (default: all).")] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", help="Number of samples (default: as in the paper).")
+        int | None, value_option("--samples", "N", "Number of samples (default: as in the paper).")
     ] = None,
     finished: Annotated[bool, typer.Option("--finished", help="Only print the finished cells.")] = False,
     results: Annotated[
-        Path,
-        typer.Option(
-            "--results", metavar="FOLDER", help="Folder with one file for each finished fit; a rerun continues it."
-        ),
+        Path, value_option("--results", "FOLDER", "Folder with one file for each finished fit; a rerun continues it.")
     ] = Path("bench-paper"),
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Number of fits in parallel; -1 for all cores.")] = 1,
+    jobs: Annotated[int, value_option("--jobs", "N", "Number of fits in parallel; -1 for all cores.")] = 1,
     cluster: ClusterAddress = None,
-    o: Annotated[
-        Path | None, typer.Option("-o", metavar="TABLE.md|.csv", help="Output file (default: Markdown on stdout).")
-    ] = None,
+    o: Annotated[Path | None, value_option("-o", "TABLE.md|.csv", "Output file (default: Markdown on stdout).")] = None,
     as_json: Json = False,
 ) -> None:
     """Run the protocol of a table or figure of a paper, and print our figures next to the printed ones.

@@ -23,6 +23,7 @@ from odtc.cli.options import (
     completing,
     stem_of,
     takes,
+    value_option,
 )
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.workflow.specification import SolvingSpec
@@ -40,11 +41,8 @@ def build(
     spec,
     format: Annotated[
         str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Format of the model file: mps, lp or fixed-mps.",
-            autocompletion=completing("formats"),
+        value_option(
+            "--format", "NAME", "Format of the model file: mps, lp or fixed-mps.", autocompletion=completing("formats")
         ),
     ] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,

@@ -11,7 +11,7 @@ import typer
 from odtc.base import interrupts
 from odtc.base.text import count_of
 from odtc.cli import console
-from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, time_limit_option
+from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, time_limit_option, value_option
 from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec
 
@@ -23,10 +23,10 @@ def certify(
     spec,
     lambda_: Annotated[
         float,
-        typer.Option(
+        value_option(
             "--lambda",
-            metavar="NUMBER",
-            help="Penalty for each branch node: min (1-λ) loss + λ branch nodes, so a node saves at least λ/(1-λ).",
+            "NUMBER",
+            "Penalty for each branch node: min (1-λ) loss + λ branch nodes, so a node saves at least λ/(1-λ).",
         ),
     ] = 0.0,
     time_limit: Annotated[
@@ -38,16 +38,13 @@ def certify(
     ] = None,
     o: Annotated[
         Path | None,
-        typer.Option(
+        value_option(
             "-o",
-            metavar="STEM|FILE",
-            help="Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json).",
+            "STEM|FILE",
+            "Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json).",
         ),
     ] = None,
-    moved: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DATA", help="Data file of the run, if it was moved."),
-    ] = None,
+    moved: Annotated[Path | None, value_option("--data", "DATA", "Data file of the run, if it was moved.")] = None,
     as_json: Json = False,
 ) -> None:
     """Find the best tree without a solver, and write a certificate of its optimality.

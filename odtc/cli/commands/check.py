@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Json, Templates
+from odtc.cli.options import Json, Templates, value_option
 from odtc.errors import ChoiceError
 
 
@@ -13,16 +13,12 @@ def check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a plug-in, of odtc or your own.")],
     kind: Annotated[
         str | None,
-        typer.Option(
-            "--type", metavar="TYPE", help="Type of the plug-in (formulation, cut, …), if several types have this name."
-        ),
+        value_option("--type", "TYPE", "Type of the plug-in (formulation, cut, …), if several types have this name."),
     ] = None,
-    property: Annotated[str | None, typer.Option("--property", metavar="NAME", help="Only this property test.")] = None,
+    property: Annotated[str | None, value_option("--property", "NAME", "Only this property test.")] = None,
     examples: Annotated[
         int | None,
-        typer.Option(
-            "--examples", metavar="N", min=1, max=100_000, help="Number of random cases for each property test."
-        ),
+        value_option("--examples", "N", "Number of random cases for each property test.", min=1, max=100_000),
     ] = None,
     templates: Templates = None,
     as_json: Json = False,

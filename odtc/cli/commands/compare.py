@@ -10,7 +10,7 @@ from odtc.base.text import count_of, percent_text
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import LAYOUT_PART, DataFile, Json, TreeFile, described, labelled, takes
+from odtc.cli.options import LAYOUT_PART, DataFile, Json, TreeFile, described, labelled, takes, value_option
 from odtc.errors import ChoiceError
 
 
@@ -33,11 +33,9 @@ plot = typer.Typer(
     rich_markup_mode=None,
     help="Draw runs and trees with matplotlib: FILE.png, .svg or .pdf.",
 )
-Picture = Annotated[Path, typer.Option("-o", metavar="FILE", help="Output file: .png, .svg or .pdf.")]
+Picture = Annotated[Path, value_option("-o", "FILE", "Output file: .png, .svg or .pdf.")]
 MAX_INCHES = 50  # a picture of 7,500 points a side
-Inches = Annotated[
-    str | None, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the picture in inches (6.4x4.2).")
-]
+Inches = Annotated[str | None, value_option("--size", "WIDTHxHEIGHT", "Size of the picture in inches (6.4x4.2).")]
 Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of runs, or files of trees.")]
 
 
@@ -45,14 +43,10 @@ Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of run
 def compare(
     runs: Runs,
     spec,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DATA", help="Rows on which to compare the predictions.")
-    ] = None,
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", help="Number of rows with different predictions to show.")
-    ] = 10,
+    data: Annotated[Path | None, value_option("--data", "DATA", "Rows on which to compare the predictions.")] = None,
+    rows: Annotated[int, value_option("--rows", "N", "Number of rows with different predictions to show.")] = 10,
     o: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE", help="Also draw accuracy against size (.png, .svg or .pdf).")
+        Path | None, value_option("-o", "FILE", "Also draw accuracy against size (.png, .svg or .pdf).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -180,9 +174,7 @@ def size(
     spec,
     o: Picture,
     inches: Inches = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows (default: the training rows).")
-    ] = None,
+    data: Annotated[Path | None, value_option("--data", "DATA", "Labelled rows (default: the training rows).")] = None,
 ) -> None:
     """Draw accuracy, or the figure of another task, against the number of leaves, with the Pareto front."""
     from odtc.evaluation.compare import compare as compared
@@ -210,7 +202,7 @@ def profile(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Results of `odtc bench models`.")],
     o: Picture,
     metric: Annotated[
-        str, typer.Option("--metric", metavar="cpu|wall|nodes", help="CPU seconds, seconds or nodes of a proof.")
+        str, value_option("--metric", "cpu|wall|nodes", "CPU seconds, seconds or nodes of a proof.")
     ] = "cpu",
     inches: Inches = None,
 ) -> None:
@@ -230,8 +222,8 @@ def regions(
     data: DataFile,
     spec,
     o: Picture,
-    x: Annotated[str, typer.Option("--x", metavar="COL", help="Numeric column of the horizontal axis.")],
-    y: Annotated[str, typer.Option("--y", metavar="COL", help="Numeric column of the vertical axis.")],
+    x: Annotated[str, value_option("--x", "COL", "Numeric column of the horizontal axis.")],
+    y: Annotated[str, value_option("--y", "COL", "Numeric column of the vertical axis.")],
     inches: Inches = None,
 ) -> None:
     """Draw the predictions over two numeric columns, with the rows as points."""

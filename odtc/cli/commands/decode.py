@@ -18,6 +18,7 @@ from odtc.cli.options import (
     RawOf,
     time_limit_option,
     tree_path,
+    value_option,
 )
 from odtc.errors import ChoiceError, NoSolutionError
 
@@ -26,17 +27,14 @@ def decode(
     solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Solution file of any solver.")],
     manifest: ManifestFile = None,
     log: Annotated[
-        Path | None,
-        typer.Option("--log", metavar="FILE", help="Log of the solver, for solution formats without a status."),
+        Path | None, value_option("--log", "FILE", "Log of the solver, for solution formats without a status.")
     ] = None,
     solver_template: RawOf = None,
     data: MovedData = None,
     o: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            metavar="TREE.json",
-            help="Output file, or a stem for STEM.tree.json (default: the stem of the solution).",
+        value_option(
+            "-o", "TREE.json", "Output file, or a stem for STEM.tree.json (default: the stem of the solution)."
         ),
     ] = None,
     no_simplify: Annotated[
@@ -84,16 +82,14 @@ def decode(
 def verify(
     solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol|TREE.json|STEM")] = None,
     manifest: ManifestFile = None,
-    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Log of the solver.")] = None,
+    log: Annotated[Path | None, value_option("--log", "FILE", "Log of the solver.")] = None,
     solver_template: RawOf = None,
     data: MovedData = None,
     certificate: Annotated[
-        Path | None,
-        typer.Option("--certificate", metavar="FILE", help="Check this certificate of `odtc certify` instead."),
+        Path | None, value_option("--certificate", "FILE", "Check this certificate of `odtc certify` instead.")
     ] = None,
     confirm: Annotated[
-        str | None,
-        typer.Option("--confirm", metavar="A,B", help="Solve the model file again with these solvers, and compare."),
+        str | None, value_option("--confirm", "A,B", "Solve the model file again with these solvers, and compare.")
     ] = None,
     time_limit: Annotated[
         float | None,

@@ -5,16 +5,14 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Json, completing
+from odtc.cli.options import Json, completing, value_option
 from odtc.errors import OutputError, SolverError
 
 
 def doctor(
     solver: Annotated[
         str | None,
-        typer.Option(
-            "--solver", metavar="NAME[,NAME…]", help="Only these solvers.", autocompletion=completing("solvers")
-        ),
+        value_option("--solver", "NAME[,NAME…]", "Only these solvers.", autocompletion=completing("solvers")),
     ] = None,
     compile_kernels: Annotated[
         bool,

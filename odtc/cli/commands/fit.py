@@ -8,7 +8,19 @@ import typer
 
 from odtc.cli import console, near_optimal
 from odtc.cli.help_page import DATA
-from odtc.cli.options import MODEL, SOLVING, SPLITTING, DataFile, Json, Stem, completing, share, stem_of, takes
+from odtc.cli.options import (
+    MODEL,
+    SOLVING,
+    SPLITTING,
+    DataFile,
+    Json,
+    Stem,
+    completing,
+    share,
+    stem_of,
+    takes,
+    value_option,
+)
 from odtc.errors import NoSolutionError, OutputError
 
 
@@ -17,15 +29,14 @@ def fit(
     data: DataFile,
     spec,
     test: Annotated[
-        Path | None,
-        typer.Option("--test", metavar="FILE", help="Labelled rows for testing the tree.", rich_help_panel=DATA),
+        Path | None, value_option("--test", "FILE", "Labelled rows for testing the tree.", rich_help_panel=DATA)
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(
+        value_option(
             "--confidence",
-            metavar="P",
-            help="Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
+            "P",
+            "Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
             "test uses rows that the search does not see (--test or --hold-out; default: 30 % of the rows).",
             parser=share,
             rich_help_panel=DATA,
@@ -37,10 +48,10 @@ def fit(
     ] = False,
     format: Annotated[
         str | None,
-        typer.Option(
+        value_option(
             "--format",
-            metavar="NAME",
-            help="Also write the model file, as mps, lp or fixed-mps.",
+            "NAME",
+            "Also write the model file, as mps, lp or fixed-mps.",
             autocompletion=completing("formats"),
         ),
     ] = None,

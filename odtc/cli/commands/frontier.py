@@ -5,11 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from odtc.base import interrupts
 from odtc.cli import console
-from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
+from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, value_option
 from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -28,18 +26,16 @@ def frontier(
     spec,
     vary: Annotated[
         str,
-        typer.Option(
-            "--vary",
-            metavar="CONSTRAINT",
-            help="Constraint with FIRST:LAST:STEP instead of a number, for example 'leaves <= 2:8'.",
+        value_option(
+            "--vary", "CONSTRAINT", "Constraint with FIRST:LAST:STEP instead of a number, for example 'leaves <= 2:8'."
         ),
     ],
     o: Annotated[
         Path | None,
-        typer.Option(
+        value_option(
             "-o",
-            metavar="STEM|FILE",
-            help="Output: STEM.frontier.json, a web page (.html), or a picture of the curve (.png, .svg, .pdf).",
+            "STEM|FILE",
+            "Output: STEM.frontier.json, a web page (.html), or a picture of the curve (.png, .svg, .pdf).",
         ),
     ] = None,
     as_json: Json = False,

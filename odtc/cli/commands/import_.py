@@ -9,7 +9,7 @@ import typer
 
 from odtc.base.text import count_of, percent_text
 from odtc.cli import console
-from odtc.cli.options import Json, Part, takes, tree_path
+from odtc.cli.options import Json, Part, takes, tree_path, value_option
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.workflow.specification import ReadingSpec
 
@@ -26,19 +26,13 @@ def import_(
     ],
     data: Annotated[
         Path,
-        typer.Option(
-            "--data",
-            metavar="DATA",
-            help="Data file whose rows are counted in the leaves; columns are matched by name.",
-        ),
+        value_option("--data", "DATA", "Data file whose rows are counted in the leaves; columns are matched by name."),
     ],
     spec,
     trust: Annotated[bool, typer.Option("--trust", help="Allow opening a pickle, which can run any code.")] = False,
     o: Annotated[
         Path | None,
-        typer.Option(
-            "-o", metavar="TREE.json", help="Output file, or a stem for STEM.tree.json (default: FILE.tree.json)."
-        ),
+        value_option("-o", "TREE.json", "Output file, or a stem for STEM.tree.json (default: FILE.tree.json)."),
     ] = None,
     as_json: Json = False,
 ) -> None:

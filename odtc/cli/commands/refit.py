@@ -22,6 +22,7 @@ from odtc.cli.options import (
     share,
     stem_named,
     takes,
+    value_option,
 )
 
 # The start is the old tree, and all rows count: the tree must be one of theirs.
@@ -46,40 +47,36 @@ def refit(
     spec,
     forget: Annotated[
         str,
-        typer.Option(
+        value_option(
             "--forget",
-            metavar="OPTION,…|all",
-            help="Settings of the old run that are not inherited, for example constraint,time-limit.",
+            "OPTION,…|all",
+            "Settings of the old run that are not inherited, for example constraint,time-limit.",
         ),
     ] = "",
     confidence: Annotated[
-        float | None,
-        typer.Option("--confidence", metavar="P", help="As for `odtc fit`.", parser=share, rich_help_panel=DATA),
+        float | None, value_option("--confidence", "P", "As for `odtc fit`.", parser=share, rich_help_panel=DATA)
     ] = None,
     within: Annotated[
         float | None,
-        typer.Option(
+        value_option(
             "--within",
-            metavar="E",
-            help="Allowed distance from the best objective (default: 1 % of the weight of the rows, or of the cost of "
+            "E",
+            "Allowed distance from the best objective (default: 1 % of the weight of the rows, or of the cost of "
             "one leaf).",
         ),
     ] = None,
-    pool: Annotated[
-        int, typer.Option("--pool", metavar="K", help="Largest number of near-optimal trees to compare.")
-    ] = 200,
+    pool: Annotated[int, value_option("--pool", "K", "Largest number of near-optimal trees to compare.")] = 200,
     old_data: Annotated[
         Path | None,
-        typer.Option(
+        value_option(
             "--old-data",
-            metavar="DATA",
-            help="Data file of the old tree, for the population stability index of the columns.",
+            "DATA",
+            "Data file of the old tree, for the population stability index of the columns.",
             rich_help_panel=DATA,
         ),
     ] = None,
     test: Annotated[
-        Path | None,
-        typer.Option("--test", metavar="FILE", help="Labelled rows for testing the tree.", rich_help_panel=DATA),
+        Path | None, value_option("--test", "FILE", "Labelled rows for testing the tree.", rich_help_panel=DATA)
     ] = None,
     o: Stem = None,
     templates: Templates = None,

@@ -19,6 +19,7 @@ from odtc.cli.options import (
     labelled,
     takes,
     time_limit_option,
+    value_option,
 )
 from odtc.errors import ChoiceError
 
@@ -30,21 +31,19 @@ def report(
     ],
     test: Annotated[
         Path | None,
-        typer.Option(
-            "--test", metavar="FILE", help="Labelled rows for testing the tree (default: the rows of --hold-out)."
-        ),
+        value_option("--test", "FILE", "Labelled rows for testing the tree (default: the rows of --hold-out)."),
     ] = None,
     group: Annotated[
         list[str],
-        typer.Option(
+        value_option(
             "--group",
-            metavar="COLUMN",
-            help="Compare the groups of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; repeatable (default: "
+            "COLUMN",
+            "Compare the groups of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; repeatable (default: "
             "auxiliary columns with few values).",
         ),
     ] = [],
     data: MovedData = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="Output file (default: STEM.html).")] = None,
+    o: Annotated[Path | None, value_option("-o", "FILE.html", "Output file (default: STEM.html).")] = None,
     time_limit: Annotated[
         float | None,
         time_limit_option("Seconds for recomputing the bound by a search (default 5; 0: no search)."),
@@ -85,8 +84,7 @@ def explain(
     data: DataFile,
     spec,
     row: Annotated[
-        list[int],
-        typer.Option("--row", metavar="N", help="Number of the row, counted from 1 without the header; repeatable."),
+        list[int], value_option("--row", "N", "Number of the row, counted from 1 without the header; repeatable.")
     ] = [1],
     as_json: Json = False,
 ) -> None:

@@ -4,13 +4,11 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from odtc.base.text import count_of, percent_text
 from odtc.base.wording import option
 from odtc.cli import console
 from odtc.cli.help_page import DATA
-from odtc.cli.options import DataFile, Json, Part, completing, takes
+from odtc.cli.options import DataFile, Json, Part, completing, takes, value_option
 from odtc.data.reading_spec import TASK_FIELDS
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
@@ -32,31 +30,29 @@ def select(
     spec,
     test: Annotated[
         Path | None,
-        typer.Option(
+        value_option(
             "--test",
-            metavar="FILE",
-            help="Selections in rounds: labelled rows for testing the tree of each round.",
+            "FILE",
+            "Selections in rounds: labelled rows for testing the tree of each round.",
             rich_help_panel=DATA,
         ),
     ] = None,
-    o: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE.csv", help="Output file (default: DATA_selected.csv).")
-    ] = None,
+    o: Annotated[Path | None, value_option("-o", "FILE.csv", "Output file (default: DATA_selected.csv).")] = None,
     format: Annotated[
         str | None,
-        typer.Option(
+        value_option(
             "--format",
-            metavar="mps|lp|fixed-mps",
-            help="Write the program of the paper for each cluster as a model file STEM_1.mps, …, and select nothing.",
+            "mps|lp|fixed-mps",
+            "Write the program of the paper for each cluster as a model file STEM_1.mps, …, and select nothing.",
             autocompletion=completing("formats"),
         ),
     ] = None,
     program: Annotated[
         int | None,
-        typer.Option(
+        value_option(
             "--program",
-            metavar="6|7|9",
-            help="With --format: LP (7) of Algorithm 1, the 0-1 program (6), or its relaxation (9); by default 7, with "
+            "6|7|9",
+            "With --format: LP (7) of Algorithm 1, the 0-1 program (6), or its relaxation (9); by default 7, with "
             "--select balanced 9.",
         ),
     ] = None,

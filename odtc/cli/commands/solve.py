@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Json, Part, among, takes
+from odtc.cli.options import Json, Part, among, takes, value_option
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.workflow.specification import SolvingSpec
 
@@ -19,9 +19,7 @@ def solve(
     spec,
     start: Annotated[
         Path | None,
-        typer.Option(
-            "--start", metavar="FILE", help="Start file, or none (default: the start file that `build` wrote)."
-        ),
+        value_option("--start", "FILE", "Start file, or none (default: the start file that `build` wrote)."),
     ] = None,
     relax: Annotated[
         bool,
@@ -30,14 +28,14 @@ def solve(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the command of the solver.")] = False,
     script: Annotated[
         str | None,
-        typer.Option(
+        value_option(
             "--script",
-            metavar="sh|slurm",
-            help="Only write a script that solves the model on another machine.",
+            "sh|slurm",
+            "Only write a script that solves the model on another machine.",
             autocompletion=among("sh", "slurm"),
         ),
     ] = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="Output file (default: STEM.sol).")] = None,
+    o: Annotated[Path | None, value_option("-o", "FILE.sol", "Output file (default: STEM.sol).")] = None,
     as_json: Json = False,
 ) -> None:
     """Solve a model file with any solver and write STEM.sol.

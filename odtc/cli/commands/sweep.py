@@ -35,6 +35,7 @@ from odtc.cli.options import (
     Score,
     completing,
     takes,
+    value_option,
     whole_numbers,
 )
 from odtc.errors import ChoiceError
@@ -58,26 +59,21 @@ def sweep(
     ] = None,
     model: Annotated[
         str,
-        typer.Option(
+        value_option(
             "--model",
-            metavar="NAME[,NAME…]",
-            help="Formulations and learners (`odtc list models`), or auto.",
+            "NAME[,NAME…]",
+            "Formulations and learners (`odtc list models`), or auto.",
             autocompletion=completing("models"),
         ),
     ] = "auto",
     depths: Depths = "1,2,3",
     p: Annotated[
-        list[str],
-        typer.Option(
-            "-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it; repeatable."
-        ),
+        list[str], value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter, for models that have it; repeatable.")
     ] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
     try_constraint: Tries = [],
-    seeds: Annotated[
-        str, typer.Option("--seeds", metavar="N,M", help="Repeat the cross-validation for each seed.")
-    ] = "0",
+    seeds: Annotated[str, value_option("--seeds", "N,M", "Repeat the cross-validation for each seed.")] = "0",
     folds: Folds = 5,
     nested: NestedParts = None,
     score: Score = "accuracy",
@@ -86,7 +82,7 @@ def sweep(
     cluster: ClusterAddress = None,
     script: ArrayScript = None,
     part: ArrayPart = None,
-    o: Annotated[Path, typer.Option("-o", metavar="FOLDER", help="Folder of the study.")] = Path("sweep"),
+    o: Annotated[Path, value_option("-o", "FOLDER", "Folder of the study.")] = Path("sweep"),
     as_json: Json = False,
 ) -> None:
     """Compare settings on several data sets by cross-validation: table, plot and best trees.

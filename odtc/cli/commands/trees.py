@@ -20,27 +20,21 @@ from odtc.cli.options import (
     described,
     labelled,
     takes,
+    value_option,
 )
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
-Written = Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Output file (default, or -: stdout).")]
+Written = Annotated[Path | None, value_option("-o", "FILE", "Output file (default, or -: stdout).")]
 
 
 def show(
     tree: TreeFile,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            metavar="NAME",
-            help="Text exporter (`odtc list exporters`).",
-            autocompletion=completing("exporters"),
-        ),
+        value_option("--to", "NAME", "Text exporter (`odtc list exporters`).", autocompletion=completing("exporters")),
     ] = "text",
-    number: Annotated[
-        int | None, typer.Option("--tree", metavar="N", help="Show the N-th tree of a list of trees.")
-    ] = None,
+    number: Annotated[int | None, value_option("--tree", "N", "Show the N-th tree of a list of trees.")] = None,
     using: near_optimal.Using = [],
     without: near_optimal.Without = [],
     leaves: near_optimal.Leaves = None,
@@ -83,10 +77,10 @@ def export(
     tree: TreeFile,
     to: Annotated[
         str | None,
-        typer.Option(
+        value_option(
             "--to",
-            metavar="NAME",
-            help="Exporter (`odtc list exporters`) or file ending, such as js (default: the ending of -o).",
+            "NAME",
+            "Exporter (`odtc list exporters`) or file ending, such as js (default: the ending of -o).",
             autocompletion=completing("exporters"),
         ),
     ] = None,
@@ -151,10 +145,10 @@ def predict(
     o: Written = None,
     on_missing: Annotated[
         str,
-        typer.Option(
+        value_option(
             "--on-missing",
-            metavar="|".join(ON_MISSING),
-            help="How to handle a missing value in a column that the tree uses: refuse stops with an error, blank "
+            "|".join(ON_MISSING),
+            "How to handle a missing value in a column that the tree uses: refuse stops with an error, blank "
             "leaves the prediction empty, majority follows most training rows.",
             autocompletion=among(*ON_MISSING),
         ),

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
-import typer
-
 from odtc.base import interrupts
 from odtc.base.text import count_of, percent_text
 from odtc.cli import console
@@ -29,6 +27,7 @@ from odtc.cli.options import (
     completing,
     stem_named,
     takes,
+    value_option,
     whole_numbers,
     words_without,
 )
@@ -37,24 +36,17 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 EACH_FIT = "Wall seconds for each fit (default: no limit)."
 LeafRows = Annotated[
-    str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Values of the least number of rows in a leaf.")
+    str | None, value_option("--min-leaf-rows", "N,M", "Values of the least number of rows in a leaf.")
 ]
 Tries = Annotated[
     list[str],
-    typer.Option(
-        "--try-constraint",
-        metavar="TEXT",
-        help="Additional constraint to try; repeatable. No additional constraint is tried, too.",
+    value_option(
+        "--try-constraint", "TEXT", "Additional constraint to try; repeatable. No additional constraint is tried, too."
     ),
 ]
 
 NestedParts = Annotated[
-    int | None,
-    typer.Option(
-        "--nested",
-        metavar="K",
-        help="Also estimate the score of the whole tuning by K outer folds.",
-    ),
+    int | None, value_option("--nested", "K", "Also estimate the score of the whole tuning by K outer folds.")
 ]
 
 
@@ -72,28 +64,21 @@ def tune(
     spec,
     model: Annotated[
         str,
-        typer.Option(
+        value_option(
             "--model",
-            metavar="NAME[,NAME…]",
-            help="Formulations (`odtc list models`), or auto.",
+            "NAME[,NAME…]",
+            "Formulations (`odtc list models`), or auto.",
             autocompletion=completing("models"),
         ),
     ] = "auto",
     depths: Depths = "1,2,3",
-    p: Annotated[
-        list[str],
-        typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter; repeatable."),
-    ] = [],
+    p: Annotated[list[str], value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter; repeatable.")] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
     try_constraint: Tries = [],
     seeds: Annotated[
         str | None,
-        typer.Option(
-            "--seeds",
-            metavar="N,M",
-            help="Repeat the cross-validation with other folds for each seed (default: --seed).",
-        ),
+        value_option("--seeds", "N,M", "Repeat the cross-validation with other folds for each seed (default: --seed)."),
     ] = None,
     folds: Folds = 5,
     nested: NestedParts = None,
