@@ -12,6 +12,7 @@ A schema is one of
 import dataclasses
 import json
 import sys
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
@@ -125,6 +126,16 @@ def validate(value: Any, shape: Any, place: str = "") -> None:
             REAL: number and (isinstance(value, float) or abs(value) <= LARGEST),
         }
         _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
+
+
+def list_of(length: int, shape: Any) -> Callable[[Any, str], Any]:
+    """The schema of a list of this length, whose entries satisfy `shape`."""
+
+    def of_length(value: Any, place: str) -> Any:
+        _expect(not isinstance(value, list) or len(value) == length, f"a list of {length}", value, place)
+        return [shape]
+
+    return of_length
 
 
 def schema_of(record: Any) -> dict[str, Any]:

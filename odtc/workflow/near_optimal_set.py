@@ -18,7 +18,7 @@ import numpy as np
 from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, fewest_columns
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
-from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, list_of, read_if_of, validate
 from odtc.base.text import count_of
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
@@ -464,8 +464,8 @@ SHAPE = {
     "best": NUMBER,
     "proved": FLAG,
     "limit": NUMBER,
-    "leaves": [[WHOLE]],
-    "objectives": [[NUMBER]],
+    "leaves": [list_of(2, WHOLE)],  # of a tree, and the number of such trees
+    "objectives": [list_of(2, NUMBER)],
     "columns": [
         {
             "name": TEXT,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from odtc.base.atomic_write import write_text
 from odtc.base.commit import expect_settled
-from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
+from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, list_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.staging import current, remains
 from odtc.base.system import read_file
@@ -21,13 +21,6 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
 SCHEMA = "odtc.run/1"
 DEFAULT_START = ModelSpec().start
 MAYBE = (REAL, None)
-
-
-def _change(value, place: str) -> list:
-    """The shape of a change in a run's history: seconds, incumbent, bound."""
-    if isinstance(value, list) and len(value) != 3:
-        raise SchemaError(f"expected three numbers at {place}, got {len(value)}")
-    return [MAYBE]
 
 
 SHAPE = {
@@ -48,7 +41,7 @@ SHAPE = {
     "seconds": MAYBE,
     "start": TEXT,
     "message": TEXT,
-    "history": [_change],
+    "history": [list_of(3, MAYBE)],  # seconds, incumbent, bound
     "options?": {
         "time_limit?": MAYBE,
         "threads?": (WHOLE, None),

@@ -178,6 +178,8 @@ def test_the_page_shows_it(folder):
         (("graph", "states", 0, 0), 9),
         (("graph", "states", -1, 3), 10**30),
         (("sample", "trees", 0, "tree"), 7),
+        (("leaves", 0), [3]),
+        (("objectives", 0), [1.0, 2.0, 3.0]),
     ],
     ids=str,
 )
