@@ -16,7 +16,7 @@ from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading import from_frame, read, read_rows
-from odtc.data.reading_spec import ReadingSpec
+from odtc.data.reading_spec import SIGNS, ReadingSpec
 from odtc.errors import ChoiceError, DataError
 from odtc.trees.tree import read_tree
 from tests.command_line import odtc as command
@@ -333,3 +333,10 @@ def test_a_selection_writes_plain_numbers_and_says_so(files):
     assert {tuple(row) for row in read(folder / "part.csv").X.tolist()} <= rows
     said = command("select", "plain.csv", "--select", "balanced", "-o", "part.csv", folder=folder)
     assert said.code == 0 and "--decimal" not in said.err
+
+
+@pytest.mark.parametrize("decimal", SIGNS)
+def test_a_cell_of_thousands_of_digits_is_no_number(decimal):
+    """The pattern took minutes and gigabytes for one cell of 12 MB, and no signal ended it."""
+    cells = pl.Series(["1" * 999, "1" * 2000, f"0{decimal}5"])
+    assert written_numbers.plain(cells, decimal).is_null().to_list() == [False, True, False]

@@ -21,6 +21,7 @@ CODES = (
     "USD EUR GBP CHF JPY CNY AUD CAD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN TRY UAH RUB INR BRL MXN ZAR KRW SGD HKD "
     "THB"
 )
+MAX_BYTES = 1000  # of a cell that is a number: a double has fewer digits, and patterns take long on longer texts
 PARTS = tuple("open first before inner second whole decimals alone exponent end behind outer last".split())
 BESIDE = rf"(?:\p{{Sc}}|%|‰|{'|'.join(CODES.split())}|kr\.?|zł|Kč|Ft|Fr\.)"
 
@@ -89,6 +90,7 @@ def _count(*parts: str) -> pl.Expr:
 def _parts(cells: pl.Series, decimal: str) -> pl.DataFrame:
     return (
         pl.DataFrame({"cell": cells})
+        .with_columns(pl.when(pl.col("cell").str.len_bytes() <= MAX_BYTES).then("cell"))
         .select(pl.col("cell").str.extract_groups(_pattern(decimal)).struct.rename_fields(PARTS).alias("parts"))
         .unnest("parts")
     )
