@@ -126,6 +126,7 @@ def _called(function: types.FunctionType) -> dict[str, types.FunctionType]:
 _began: list[float] = []  # when each compilation that goes on has begun, of time.monotonic()
 _spent: list[float] = []  # seconds of each compilation that has ended, since the last report
 _left: list[bool] = []  # an entry for each compilation that was left at a limit or after Ctrl-C, since the last report
+_lost: list[Path] = []  # a folder of each compilation that could not be kept, since the last report
 
 
 @contextmanager
@@ -151,13 +152,18 @@ def is_compiling() -> bool:
 def report() -> str:
     """Return a sentence on what this process has compiled since the last report, with the wall seconds; "" if it was
     nothing."""
-    spent, left = sum(_spent), bool(_left)
-    _spent.clear()
-    _left.clear()
+    spent, left, lost = sum(_spent), bool(_left), _lost[:1]
+    for noted in (_spent, _left, _lost):
+        noted.clear()
     if left:
         return (
             f"compiling kernels, once after an installation, was not done when the run ended ({spent:.1f} s), so its "
             "search did not begin; `odtc doctor --compile` compiles all of them ahead"
+        )
+    if lost:
+        return (
+            f"kernels were compiled in {spent:.1f} s, and will be again, because no file can be written in {lost[0]}; "
+            f"set {FOLDER} to a folder that can be written"
         )
     return f"kernels were compiled in {spent:.1f} s, once after an installation" if spent else ""
 
@@ -279,6 +285,7 @@ def _write(kernel: Kernel, kinds: tuple[Any, ...], facts: dict[str, Any], code: 
             return
         except OSError:
             continue
+    _lost.append(_folders(kernel.function.__code__.co_filename)[-1])
 
 
 def _folders(file: str) -> list[Path]:

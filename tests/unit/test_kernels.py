@@ -130,7 +130,10 @@ def test_code_of_another_numba_is_not_run(folder, monkeypatch):
 def test_a_folder_that_cannot_be_written_leaves_compiled_code_in_memory(folder, monkeypatch):
     folder.write_text("a file where the folder should be")
     made, one = compilations(monkeypatch), kernel(twice)
+    kernels.report()
     assert one(4) == one(4) == 8 and len(made) == 1 and kernels.folder_of(__file__) is None
+    said = kernels.report()
+    assert f"no file can be written in {folder}; set NUMBA_CACHE_DIR" in said and kernels.report() == ""
 
 
 def test_kernels_stay_next_to_their_module_or_in_the_cache_of_the_user(tmp_path, monkeypatch):
