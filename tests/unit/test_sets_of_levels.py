@@ -1,10 +1,13 @@
 """The encoding `subsets`: all sets of few levels, and of many levels those that contain the best single split."""
 
+from collections import Counter
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
@@ -85,8 +88,6 @@ NUMERIC_TASKS = {
 @pytest.mark.parametrize("task", sorted(NUMERIC_TASKS))
 @given(data=st.data())
 def test_of_numbers_and_risks_the_first_levels_contain_the_best_set(task, data):
-    import polars as pl
-
     n = data.draw(st.integers(6, 20))
     words = data.draw(st.lists(st.sampled_from(LEVELS), min_size=n, max_size=n))
     numbers = data.draw(st.lists(st.integers(1, 9), min_size=n, max_size=n))
@@ -126,3 +127,43 @@ def test_one_split_on_a_set_is_proved_by_every_model(model, tmp_path):
     assert fitted.proof.termination == "optimal" and fitted.training.train_correct == len(CITIES)
     shown = str(fitted.tree)
     assert "city in {B, F, K}" in shown or "city not in {B, F, K}" in shown or "city in {A, C, D, E}" in shown
+
+
+def _least(cells: list[tuple], rows: list[int], depth: int, loss) -> Fraction:
+    """The least loss of a tree of this depth over all sets of levels, by trying every tree."""
+    best = loss(rows)
+    if not depth or not best:
+        return best
+    for column in range(len(cells[0])):
+        here = sorted({cells[row][column] for row in rows})
+        for size in range(1, len(here)):
+            for some in combinations(here, size):
+                left = [row for row in rows if cells[row][column] in some]
+                right = [row for row in rows if cells[row][column] not in some]
+                best = min(best, _least(cells, left, depth - 1, loss) + _least(cells, right, depth - 1, loss))
+    return best
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@given(data=st.data())
+@settings(max_examples=500)
+def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task, data):
+    n = data.draw(st.integers(4, 14))
+    cells = data.draw(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("pqrs")), min_size=n, max_size=n))
+    y = data.draw(st.lists(st.integers(0, 2 if task == "classification" else 9), min_size=n, max_size=n))
+    if len(set(y)) < 2 or len(set(cells)) < 2:
+        return
+
+    def errors(rows: list[int]) -> Fraction:
+        return Fraction(len(rows) - max(Counter(y[row] for row in rows).values()))
+
+    def squares(rows: list[int]) -> Fraction:
+        total = sum(y[row] for row in rows)
+        return sum(Fraction(y[row]) ** 2 for row in rows) - Fraction(total * total, len(rows))
+
+    exact = _least(cells, list(range(n)), 2, errors if task == "classification" else squares)
+    frame = pl.DataFrame({"x": [one for one, _ in cells], "z": [two for _, two in cells], "y": y})
+    how = {"task": "regression"} if task == "regression" else {}
+    fitted = odtc.fit(frame, "y", depth=2, encoding="subsets", categorical=["x", "z"], **how)
+    assert fitted.proof.termination == "optimal"
+    assert fitted.proof.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
