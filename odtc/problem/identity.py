@@ -77,21 +77,26 @@ def identity_of(
     }
     deadline.check()
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=True).encode("ascii"))
-    arrays = [
-        (_packed(encoded.X), "u1"),
-        (encoded.y, "<i4"),
-        (encoded.weight, "<f8"),
-        (encoded.copies, "<i8"),
-        (np.asarray(encoded.cost, float), "<f8"),
-        *((of.weight, "<f8") for of in encoded.groups),
-        *([(encoded.sums, "<f8")] if encoded.sums is not None and encoded.sums.size else []),
-    ]
-    if module.WEIGHS or module.holds_cells(problem):
-        arrays.append((encoded.values, "<f8"))
-    for array, kind in arrays:
+    for array, kind in _arrays(problem):
         digest.update(f"{array.shape}{kind}".encode("ascii"))
         digest.update(np.ascontiguousarray(array, kind).tobytes())
     return digest.hexdigest()
+
+
+def _arrays(problem: Problem) -> Iterator[tuple[Any, str]]:
+    """Yield the arrays of the encoded rows that determine the model, each with its type in the digest."""
+    encoded = problem.encoded
+    yield _packed(encoded.X), "u1"
+    yield encoded.y, "<i4"
+    yield encoded.weight, "<f8"
+    yield encoded.copies, "<i8"
+    yield np.asarray(encoded.cost, float), "<f8"
+    for of in encoded.groups:
+        yield of.weight, "<f8"
+    if encoded.sums is not None and encoded.sums.size:
+        yield encoded.sums, "<f8"
+    if problem.module.WEIGHS or problem.module.holds_cells(problem):
+        yield encoded.values, "<f8"
 
 
 def _timed(items: Iterable[Any]) -> Iterator[Any]:

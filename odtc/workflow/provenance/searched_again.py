@@ -166,13 +166,7 @@ def search_again(
     bound, least = _bounds_in(problem, posed, found)
     again = SearchedAgain(problem, max(least_objective(problem), bound), least=least)
     written = found.heap if found.written is None or posed is not problem else found.written  # with fewer columns
-    again = replace(again, heap=found.heap)
-    try:
-        met = None if written is None else own_tree(problem, written)
-    except (ChoiceError, TreeError):
-        met = None
-    if met is not None:
-        again = replace(again, trees=((MET, met),))
+    again = replace(again, heap=found.heap, trees=_met_trees(problem, written))
     if posed is not problem or heap is None:
         return again
     paid = problem.module.objective(problem, heap)
@@ -184,6 +178,15 @@ def search_again(
         _expect_uninterrupted(in_hand)
     proved = found.fewest.leaves + (found.fewest.leaves and found.fewest.columns)
     return replace(again, certified=certified, size=tree_size(problem, written)[:proved])
+
+
+def _met_trees(problem: Problem, written: HeapTree | None) -> tuple[tuple[str, HeapTree], ...]:
+    """Return the tree of the search as one of the problem with its name; none if it is not one of the problem."""
+    try:
+        met = None if written is None else own_tree(problem, written)
+    except (ChoiceError, TreeError):
+        met = None
+    return () if met is None else ((MET, met),)
 
 
 def _expect_uninterrupted(in_hand: bool) -> None:
