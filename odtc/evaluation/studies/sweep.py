@@ -489,19 +489,10 @@ def conclude(
     (folder / "best").mkdir(exist_ok=True)
     of_each = results_of(study, results, score)
     data: dict[str, dict] = {path: {"best": None, "results": of_each[path]} for path in study.data}
-    chosen: dict[str, tuple[int, BestTask]] = {}
-    names = {path: data_name(Path(path)) for path in study.data}
-    for path, sha256 in zip(study.data, study.sha256):
-        try:
-            best = best_setting(of_each[path], rule)
-        except OdtcError as problem:
-            say(f"{names[path]}: {problem}")
-            continue
-        spec = study.spec_of(*study.settings[best], study.seeds[0])
-        chosen[path] = best, BestTask(path, sha256, spec, str((folder / "best" / names[path]).absolute()))
+    chosen = _best_tasks(study, of_each, folder / "best", rule, say)
     fits = run_tasks([task for _, task in chosen.values()], pool or local(1))
     for (path, (best, _)), made in zip(chosen.items(), fits, strict=True):
-        name, found = names[path], of_each[path]
+        name, found = data_name(Path(path)), of_each[path]
         if made["error"]:
             say(f"{name}: {made['error']}")
             continue
@@ -519,6 +510,22 @@ def conclude(
         one["results"] = [result.to_json() for result in one["results"]]
     told = score if score != OF_TASK else task.HEADLINE
     return {"schema": SCHEMA, "score": told, "rule": rule, "data": data, "files": [str(path) for path in files]}
+
+
+def _best_tasks(study: Study, results: dict, folder: Path, rule: str, say) -> dict[str, tuple[int, BestTask]]:
+    """Return the position of the best setting of each data file, and the task that fits it on all rows; a data file
+    without one is reported."""
+    chosen = {}
+    for path, sha256 in zip(study.data, study.sha256):
+        name = data_name(Path(path))
+        try:
+            best = best_setting(results[path], rule)
+        except OdtcError as problem:
+            say(f"{name}: {problem}")
+            continue
+        spec = study.spec_of(*study.settings[best], study.seeds[0])
+        chosen[path] = best, BestTask(path, sha256, spec, str((folder / name).absolute()))
+    return chosen
 
 
 def _scores_by_leaves(points: list[tuple[str, int, float]], title: str, task, brings: bool) -> bytes:

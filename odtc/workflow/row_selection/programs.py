@@ -32,6 +32,15 @@ SIX, SEVEN, NINE = 6, 7, 9  # numbers of the programs in the paper
 MAX_ENTRIES = 50_000_000  # nonzeros of a model: a file of about 2 GB
 
 
+def _expect_entries(entries: int, n_points: int) -> None:
+    """Raise ChoiceError for a program with too many nonzeros."""
+    if entries > MAX_ENTRIES:
+        raise ChoiceError(
+            f"expected clusters whose programs have at most {MAX_ENTRIES:,} nonzeros, got one of {n_points:,} points "
+            f"with about {entries:,}; use a larger {option('depth')}, so that clusters are smaller, or fewer rows"
+        )
+
+
 def program(
     points: np.ndarray, number: int, eps: float = 0.0, f: float = 0.0, targets: tuple[int, int] | None = None
 ) -> Model:
@@ -60,12 +69,7 @@ def program(
     """
     n, d = points.shape
     first, stop = targets or (0, n)
-    entries = (stop - first) * n * (d * (2 if eps else 1) + (1 if number == SEVEN else 3))
-    if entries > MAX_ENTRIES:
-        raise ChoiceError(
-            f"expected clusters whose programs have at most {MAX_ENTRIES:,} nonzeros, got one of {n:,} points with "
-            f"about {entries:,}; use a larger {option('depth')}, so that clusters are smaller, or fewer rows"
-        )
+    _expect_entries((stop - first) * n * (d * (2 if eps else 1) + (1 if number == SEVEN else 3)), n)
     whole, places = number == SIX, np.arange(first, stop)
     m = ModelBuilder(f"selection_{number}")
     point, target, column = Axis("point", n), Axis("point", stop - first, first), Axis("column", d)
