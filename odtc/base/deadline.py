@@ -96,7 +96,7 @@ def _end_at(soon: float) -> None:
 
 
 def _set(end: float | None) -> Token[tuple[float, float] | None]:
-    return _until.set(None if end is None else (end, sum(_paused)))
+    return _until.set(None if end is None else (end, paused()))
 
 
 def _end() -> float | None:
@@ -105,13 +105,18 @@ def _end() -> float | None:
         return None
     end, before = until
     limit = _limit.get()
-    return min(end + sum(_paused) - before, NEVER if limit is None else limit)
+    return min(end + paused() - before, NEVER if limit is None else limit)
 
 
 def pause(seconds: float) -> None:
     """Move all ends by the seconds of work that a machine does only once, except for the outermost, which a user has
     set: parts of the time and short budgets are for work that every run does."""
     _paused.append(seconds)
+
+
+def paused() -> float:
+    """Return the seconds of all pauses of this process so far."""
+    return sum(_paused)
 
 
 def check_limit() -> None:

@@ -1,5 +1,6 @@
 """`odtc certify STEM`: the certificate of a run that was proved, made from its files."""
 
+import errno
 import json
 import random
 import time
@@ -7,7 +8,7 @@ import time
 import pytest
 
 import odtc
-from odtc.base import deadline
+from odtc.base import commit, deadline
 from odtc.formulations import dpflow
 from tests.command_line import odtc as command
 
@@ -91,6 +92,16 @@ def test_a_limit_of_a_certificate_does_not_count_compiling(folder, slow_compiler
     for given in ("m", "d.csv"):
         said = command("certify", given, *(() if given == "m" else ("--depth", 1)), "--time-limit", 500, folder=folder)
         assert said.code == 0 and "allow more time" not in said.out, said.err
+
+
+def test_on_a_full_disk_no_tree_is_left_without_its_certificate(folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(commit, "_commit", full)
+    said = command("certify", "d.csv", "--depth", 1, "-o", "m", folder=folder)
+    assert said.code == 1 and "No space left on device" in said.err
+    assert [path.name for path in folder.iterdir()] == ["d.csv"]
 
 
 def edited(path, **fields):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base import deadline
-from odtc.base.atomic_write import require_beside, require_writable, stem_of
+from odtc.base.atomic_write import require_beside, require_writable
 from odtc.base.commit import together
 from odtc.base.text import count_of
 from odtc.base.value_class import value_class
@@ -27,6 +27,7 @@ from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
 from odtc.workflow.provenance.certificates import LEAST
 from odtc.workflow.results import Fit
+from odtc.workflow.run_parameter import TREE
 
 
 def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
@@ -140,7 +141,7 @@ class Certificate:
 
     def write_to(self, path: Path) -> None:
         """Write the certificate to this file, and the tree next to it."""
-        with together(stem_of(path)):
+        with together(str(tree_beside(path)).removesuffix(TREE)):
             if self.tree is not None:
                 artifacts.write_tree(self.tree, tree_beside(path))
             artifacts.write_certificate(self.facts, self.source, path)
@@ -166,7 +167,7 @@ class Certificate:
 
 def tree_beside(path: Path) -> Path:
     """Return the file of the tree next to the file of a certificate."""
-    return path.with_name(path.name.removesuffix(certificate.SUFFIX).removesuffix(".json") + ".tree.json")
+    return path.with_name(path.name.removesuffix(certificate.SUFFIX).removesuffix(".json") + TREE)
 
 
 def none_satisfies(proof) -> str:
@@ -190,10 +191,12 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     source : Path or None
         The data file, which the written certificate names.
     """
-    began = time.monotonic()
+    began, paused = time.monotonic(), deadline.paused()
     with deadline.budget(time_limit):
         facts = problem.module.certificate(problem)
-        interrupted, limit_came = deadline.is_interrupted(), deadline.is_over()
+        interrupted = deadline.is_interrupted()
+    worked = time.monotonic() - began - (deadline.paused() - paused)
+    limit_came = time_limit is not None and worked >= time_limit
     ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
     patience = None if time_limit is None else max(LEAST, time.monotonic() - began)
     proof, checked = _proof(facts, problem.encoded.dataset, deadline.IN_HAND if interrupted else patience)
