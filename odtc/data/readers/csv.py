@@ -47,6 +47,7 @@ from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 
 HEADER = 1 << 16  # bytes in which the header of a file ends that is read in parts
+QUOTED = re.compile(r'"[^"]*"')
 HAS_DIGIT = re.compile(r"\d")
 MAX_LINES_ABOVE = 20  # lines of a title above the names of the columns that are tried
 SEPARATOR_BYTES = re.compile(SEPARATOR_LINE.pattern.encode(), re.IGNORECASE)
@@ -283,7 +284,7 @@ def _delimiter_of(path, text: str) -> str:
     if _names_tab(path):
         return "\t"
     ending = re.search(r"\.txt(\.gz)?$", str(path).lower())
-    header = re.split("[\r\n]", re.sub(r'"[^"]*"', "", text[: 1 << 16]), maxsplit=1)[0]
+    header = re.split("[\r\n]", QUOTED.sub("", text[: 1 << 16]), maxsplit=1)[0]
     found = max("\t,;" if ending else ",;\t", key=header.count)
     return found if found in header or "|" not in header else "|"
 
@@ -454,7 +455,7 @@ def _ragged(path, form: TextForm, place: str, expected: int, got: int) -> DataEr
     sign = comment_sign(lines)
     above, width, names = _lines_of_title(path, form)
     one_more = form.header and _advice_on_names(path, lines, expected)
-    is_title = expected == 1 or (width >= 2 * expected and not any(map(HAS_DIGIT.search, names)))
+    is_title = expected == 1 or (expected == 2 and width > 3 and not any(map(HAS_DIGIT.search, names)))
     if form.header and sign is None and is_title:
         return DataError(
             f"expected the names of the {width} columns in the first line of {str(path)!r}, as most lines below have "
@@ -496,7 +497,9 @@ def _lines_of_title(path, form: TextForm) -> tuple[int, int, list[str]]:
     """
     tables = []
     for sign in [form.delimiter] if form.delimiter else ",;\t|":
-        rows = [(number, line.strip("\r\n").split(sign)) for number, line in _kept_lines(path, form)[1:]]
+        rows = [
+            (number, QUOTED.sub("q", line.strip("\r\n")).split(sign)) for number, line in _kept_lines(path, form)[1:]
+        ]
         width, count = Counter(len(row) for _, row in rows).most_common(1)[0] if rows else (1, 0)
         tables.append((count if width > 1 else 0, width, rows))
     _, width, rows = max(tables, key=lambda table: table[:2])
