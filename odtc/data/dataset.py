@@ -215,6 +215,11 @@ class Dataset:
         kept = {name: getattr(self, name)[rows] for name in ("X", "y", "weight", "auxiliary_X", "sums", "copies")}
         return replace(self, **(kept | fields))
 
+    def with_known_labels(self) -> "Dataset | None":
+        """Return the rows whose label is a class of the training rows; None if there is none."""
+        known = self.y >= 0
+        return self if known.all() else self.taken(known) if known.any() else None
+
 
 @value_class
 class Selected:

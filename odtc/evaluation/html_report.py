@@ -243,7 +243,7 @@ def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, sc
     """The sentences on top of the page."""
     n_rows = sum(sum(leaf.rows) for leaf in run.tree.leaves())
     trained = of(n_rows, f"{rows} row" if rows == "training" else rows.removesuffix("s")) if n_rows else ""
-    unseen = None
+    unseen, labelled = None, None if labelled is None else labelled.with_known_labels()
     if labelled is not None and labelled.n_rows:
         seen = 0 if test is None else board.shared_rows(run.fit.dataset if run.fit else None, labelled)
         what = "test row" if seen >= board.SAME_ROWS * labelled.n_rows else "unseen row"

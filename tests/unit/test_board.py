@@ -55,6 +55,21 @@ def test_the_ends_of_bars_have_no_exponent(tmp_path):
     )
 
 
+def test_a_test_row_without_a_label_hides_no_figure(tmp_path):
+    lines = IRIS.read_text().splitlines()
+    (tmp_path / "train.csv").write_text("\n".join([lines[0], *lines[1::2]]) + "\n")
+    constrained = ("--constraint", "recall[virginica] >= 0.5", "--depth", 1, "-o", "t")
+    pages = []
+    for more in ([], ["5,3,5,2,"], ["5,3,5,2,iris", "5,3,5,2,"]):
+        (tmp_path / "new.csv").write_text("\n".join([lines[0], *lines[2::2], *more]) + "\n")
+        said = command("fit", "train.csv", *constrained, "--test", "new.csv", folder=tmp_path)
+        (tested,) = re.findall(r"recall.* on training rows, (.*) on test rows", said.out)
+        assert command("report", "t", "--test", "new.csv", folder=tmp_path).code == 0
+        page = (tmp_path / "t.html").read_text()
+        pages.append((tested, *re.findall(r"On 75 unseen rows, recall of class virginica is [\d.]+ %, at least", page)))
+    assert len(pages[0]) == 2 and len(set(pages)) == 1
+
+
 def test_the_page_warns_of_test_rows_that_are_training_rows_and_of_no_proof(tmp_path):
     lines = IRIS.read_text().splitlines()
     (tmp_path / "new.csv").write_text(

@@ -324,6 +324,7 @@ def rate_interval(
 ) -> tuple[float, float] | None:
     """Return the interval of the rate of a constraint on test rows (`share_interval`); None if it does not compare one
     rate of unweighted rows, such as a difference of groups."""
+    labelled = None if labelled is None else labelled.with_known_labels()
     if labelled is None or not given.module.can(OnProportions):
         return None
     sums = _sums(given, problem, RowPredictions(problem.encoded, labelled, tree.predict(labelled.X)), tree)

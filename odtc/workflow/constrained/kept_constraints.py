@@ -30,12 +30,13 @@ def kept_facts(
     -------
     list of dict
         `constraint` as typed, `requested` its number (None without one), `training` the figure of the tree, `test` its
-        figure on labelled rows, `satisfied_on_test` whether it satisfies the constraint; both None if there are none,
-        if the constraint is not on predictions, or if the rows lack a column; `cart` the figure of CART's tree on
-        training rows, and `satisfied_by_cart` whether it satisfies the constraint, if that tree is given.
+        figure on test rows with known labels, `satisfied_on_test` whether it satisfies the constraint; both None if
+        there are no such rows, if the constraint is not on predictions, or if the rows lack a column; `cart` the figure
+        of CART's tree on training rows, and `satisfied_by_cart` whether it satisfies the constraint, if that tree is
+        given.
     """
-    unlabelled = labelled is None or (labelled.y < 0).any()
-    rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
+    labelled = None if labelled is None else labelled.with_known_labels()
+    rows = None if labelled is None else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
     found = []
     for given in problem.constraints if asked is None else asked:
         test = None
