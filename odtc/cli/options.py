@@ -16,7 +16,7 @@ from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, f
 from odtc.base.wording import SWITCHES, flag
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
-from odtc.data.reading_spec import LAYOUT, ONLY_MISSING
+from odtc.data.reading_spec import LAYOUT, OF_ALL_FORMATS
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHARES,
@@ -315,7 +315,7 @@ def pairs(given: list[str]) -> dict[str, str]:
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 MOST_IN_A_RANGE = 1000  # numbers of A:B
 LAYOUT_PART = Part(
-    ReadingSpec, only=(*(name for name in LAYOUT if name != ONLY_MISSING), "labels")
+    ReadingSpec, only=(*(name for name in LAYOUT if name not in OF_ALL_FORMATS), "labels")
 )  # of the commands that read the data of a tree
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
@@ -405,5 +405,5 @@ def described(tree, data: Path, reading: ReadingSpec):
     if not given:
         return tree
     opened_by(data, given, strict=True)
-    layout = {key: one for key, one in layout_of(tree.features).items() if key == ONLY_MISSING} | given
+    layout = {key: one for key, one in layout_of(tree.features).items() if key in OF_ALL_FORMATS} | given
     return replace(tree, features=tuple(replace(one, layout=layout) for one in tree.features))

@@ -3,7 +3,7 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -15,7 +15,7 @@ from odtc.base.wording import option
 from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.data.file_text import written_numbers
-from odtc.data.reading_spec import MISSING_CELLS
+from odtc.data.reading_spec import DATES, MISSING_CELLS, date_columns
 from odtc.errors import DataError
 
 # A number that is written as a code is, such as 00123: as a level it is not the number 123.
@@ -26,6 +26,8 @@ CORRECT = "correct it"
 EXACT = 2.0**53  # below it, doubles hold every whole number
 TOLD_DIGITS = 15  # of decimals, which doubles distinguish
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
+DATE_FORMS, DATE_NUMBER = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y"), "%Y%m%d"
+CLOCK = r"[T ]\d{1,2}:\d{2}.*$"  # behind a date
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
@@ -80,6 +82,33 @@ def column_cells(series: pl.Series, place: str, missing: Sequence[str] = MISSING
         return series
     text = cells_as_text(series, place).str.strip_chars()
     return text.set(text.is_in(missing), None)
+
+
+def dates_as_numbers(frame: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a frame in which the dates of the columns that the option `dates` names are numbers: 20190314. Other cells
+    of these columns stay."""
+    named = {name: form for name, form in date_columns(layout.get(DATES)).items() if name in frame.columns}
+    return frame.with_columns(_numbers_of_dates(frame[name], form) for name, form in named.items()) if named else frame
+
+
+def numbers_of_dates(words: Sequence[str], form: str | None) -> list[str]:
+    """Return texts with the dates among them as numbers; `form` is their format, None for the usual ones."""
+    return _numbers_of_dates(pl.Series(words, dtype=pl.String), form).to_list()
+
+
+def _numbers_of_dates(cells: pl.Series, form: str | None) -> pl.Series:
+    if cells.dtype == pl.Date or isinstance(cells.dtype, pl.Datetime):
+        return cells.dt.strftime(DATE_NUMBER).cast(pl.Int64)
+    if cells.dtype != pl.String:
+        return cells
+    text = cells.str.strip_chars()
+    text = text if form else text.str.replace(CLOCK, "")
+    found = [text.str.to_date(one, strict=False) for one in ([form] if form else DATE_FORMS)]
+    days = pl.select(pl.coalesce(found)).to_series()
+    is_date = days.dt.year() > 999  # 14.3.19 needs a format
+    return (
+        pl.select(pl.when(is_date).then(days.dt.strftime(DATE_NUMBER)).otherwise(cells)).to_series().alias(cells.name)
+    )
 
 
 def cells_as_text(series: pl.Series, place: str) -> pl.Series:

@@ -216,7 +216,13 @@ class Dataset:
         return replace(self, **(kept | fields))
 
     def with_known_labels(self) -> "Dataset | None":
-        """Return the rows whose label is a class of the training rows; None if there is none."""
+        """Return the rows whose label is a class of the training rows.
+
+        Returns
+        -------
+        Dataset or None
+            None if all labels are unknown or missing.
+        """
         known = self.y >= 0
         return self if known.all() else self.taken(known) if known.any() else None
 

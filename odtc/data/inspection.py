@@ -291,7 +291,7 @@ def _column(feature: Feature, table, at: int, role: str, splits: int | None) -> 
         low, high = (
             known[np.searchsorted(n_below, half, "right")] for half in ((n_below[-1] - 1) // 2, n_below[-1] // 2)
         )
-        values = f"{show_number(known[0])} to {show_number(known[-1])}, median {low + (high - low) / 2:.6g}"
+        values = f"{show_number(known[0])} to {show_number(known[-1])}, median {_short(low + (high - low) / 2)}"
     else:
         values = _listed(feature.name, [feature.levels[int(at)] for at in known], counts.tolist(), feature.codebook)
     text = None if feature.codebook is None else feature.codebook.columns.get(feature.name)
@@ -325,3 +325,8 @@ def _listed(column: str, values: Sequence[str], counts: Sequence[int], codebook:
             return f"{shown}, …"
         shown += (", " if shown else "") + word
     return shown
+
+
+def _short(number: float) -> str:
+    """Return a number with six digits, and all digits before its point."""
+    return f"{number:.6g}" if abs(number) < 10**6 else show_number(float(round(number)))

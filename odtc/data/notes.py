@@ -17,7 +17,14 @@ from odtc.base.text import show_number
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
-from odtc.data.column_types import MISSING_CELLS, are_numbers, numbers_of, values_of, words_among_numbers
+from odtc.data.column_types import (
+    MISSING_CELLS,
+    are_numbers,
+    numbers_of,
+    numbers_of_dates,
+    values_of,
+    words_among_numbers,
+)
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
 from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
@@ -66,7 +73,7 @@ DATE = re.compile(
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}"
 )
-ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")  # sorted as text they are sorted in time
+OTHER_DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%d-%b-%Y", "%d %b %Y")
 TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 DURATION = re.compile(r"-?\d+ days?(,? -?\d{1,2}:\d{2}.*)?|-?P(\d+D)?T[\dHMS.]+|(\d+(d|h|m|s|ms|us|µs|ns) ?)+")
 # A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234", "(1.20)", "1.20-", "5.-".
@@ -472,16 +479,16 @@ def _thousands(dataset: Dataset) -> Iterator[Note]:
 
 
 def _of_dates(name: str, dates: list[str], shown: str) -> str:
-    """Return the remark on a column of dates, `shown` being one of them; ISO dates are sorted as text."""
-    ordered = (
-        f", compare the dates of this file with {option('ordered')} (any other date is then taken as later than "
-        "all of them)"
-    )
-    sorts = all(map(ISO_DATE.fullmatch, dates))
-    number = "days since a day" + (f", {dates[0][:10].replace('-', '')}" if sorts else "")
+    """Return the remark on a column of dates, `shown` being one of them, with the option that reads it as numbers."""
+    quoted = f'"{name}"' if "," in name else name
+    of_days = list(filter(DATE.fullmatch, dates))
+    found = [(form, numbers_of_dates(of_days, form)) for form in (None, *OTHER_DATES)]
+    reads = [("" if form is None else f"={form}", numbers[0]) for form, numbers in found if are_numbers(numbers)][:2]
+    options = " or ".join(f"{option('dates', quoted + form)} ({number})" for form, number in reads)
+    advice = f"read it as numbers with {options}" if reads else "turn it into numbers (a year, a month)"
     return (
-        f"column {name!r} looks like dates ({shown}), and each date is a category of its own; turn it into numbers "
-        f"(a year, a month, {number}){ordered if sorts else ''}, or leave it out with {option('ignore')}"
+        f"column {name!r} looks like dates ({shown}), and each date is a category of its own; {advice}, or leave it "
+        f"out with {option('ignore')}"
     )
 
 

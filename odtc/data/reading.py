@@ -47,7 +47,16 @@ from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, wi
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
-from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, POLICIES, TASK_FIELDS, ReadingSpec, missing_texts
+from odtc.data.reading_spec import (
+    CLASSIFICATION,
+    DATES,
+    LAYOUT,
+    POLICIES,
+    TASK_FIELDS,
+    ReadingSpec,
+    date_columns,
+    missing_texts,
+)
 from odtc.data.task import task_of
 from odtc.errors import ChoiceError, DataError, OneValueError
 
@@ -108,7 +117,8 @@ def read(
         Texts that mean a missing cell, such as "-999" or "unknown"; "COL=99" means it only in that column.
     **more
         `labels`, `task` and the options of that task, and the form of the file (`header`, `separator`, `comment`,
-        `skip_lines`, `on_bad_line`, `text_encoding`, `sheet`), as fields of odtc.data.reading_spec.ReadingSpec.
+        `skip_lines`, `on_bad_line`, `text_encoding`, `sheet`, `only_missing`, `dates`), as fields of
+        odtc.data.reading_spec.ReadingSpec.
 
     Returns
     -------
@@ -266,7 +276,10 @@ def _columns_of(
                     return columns, how, _of_marks(how, read_ones, met)
                 except partitions.Unread:
                     cluster = None
-            read_frames = (named_columns(frame, read_ones, marks, how.decimal, met) for frame in chain([first], frames))
+            read_frames = (
+                named_columns(column_types.dates_as_numbers(frame, how.layout), read_ones, marks, how.decimal, met)
+                for frame in chain([first], frames)
+            )
             columns = code_columns(read_frames, place, words, how.decimal, how.missing_texts)
             return columns, how, _of_marks(how, read_ones, met)
         except WordsNeeded as needed:  # once a column at most
@@ -334,7 +347,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
         return _without_some(frame, name, how, source)
     _check_policy(how.missing)
     source = source or {"path": None, "sha256": None}
-    place = repr(source["path"] or name)
+    place, frame = repr(source["path"] or name), column_types.dates_as_numbers(frame, how.layout)
     how = _without_index(frame.columns, place, how, source["path"])
     read_ones = _read_ones(frame.columns, place, how)
     _checked_columns(read_ones, place, how)
@@ -390,11 +403,12 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
                 raise ChoiceError(
                     f"expected another column for {option('ignore')}, got {name!r}, which {option(role)} names, too"
                 )
-    for name in how.ignore:
-        if name not in names:
-            raise ChoiceError(
-                f"expected {option('ignore')} to name a column of {place}, got {name!r}{_meant(name, names)}"
-            )
+    for role, named in (("ignore", how.ignore), (DATES, date_columns(how.dates))):
+        for name in named:
+            if name not in names:
+                raise ChoiceError(
+                    f"expected {option(role)} to name a column of {place}, got {name!r}{_meant(name, names)}"
+                )
     return [name for name in names if name.partition(AGAIN)[0] not in how.ignore]
 
 

@@ -86,6 +86,7 @@ def code_cells(
     DataError
         For a cell that is not a number, unless `lenient`.
     """
+    frame = column_types.dates_as_numbers(frame, layout_of(features))
     X, unknown = np.full((frame.height, len(features)), np.nan), 0
     for j in used:
         feature = features[j]

@@ -2,8 +2,10 @@
 
 import codecs
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import date, datetime
 from typing import Any
 
 from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spec_field
@@ -20,7 +22,7 @@ FILE, POLICY, SURVIVAL = "Data file", "Policy task", "Survival task"  # sections
 TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
 SPACE, TAB = "space", "\t"  # separators: any run of blanks and tabs, and one tab
 BAD_LINES = ("error", "skip")  # lines with another number of cells than the first one
-ONLY_MISSING = "only_missing"  # of the layout of all formats
+ONLY_MISSING, DATES = OF_ALL_FORMATS = ("only_missing", "dates")  # of the layout
 # Encodings of Python that are of names, of escapes or of one machine.
 NOT_OF_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem", "utf-7")
 LAYOUT = (
@@ -31,7 +33,7 @@ LAYOUT = (
     "on_bad_line",
     "text_encoding",
     "sheet",
-    ONLY_MISSING,
+    *OF_ALL_FORMATS,
 )  # of the file
 ON_MISSING = ("refuse", "blank", "majority")  # how to handle a missing number in a column that the tree uses
 
@@ -88,6 +90,15 @@ class ReadingSpec:
         metavar="TEXT,TEXT",
         wanted="texts between commas, or an empty text",
         fits=lambda texts: isinstance(texts, str | None),
+        group=FILE,
+    )
+    dates: str | None = spec_field(
+        None,
+        "Columns of dates to read as numbers: 2019-03-14 and 14.03.2019 become 20190314. A format such as %m/%d/%Y "
+        "describes other dates.",
+        metavar="COL[=FORMAT],…",
+        wanted="names of columns between commas, each with a format such as %m/%d/%Y if its dates need one",
+        fits=lambda text: text is None or (isinstance(text, str) and all(map(_is_format, date_columns(text).values()))),
         group=FILE,
     )
     labels: str | None = spec_field(
@@ -261,6 +272,13 @@ class ReadingSpec:
         return asdict(self)
 
 
+def date_columns(dates: str | None) -> dict[str, str | None]:
+    """Return the columns that the option `dates` names, with the format of their dates if it is given."""
+    parts = [one.strip() for one in next(csv.reader([dates or ""], skipinitialspace=True), [])]
+    found = [re.fullmatch(r"(?s)(.*?)(?:=(.*%.*))?", part) for part in parts if part]
+    return {one[1]: one[2] for one in found}
+
+
 def missing_texts(layout: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the built-in texts that mean a missing cell in a file of this layout."""
     return EMPTY_CELL if ONLY_MISSING in layout else MISSING_CELLS
@@ -268,6 +286,14 @@ def missing_texts(layout: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _is_separator(sign: str) -> bool:
     return sign in ("tab", "\\t", SPACE) or (len(sign) == 1 and sign not in '"\r\n\0 ')
+
+
+def _is_format(text: str | None) -> bool:
+    try:
+        day = date(2019, 3, 14)
+        return text is None or datetime.strptime(day.strftime(text), text).date() == day
+    except ValueError:
+        return False
 
 
 def _is_encoding(name: str) -> bool:

@@ -39,10 +39,10 @@ from pathlib import Path
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
 from odtc.base.templates.filters import Share, one_line
-from odtc.base.text import show_number
+from odtc.base.text import show_number, some
 from odtc.base.value_class import value_class
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of, layout_of
-from odtc.data.reading_spec import missing_texts
+from odtc.data.reading_spec import DATES, date_columns, missing_texts
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
@@ -252,14 +252,17 @@ def _fresh(tree: Tree) -> Callable[[str], str]:
 
 
 def _plainly(parts: "list[Question]") -> str:
-    """Return notes for a reader on numbers that are formatted in the data file as people write them, and on its marks
-    of missing cells; "" if there are none."""
-    said, decimal = [], decimal_of([part.feature for part in parts if part.feature.kind == NUMERIC])
+    """Return notes for a reader on numbers that are formatted in the data file as people write them, on dates that are
+    numbers, and on its marks of missing cells; "" if there are none."""
+    features = [part.feature for part in parts]
+    said, decimal = [], decimal_of([feature for feature in features if feature.kind == NUMERIC])
     if decimal is not None:
         written = {",": "1.234,5 or 5 %", ".": "1,234.5 or 5%"}[decimal]
         said.append(
             f"Numbers are plain here (1234.5 and 5), also if the file that the tree was trained on has {written}."
         )
+    if days := sorted({part.feature.name for part in parts} & {*date_columns(layout_of(features).get(DATES))}):
+        said.append(f"Dates are numbers here, such as 20190314: {some(days)}.")
     if marks := dict.fromkeys(mark for part in parts for mark in part.feature.missing_marks):
         known = [mark for mark in marks if PLAIN_MARK.fullmatch(mark)][:5]
         listed = f" ({', '.join(known)}{', …' if len(known) < len(marks) else ''})" if known else ""

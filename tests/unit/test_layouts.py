@@ -7,10 +7,13 @@ import json
 import lzma
 import re
 import shlex
+import statistics
 import zipfile
 from dataclasses import fields
+from datetime import date, timedelta
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -19,7 +22,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data.file_text.data_files import frames_of
 from odtc.data.reading import read
-from odtc.data.reading_spec import LAYOUT, ReadingSpec
+from odtc.data.reading_spec import LAYOUT, OF_ALL_FORMATS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError
 from tests.command_line import CHECKOUT, refused, started
 from tests.command_line import odtc as command
@@ -242,7 +245,7 @@ def test_a_value_that_an_option_cannot_have_is_refused(name, value):
         ReadingSpec(**{name: value})
 
 
-@pytest.mark.parametrize("name", [name for name in LAYOUT if name != "only_missing"])
+@pytest.mark.parametrize("name", [name for name in LAYOUT if name not in OF_ALL_FORMATS])
 def test_an_option_that_a_format_does_not_have_is_refused(name, tmp_path):
     pl.DataFrame({"a": [1, 2], "y": ["p", "q"]}).write_parquet(tmp_path / "t.parquet")
     value = {"header": False, "skip_lines": 1, "on_bad_line": "skip", "text_encoding": "cp1252"}.get(name, ";")
@@ -327,6 +330,72 @@ def test_comments_behind_lines_of_arff_are_left_out(folder, rows, comment, is_sp
     ]
     (folder / "t.arff").write_text("\n".join(["% note", *(line + comment for line in [*head, *lines])]) + "\n")
     assert table(folder / "t.arff").rows() == [(float(a), text, "u v" if y else "50%") for a, text, y in rows]
+
+
+DAYS = [date(1999, 12, 31) + timedelta(days=11 * at) for at in range(400)]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%Y-%m-%d",
+        "%Y-%m-%d 10:30:00",
+        "%Y-%m-%dT00:00",
+        "%Y/%m/%d",
+        "%d.%m.%Y",
+        "%d/%m/%Y",
+        "%m/%d/%Y",
+        "%d.%m.%y",
+        "%d %b %Y",
+    ],
+)
+def test_dates_are_read_as_numbers_by_the_advice(form, tmp_path):
+    """In the order of time, in the file of the training rows and in others."""
+    rows = [f"{day.strftime(form)},{'pq'[day.year > 2005]}\n" for day in DAYS]
+    (tmp_path / "t.csv").write_text("opened,y\n" + "".join(rows))
+    (tmp_path / "new.csv").write_text(
+        "opened\n" + "".join(f"{d.replace(year=2020).strftime(form)}\n" for d in DAYS[:20])
+    )
+    said = command("inspect", "t.csv", folder=tmp_path).out
+    dates = re.search(r"--dates '?(opened[^ ',]*( %b %Y)?)", said)[1]
+    assert dates == "opened" + (f"={form}" if form[:4] != "%Y-%" and form not in ("%Y/%m/%d", "%d.%m.%Y") else "")
+    read_ones = read(tmp_path / "t.csv", dates=dates)
+    assert read_ones.X[:, 0].tolist() == [int(day.strftime("%Y%m%d")) for day in DAYS]
+    assert command("fit", "t.csv", "--dates", dates, "--depth", 1, "-o", "t", folder=tmp_path).code == 0
+    assert command("verify", "t", folder=tmp_path).code == 0
+    assert command("predict", "t", "new.csv", folder=tmp_path).out.split()[1:] == ["q"] * 20
+    assert "20190314: 'opened'" in command("export", "t", "--to", "sql", folder=tmp_path).out
+    middle = round(statistics.median(int(day.strftime("%Y%m%d")) for day in DAYS))
+    assert f"median {middle}" in command("inspect", "t.csv", "--dates", dates, folder=tmp_path).out
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "polars", "pandas", "datetime"])
+def test_dates_of_any_table_are_read_as_numbers(kind, tmp_path):
+    frame = pl.DataFrame({"d": [*DAYS, None], "y": ["pq"[day.year > 2005] for day in DAYS] + ["q"]})
+    frame = frame.with_columns(pl.col("d").cast(pl.Datetime)) if kind == "datetime" else frame
+    table = frame
+    if kind in ("parquet", "jsonl"):
+        table = tmp_path / f"t.{kind}"
+        (frame.write_parquet if kind == "parquet" else frame.write_ndjson)(table)
+    elif kind == "pandas":
+        table = pytest.importorskip("pandas").DataFrame(frame.to_dict(as_series=False))
+    found = odtc.fit(
+        table, target="y", dates="d", depth=1, missing="separate", **({} if kind == "jsonl" else {"hold_out": 0.2})
+    )
+    assert found.tree.root.split.kind == "threshold" and 20051231 <= found.tree.root.split.threshold < 20060200
+    assert list(found.predict(table)) == frame["y"].to_list()
+
+
+def test_cells_that_are_not_dates_stay_and_are_noted(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "d,y\n" + "".join(f"{day},{'pq'[at % 2]}\n" for at, day in enumerate([*DAYS, "k.A."]))
+    )
+    said = command("inspect", "t.csv", "--dates", "d", folder=tmp_path)
+    assert "--missing-mark k.A." in said.out
+    marked = read(tmp_path / "t.csv", dates="d", missing_mark="k.A.", missing="separate")
+    assert np.isnan(marked.X[-1, 0]) and marked.X[0, 0] == 19991231
+    assert "'dd'" in refused(command("inspect", "t.csv", "--dates", "dd", folder=tmp_path))
+    assert "%m/%d/%Y" in command("inspect", "t.csv", "--dates", "d=%m/%d", folder=tmp_path).err
 
 
 def test_a_url_is_refused_with_a_way():

@@ -116,10 +116,10 @@ def test_dates_whose_order_is_given_are_no_remark_and_others_say_how(tmp_path):
     cells = [f"2024-{at % 12 + 1:02}-03" for at in range(N)]
     frame = pl.DataFrame(table(day=cells))
     (note,) = notes_on(from_frame(frame, "table"))
-    assert "20240103" in note.text and "--ordered" in note.text
+    assert "--dates day (20240103)" in note.text
     assert notes_on(from_frame(frame, "table", ReadingSpec(ordered=("day",)))) == []
     (other,) = notes_on(from_frame(pl.DataFrame(table(day=[f"{at % 28 + 1}.3.2024" for at in range(N)])), "table"))
-    assert "--ordered" not in other.text  # 10.3. would come before 2.3.
+    assert "--dates day (20240301)" in other.text
 
 
 def test_inspect_says_why_a_column_has_no_test():

@@ -215,7 +215,7 @@ OTHER = {
     },
     **{"ignore": ("i",), "ordered": ("s=a<b",), "decimal": ",", "missing_mark": ("-9",), "hold_out": 0.25},
     **{"header": False, "separator": ";", "comment": "#", "skip_lines": 2, "on_bad_line": "skip", "only_missing": "-9"},
-    **{"text_encoding": "cp1252", "sheet": "two", "labels": "codes.csv"},
+    **{"text_encoding": "cp1252", "sheet": "two", "labels": "codes.csv", "dates": "d"},
     **{"task": "survival", "actions": ("a", "b"), "treatment": "t", "outcome": "o", "propensity": ("p",)},
     **{"scores": "ips", "goal": "max", "time": "t", "event": "e", "model": "dpflow", "depth": 3},
     **{"params": {"lambda": "0.1"}, "encoding": "onehot", "cuts": "all", "start": "none", "class_weight": "balanced"},

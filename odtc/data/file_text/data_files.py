@@ -23,7 +23,7 @@ from odtc.base.memory import available
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.wording import option
 from odtc.data.file_text.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
-from odtc.data.reading_spec import ONLY_MISSING, ReadingSpec
+from odtc.data.reading_spec import OF_ALL_FORMATS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
@@ -145,7 +145,7 @@ def fitting_layout(path: str | Path, layout: Layout, names: Iterable[str]) -> La
         Columns that the file must have.
     """
     reader, wanted = reader_of(Path(path)), set(names)
-    layout = {key: value for key, value in layout.items() if key in (*reader.OPTIONS, ONLY_MISSING)}
+    layout = {key: value for key, value in layout.items() if key in (*reader.OPTIONS, *OF_ALL_FORMATS)}
     if "text_encoding" in layout and first_in_utf8(Path(path)) is not None:
         del layout["text_encoding"]
     for candidate in _layouts(path, reader, layout):
@@ -271,7 +271,7 @@ def opened_by(path, layout: Layout | None = None, strict: bool = False) -> tuple
     reader = reader_of(Path(path))
     layout = ReadingSpec(**dict(layout or {})).layout
     for name in layout if strict else ():
-        if name not in reader.OPTIONS and name != ONLY_MISSING:
+        if name not in (*reader.OPTIONS, *OF_ALL_FORMATS):
             has = [one.NAME for one in map(READERS.get, READERS.names()) if name in one.OPTIONS]
             raise ChoiceError(
                 f"expected a file of the format {' or '.join(has)} for {option(name, layout[name])}, got "
