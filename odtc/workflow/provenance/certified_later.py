@@ -9,7 +9,7 @@ from pathlib import Path
 
 from odtc.base.commit import together
 from odtc.base.deadline import limit_left
-from odtc.base.json_schema import read_object
+from odtc.base.json_schema import SchemaError, read_object, validate
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
@@ -26,7 +26,7 @@ from odtc.workflow.provenance import certifying
 from odtc.workflow.provenance.settings import settings_of
 from odtc.workflow.provenance.without_model import SAME, data_of_tree
 from odtc.workflow.run_parameter import RECORD, TREE
-from odtc.workflow.run_record import add_to_run
+from odtc.workflow.run_record import SHAPE, add_to_run
 from odtc.workflow.specification import RunSpec
 
 SOON = 60.0  # seconds of a search that starts without a time limit
@@ -95,6 +95,10 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
             "again"
         )
     record = read_object(f"{stem}{RECORD}", "a run", TreeError)
+    try:
+        validate(record, SHAPE)
+    except SchemaError as problem:
+        raise TreeError(f"the record {stem}{RECORD} is not whole: {problem}; fit again") from None
     objective, bound = record.get("objective"), record.get("bound")
     if not is_proved(objective, bound):
         known = "no bound" if bound is None else f"the bound {bound:.10g}"
