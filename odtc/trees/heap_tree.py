@@ -283,7 +283,7 @@ def settle(
     encoded : Encoded
     label : int32 (2^(depth + 1),) or None
         The class of each node that predicts. If None or -1, it is the class that costs least (ties: the first in
-        class order), and the class of the parent for a node without rows.
+        class order).
     beyond : Beyond or None
         The splits that are not in the encoding; their numbers begin at `encoded.n_candidate_splits`.
 
@@ -293,16 +293,13 @@ def settle(
     """
     own, labels_tell = encoded.n_candidate_splits, not TASKS.get(encoded.task).MOMENTS
 
-    def walk(t, rows, inherited):
-        if not rows.size:
-            return inherited
-        best = encoded.cheapest(rows)
+    def walk(t, rows):
         if split[t] < 0:
-            return best if label is None or label[t] < 0 else int(label[t])
+            return encoded.cheapest(rows) if label is None or label[t] < 0 else int(label[t])
         ones = _answers(encoded.X, beyond, rows, split[t])
         if ones.all() or not ones.any():
-            return walk(2 * t + int(ones[0]), rows, best)
-        zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
+            return walk(2 * t + int(ones[:1].any()), rows)
+        zero, one = walk(2 * t, rows[~ones]), walk(2 * t + 1, rows[ones])
         if zero == one and isinstance(zero, int) and labels_tell:
             return zero
         other = split[t] >= own and not beyond.stays(split[t] - own)
@@ -311,7 +308,7 @@ def settle(
             return int(split[t]), zero, one
         return same[0], *((zero, one) if same[1] else (one, zero))
 
-    splits, labels = laid_out(walk(1, np.arange(encoded.n_rows), 0), len(split))
+    splits, labels = laid_out(walk(1, np.arange(encoded.n_rows)), len(split))
     return HeapTree(splits, labels, _numbered(splits, own, beyond))
 
 
