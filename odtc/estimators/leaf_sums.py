@@ -10,7 +10,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator, name_of
-from odtc.estimators.units import in_doubles
+from odtc.estimators.units import in_doubles, rounding_of_quotients
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf, Tree
@@ -96,8 +96,8 @@ class LeafSumsEstimator(TreeEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
         self._target = name_of(y, self._names())
-        rows, targets = self._rows(X, y, sample_weight)
-        targets, unit = self._in_units(targets, rows.weight)
+        rows, given = self._rows(X, y, sample_weight)
+        targets, unit = self._in_units(given, rows.weight)
         weight, (rows, mass) = rows.weight, self._weighed(rows)
         units = self._units(unit * mass, float(weight.sum()), self._power)
         if self._is_alone(rows, targets):
@@ -107,6 +107,8 @@ class LeafSumsEstimator(TreeEstimator):
             spec = self._run_spec(weight, unit**self._power * mass)
             problem, tree, solution, _ = self._run(spec, self._measured(rows, targets), units)
             self.model_ = problem.formulation
+        cost = solution.objective * unit**self._power
+        self._note_quotients(rounding_of_quotients(given, targets, unit, float(weight.sum()), cost, self._power))
         self._ended(tree, solution, units)
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)

@@ -16,7 +16,7 @@ from odtc.errors import DataWarning
 from odtc.estimators import parameters
 from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.estimators.units import divided, in_doubles
+from odtc.estimators.units import divided, in_doubles, rounding_of_quotients
 from odtc.model.feasibility import Check, is_close
 from odtc.model.solution import Solution, Termination
 from odtc.trees.tree import Leaf, Tree
@@ -103,8 +103,8 @@ class OptimalPolicyTree(TreeEstimator):
         weight = self._weights(X, sample_weight)
         rows, self.costs_, self.actions_, digits = self._priced_rows(X, y, outcome, propensity, weight)
         names = _names(self.actions_)
-        rows, costs = _weighing(rows, self.costs_)
-        costs, unit = self._in_units(costs, rows.weight)
+        rows, given = _weighing(rows, self.costs_)
+        costs, unit = self._in_units(given, rows.weight)
         units = self._units(unit, float(weight.sum()))
         if self._is_alone(rows.X, costs):
             self.model_ = None
@@ -113,6 +113,9 @@ class OptimalPolicyTree(TreeEstimator):
             dataset = policy.voting(rows, names, costs, "the costs", digits)
             problem, tree, solution, _ = self._run(self._run_spec(rows.weight, unit), dataset, units)
             self.model_ = problem.formulation
+        self._note_quotients(
+            rounding_of_quotients(given, costs, unit, float(rows.weight.sum()), solution.objective * unit)
+        )
         self._ended(tree, solution, units)
         self.cost_ = self._paid(tree.predict(X), self.costs_, weight)
         self._stop_if_interrupted()

@@ -29,10 +29,14 @@ from odtc.trees.tree import Leaf
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 from odtc.workflow.telling.claims import Claim
 
-MOST_ROUNDING = 1e-11  # of the penalty of a branch node: nothing is proved for a larger relative error
+MOST_ROUNDING = 1e-11  # of costs or of the penalty of a branch node: nothing is proved for a larger relative error
 ROUNDED = (
     "the tree is best found, because ccp_alpha times the weight of all rows is so large, and has so many digits, that "
     "the penalty of a leaf is rounded; a lower ccp_alpha, or sample_weight of fewer digits, makes a proof possible"
+)
+QUOTIENTS = (
+    "the tree is best found, because the targets have so many digits that their differences are rounded in the units "
+    "of a solver; without the parameters model and solver the compiler searches with all digits"
 )
 
 
@@ -170,7 +174,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         from odtc.data import column_types, frames  # they load polars
 
         self._interrupted = self._certified = False
-        self._rounding = 0.0  # relative error of the penalty of a branch node
+        self._rounding = 0.0, ""  # the largest relative error of costs, and its reason
         given, X = self.categorical_features, _as_table(X)
         frames.expect_names(X)
         if isinstance(given, str) and given != "from_dtype":
@@ -248,7 +252,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
     def _ended(self, tree, solution, units: Units = ONE) -> None:
         """Store the tree and its proof, in these units."""
         self.tree_ = in_unit(tree, units.number)
-        if self._rounding > MOST_ROUNDING and solution.bound:
+        if self._rounding[0] > MOST_ROUNDING and solution.bound:
             solution = self._rounded(solution)
         self.status_, self.gap_ = str(solution.termination), solution.gap
         self.objective_, self.bound_ = (
@@ -262,14 +266,19 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         if self.message_.startswith(WARNING):
             warn_caller(self.message_.removeprefix(WARNING), UserWarning)
 
+    def _note_quotients(self, rounding: float) -> None:
+        """Store the relative error of costs of numbers in another unit, if it is the largest one."""
+        self._rounding = max(self._rounding, (rounding, QUOTIENTS))
+
     def _rounded(self, solution: Solution) -> Solution:
-        """Return what is proved if the penalty of a branch node was rounded: a lower bound, and no optimum."""
-        bound = solution.bound - 4 * self._rounding * abs(solution.bound)
+        """Return what is proved if costs were rounded: a lower bound, and no optimum."""
+        rounding, words = self._rounding
+        bound = max(min(0.0, solution.bound), solution.bound - 4 * rounding * abs(solution.bound))
         if not is_proved(solution.objective, solution.bound):
             return replace(solution, bound=bound)
         self._certified = False
-        warn_caller(ROUNDED, ConvergenceWarning)
-        return replace(solution, bound=bound, termination=Termination.UNKNOWN, message=ROUNDED)
+        warn_caller(words, ConvergenceWarning)
+        return replace(solution, bound=bound, termination=Termination.UNKNOWN, message=words)
 
     def _stop_if_interrupted(self) -> None:
         """Raise KeyboardInterrupt, so that a grid or a pipeline stops, if it ended the search for `tree_`."""
@@ -353,7 +362,7 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
                 f"expected ccp_alpha times the weight of all rows below 1e16, got {self.ccp_alpha:g} times {weight:g}: "
                 "with such a penalty no error counts; divide sample_weight, or use max_depth=0 for a single leaf"
             )
-        self._rounding = rounding_of_penalty(float(self.ccp_alpha), weight, exact_share(price))
+        self._rounding = rounding_of_penalty(float(self.ccp_alpha), weight, exact_share(price)), ROUNDED
         return {**(self.params or {}), "lambda_": price}
 
     def _asked_model(self, weight: np.ndarray, unit: float = 1.0) -> ModelSpec:

@@ -64,11 +64,40 @@ def divided(numbers: np.ndarray, unit: float, spread: float) -> tuple[np.ndarray
     if unit == 1:
         return numbers, 1.0
     quotients = numbers / unit
-    most, exact = Fraction(spread) * Fraction(DIGITS), Fraction(unit)
-    for number, quotient in set(zip(numbers.ravel().tolist(), quotients.ravel().tolist())):
-        if abs(as_written(quotient) * exact - as_written(number)) > most:
-            return numbers, 1.0
-    return quotients, unit
+    return (numbers, 1.0) if _error(numbers, quotients, unit) > spread * DIGITS else (quotients, unit)
+
+
+def _error(numbers: np.ndarray, quotients: np.ndarray, unit: float) -> float:
+    """Return the largest difference between numbers, as they are written, and their quotients times the unit."""
+    exact = Fraction(unit)
+    pairs = set(zip(numbers.ravel().tolist(), quotients.ravel().tolist()))
+    return float(max(abs(as_written(quotient) * exact - as_written(number)) for number, quotient in pairs))
+
+
+def rounding_of_quotients(
+    numbers: np.ndarray, quotients: np.ndarray, unit: float, weight: float, cost: float, power: int = 1
+) -> float:
+    """Return the largest relative error of a cost because its numbers are rounded in another unit.
+
+    If each number is off by e at most, a difference of two is off by 2e. For rows of weight W, a cost C of differences
+    is then off by 2 e W, and one of squares by 4 e √(W C) + 4 e² W. A cost of 0 is exact, because equal quotients are
+    of equal numbers.
+
+    Parameters
+    ----------
+    numbers, quotients : float64
+    unit : float
+    weight : float
+    cost : float
+        In the units of the numbers.
+    power : int
+        1 for differences, 2 for squares.
+    """
+    if unit == 1 or not cost:
+        return 0.0
+    error = _error(numbers, quotients, unit)
+    off = 2 * error * weight if power == 1 else 4 * error * math.sqrt(weight * cost) + 4 * error**2 * weight
+    return off / cost
 
 
 def in_unit(tree: Tree, unit: float) -> Tree:

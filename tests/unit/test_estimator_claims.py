@@ -241,6 +241,42 @@ def test_a_penalty_of_weights_of_all_sizes_is_exact_or_nothing_is_proved(criteri
         assert model.bound_ <= best * (1 + Fraction(1, 10**12))
 
 
+NEXT = 1.0000000000000002e-07  # the double above 1e-7
+CLOSE = [1e-07, NEXT, -1e-07, -1e-07, NEXT]
+FAR = [1e-07, 3e-07, -1e-07, -2e-07, 5e-07]
+UNLIKE = [1000000007.0, 10000000000.875, 1000000005.0, 1000000000000.5, 1e12]
+
+
+@pytest.mark.parametrize("criterion, model", [("absolute_error", "cg"), ("squared_error", "dpflow")])
+@pytest.mark.parametrize("numbers", [CLOSE, FAR])
+@pytest.mark.parametrize("weight", [UNLIKE, [1.0] * 5])
+def test_numbers_that_are_rounded_in_the_units_of_a_solver_prove_nothing(numbers, weight, criterion, model):
+    """The decimals of a number and of its quotient by a power of two may differ in the last place, and a tree may cost
+    little more than that."""
+    places = [[8.0], [8e4], [5e14], [5e12], [-8e9]]
+
+    def least(rows: list[int]) -> Fraction:
+        y, w = [Fraction(str(numbers[row])) for row in rows], [Fraction(weight[row]) for row in rows]
+        if not rows:
+            return Fraction(0)
+        if criterion == "absolute_error":
+            return min(sum(b * abs(a - middle) for a, b in zip(y, w)) for middle in y)
+        mean = sum(a * b for a, b in zip(y, w)) / sum(w)
+        return sum(b * (a - mean) ** 2 for a, b in zip(y, w))
+
+    order = sorted(range(5), key=lambda row: places[row])
+    exact = min(least(order[:cut]) + least(order[cut:]) for cut in range(5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = odtc.OptimalTreeRegressor(1, criterion=criterion, model=model, solver="highs")
+        found.fit(places, numbers, sample_weight=weight)
+    assert 0 <= found.bound_ <= float(exact) * (1 + 1e-9)
+    if found.is_optimal_:
+        assert found.objective_ == pytest.approx(float(exact), rel=1e-9)
+    else:
+        assert numbers is CLOSE and found.status_ == "unknown" and "best found" in found.message_
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e3])
 @pytest.mark.parametrize("constraints", [(), ("leaf_rows >= 2",)], ids=["free", "constrained"])
 def test_weights_keep_their_unit_unless_what_they_cost_would_count_as_rounding(scale, constraints):
