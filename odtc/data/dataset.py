@@ -1,5 +1,6 @@
 """The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
 
+from calendar import monthrange
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.file_text import label_types
-from odtc.data.reading_spec import CLASSIFICATION, LAYOUT, SIGNS, ReadingSpec
+from odtc.data.reading_spec import CLASSIFICATION, DATES, LAYOUT, SIGNS, ReadingSpec, date_columns
 
 LAYOUT_SHAPE = {f"{name}?": shape for name, shape in schema_of(ReadingSpec).items() if name in LAYOUT}
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
@@ -75,11 +76,22 @@ class Feature:
         """The code of each level, which may be thousands."""
         return {level: code for code, level in reversed(list(enumerate(self.levels)))}
 
+    @cached_property
+    def is_date(self) -> bool:
+        """Return whether its numbers are dates, such as 20190314."""
+        return self.name in date_columns(self.layout.get(DATES))
+
     def show(self, value: float) -> str:
-        """Return a cell of this column as a person wrote it: the level's name, or the number."""
+        """Return a cell of this column as a person wrote it: the level's name, or the number, or the date."""
         if self.kind == NUMERIC:
-            return self.number_texts.get(shown := show_number(value), shown)
+            shown = show_number(value)
+            day = last_date(value) if self.is_date else ""
+            return day if day.replace("-", "") == shown else self.number_texts.get(shown, shown)
         return self.levels[int(value)]
+
+    def show_threshold(self, threshold: float) -> str:
+        """Return a threshold for a person: the number, or the last date that is not above it."""
+        return (last_date(threshold) if self.is_date else "") or show_number(threshold)
 
     def to_json(self) -> dict:
         """Return the feature as in manifests and trees."""
@@ -98,6 +110,20 @@ class Feature:
         marks = tuple(facts.get("missing_marks", ()))
         about = facts.get("ordered", False), facts.get("decimal"), marks, facts.get("has_missing", False)
         return cls(facts["name"], facts["kind"], levels, *about, facts.get("layout", {}))
+
+
+def last_date(number: float) -> str:
+    """Return the last date, as 2019-04-30, whose number, as 20190430, is at most this; "" if it has not four digits of
+    a year. A threshold between the numbers of two dates may be no date: 20190466."""
+    year, rest = divmod(int(number), 10_000) if 0 <= number < 1e8 else (0, 0)
+    month, day = divmod(rest, 100)
+    if month and not day:  # before the first day of a month
+        month, day = month - 1, 31
+    if not month:
+        year, month, day = year - 1, 12, 31
+    elif month > 12:
+        month, day = 12, 31
+    return f"{year}-{month:02}-{min(day, monthrange(year, month)[1]):02}" if 1000 <= year else ""
 
 
 def decimal_of(features: Sequence[Feature]) -> str | None:

@@ -41,7 +41,7 @@ class Threshold:
 
     def words(self, features: tuple[Feature, ...]) -> tuple[str, str]:
         """Return the conditions of the left and of the right side, for a reader."""
-        name, value = features[self.feature].name, show_number(self.threshold)
+        name, value = features[self.feature].name, features[self.feature].show_threshold(self.threshold)
         return f"{name} ≤ {value}", f"{name} > {value}"
 
     def to_json(self, features) -> dict:

@@ -20,6 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc
+from odtc.base.text import show_number
+from odtc.data.dataset import NUMERIC, Feature, last_date
 from odtc.data.file_text.data_files import frames_of
 from odtc.data.reading import read
 from odtc.data.reading_spec import LAYOUT, OF_ALL_FORMATS, ReadingSpec
@@ -332,6 +334,7 @@ def test_comments_behind_lines_of_arff_are_left_out(folder, rows, comment, is_sp
     assert table(folder / "t.arff").rows() == [(float(a), text, "u v" if y else "50%") for a, text, y in rows]
 
 
+DAY = date(2019, 3, 14)
 DAYS = [date(1999, 12, 31) + timedelta(days=11 * at) for at in range(400)]
 
 
@@ -367,6 +370,29 @@ def test_dates_are_read_as_numbers_by_the_advice(form, tmp_path):
     assert "20190314: 'opened'" in command("export", "t", "--to", "sql", folder=tmp_path).out
     middle = round(statistics.median(int(day.strftime("%Y%m%d")) for day in DAYS))
     assert f"median {middle}" in command("inspect", "t.csv", "--dates", dates, folder=tmp_path).out
+
+
+@given(st.dates(min_value=date(1000, 1, 2), max_value=date(9999, 12, 30)), st.integers(0, 9_000), st.floats(0, 0.99))
+def test_a_threshold_of_dates_is_shown_as_the_last_date_that_is_not_above_it(day, after, part):
+    number = int(day.strftime("%Y%m%d")) + after
+    shown = date.fromisoformat(last_date(number + part))
+    assert int(shown.strftime("%Y%m%d")) <= number < int((shown + timedelta(days=1)).strftime("%Y%m%d"))
+
+
+@pytest.mark.parametrize("number", [-3.0, 0.0, 366.0, 9_991_231.0, 1e8, 1e300, float("inf")])
+def test_a_number_that_is_no_date_is_shown_as_it_is(number):
+    feature = Feature("day", NUMERIC, layout={"dates": "day"})
+    assert last_date(number) == "" and feature.show_threshold(number) == show_number(number) == feature.show(number)
+
+
+def test_splits_and_cells_of_dates_are_shown_as_dates(tmp_path):
+    rows = [f"{day.strftime('%d.%m.%Y')},{'pq'[day >= date(2019, 5, 2)]}" for day in (DAY, date(2019, 4, 30)) * 3]
+    rows += [f"{day.strftime('%d.%m.%Y')},q" for day in (date(2019, 5, 2), date(2020, 1, 7)) * 3]
+    (tmp_path / "t.csv").write_text("opened,y\n" + "\n".join(rows) + "\n")
+    said = command("fit", "t.csv", "--dates", "opened", "--depth", 1, "-o", "t", folder=tmp_path).out
+    assert "opened ≤ 2019-04-30" in said and "opened > 2019-04-30" in said
+    path = command("explain", "t", "t.csv", "--row", 1, folder=tmp_path).out
+    assert "2019-03-14" in path and "20190314" not in path
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "polars", "pandas", "datetime"])
