@@ -50,7 +50,7 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare trees or runs: size, accuracy, proof and different predictions."""
+    """Compare trees or runs: size, accuracy, recorded objective and bound, and different predictions."""
     from odtc.data.task import TASKS
     from odtc.evaluation.board import SAME_ROWS
     from odtc.evaluation.compare import compare as compared
