@@ -597,3 +597,17 @@ def test_an_order_over_ranks_is_that_over_the_answers_themselves(seed):
     one, two = (monotone.answers(replace(dense, X=X), given) for X in (ranked.X, table_of))
     assert len(one) == len(two) > 0
     assert [(coef.tolist(), upper) for coef, upper in one] == [(coef.tolist(), upper) for coef, upper in two]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e12, 1e18, 2.0**62, 1e25])
+@pytest.mark.parametrize("cost", ["", "c0:c1=1000000000000000,c1:c0=100000000000000"])
+def test_costs_of_any_size_are_searched_under_constraints(unit, cost, tmp_path):
+    """Whole numbers were multiplied as int64: those of 2^63 and more were a fault of odtc."""
+    labels = ["c1", "c0", "c1", "c1"]
+    table = [f"{x},{weight * unit!r},{y}" for x, weight, y in zip("brrg", (6.0, 9.0, 3000.0, 8000.0), labels)]
+    (tmp_path / "t.csv").write_text("x,w,y\n" + "\n".join(table) + "\n")
+    found = pipeline.fit(
+        tmp_path / "t.csv", depth=1, weights="w", cost=cost or None, constraints="leaf_precision[c1] >= 0.4"
+    )
+    assert found.proof.termination == "optimal"
+    assert found.proof.objective == pytest.approx(9.0 * unit * (1e15 if cost else 1.0))

@@ -49,7 +49,8 @@ def whole_or_rounded(encoded: Encoded, rounded: bool) -> tuple[np.ndarray, Fract
         If the costs are so small or so large that float64 does not hold their sum.
     """
     exact, unit = encoded.whole_loss
-    whole = exact * unit.numerator  # of a whole scale, in which a penalty of branch nodes is whole as well
+    # Of a whole scale, in which a penalty of branch nodes is whole as well.
+    whole = product(exact, np.array([unit.numerator], object))
     if fits(whole) and not rounded:
         return whole.astype(np.int64), Fraction(unit.denominator), Fraction(0)
     total = float(encoded.loss.max(axis=1, initial=0).sum())
