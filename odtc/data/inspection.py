@@ -9,7 +9,6 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import count_of, in_notebook, show_figure, show_number, some
-from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
@@ -27,7 +26,7 @@ from odtc.errors import ChoiceError, NotClassesError, OdtcError
 WIDTH = 44  # letters of a column's values; twice as many with texts of a codebook
 
 
-@value_class
+@dataclass(frozen=True)
 class Column:
     """One column as it was read: `distinct` values or levels, `missing` cells, the `splits` of the encoding on only
     this column (None if the data cannot be encoded), its `values` in words, and its `text` in the codebook."""

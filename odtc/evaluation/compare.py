@@ -1,12 +1,11 @@
 """Comparison of trees: size, accuracy, how often they agree, and where they differ."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows, read_scored_rows
 from odtc.data.reading_spec import ReadingSpec
@@ -18,7 +17,7 @@ from odtc.trees.tree import Tree
 from odtc.workflow import run_facts
 
 
-@value_class
+@dataclass(frozen=True)
 class Entry:
     """One tree: `predicted` are its class names, actions or numbers for the rows compared on, None without rows."""
 
@@ -28,7 +27,7 @@ class Entry:
     predicted: np.ndarray | None = None
 
 
-@value_class
+@dataclass(frozen=True)
 class Comparison:
     """Comparison of trees on the same rows.
 

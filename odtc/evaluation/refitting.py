@@ -10,7 +10,7 @@ The distance of a tree to the old one is a pair, compared in this order:
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +68,7 @@ class Distance:
         return f"{self.rows:.6g}" if self.numbers else f"{percent_text(self.rows)}"
 
 
-@value_class
+@dataclass(frozen=True)
 class Refit:
     """Result of a refit.
 

@@ -2,13 +2,12 @@
 changes that would lead to another prediction."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from odtc.base.templates.filters import of, one_line, tally
 from odtc.base.text import in_notebook, show_figure
-from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.file_text.label_types import Label
 from odtc.data.task import TASKS
@@ -17,7 +16,7 @@ from odtc.trees.rendering import branch_words
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
-@value_class
+@dataclass(frozen=True)
 class Step:
     """One split on the path: its cells by column, the condition that the row satisfies in words, and the training rows
     that satisfy it, too. Policy task: `costs` are the mean costs of each action on these rows, or the mean values
@@ -32,7 +31,7 @@ class Step:
     told: str = ""
 
 
-@value_class
+@dataclass(frozen=True)
 class Change:
     """A column to change: its cell, and the condition that it would have to satisfy, in words."""
 
@@ -41,7 +40,7 @@ class Change:
     needed: str
 
 
-@value_class
+@dataclass(frozen=True)
 class Counterfactual:
     """The prediction of the row after the fewest changes that change it."""
 
@@ -59,7 +58,7 @@ class Counterfactual:
         return {"prediction": self.label, "changes": changes}
 
 
-@value_class
+@dataclass(frozen=True)
 class Path:
     """The path of a row. `prediction` is text, and `label` the same as in the data; `counterfactual` is None if no
     other prediction can be reached, or if the tree has hyperplanes."""

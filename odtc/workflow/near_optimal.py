@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.base import deadline
@@ -10,7 +11,6 @@ from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.base.staging import remove
 from odtc.base.text import count_of
-from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.exact_objective import same_objective
@@ -25,7 +25,7 @@ SUFFIX = ".pool.json"
 LISTED = 1000  # trees within a bound, where they are listed since they cannot be counted
 
 
-@value_class
+@dataclass(frozen=True)
 class Pool:
     """Trees by ascending objective; `complete` if no further tree costs at most `limit` (None: if there is no further
     tree). Otherwise `at_least` so many trees exist, and `stopped` names what ended the search."""

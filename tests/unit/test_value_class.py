@@ -1,12 +1,14 @@
 """A value class is a frozen dataclass for all that a program sees, but for the refusal to set a field."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import odtc
 from odtc.base.value_class import value_class
 
 
@@ -87,3 +89,12 @@ def test_a_value_that_holds_itself_has_a_text():
     cyclic = OURS(1, around)
     around.append(cyclic)
     assert "..." in repr(cyclic)
+
+
+def test_nobody_sets_a_field_of_a_result(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{n % 5},{n % 2}\n" for n in range(20)))
+    certificate = odtc.certify(tmp_path / "t.csv", depth=1)
+    fitted = certificate.fit
+    for held in (certificate, fitted, fitted.proof, fitted.training, fitted.claimed, fitted.decoded.checks[0]):
+        with pytest.raises(FrozenInstanceError):
+            setattr(held, fields(held)[0].name, None)

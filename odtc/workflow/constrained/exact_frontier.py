@@ -1,11 +1,11 @@
 """The points of a frontier for Python, as a table, and as STEM.frontier.json."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.base.atomic_write import require_writable
 from odtc.base.text import count_of
-from odtc.base.value_class import value_class
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree
 from odtc.workflow.constrained.frontier import SUFFIX, Point, frontier_facts, loosest_first, write_frontier
@@ -14,7 +14,7 @@ from odtc.workflow.posing import model_to_json
 from odtc.workflow.specification import ModelSpec
 
 
-@value_class
+@dataclass(frozen=True)
 class FrontierPoint:
     """Best tree for one number of a constraint.
 

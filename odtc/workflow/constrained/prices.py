@@ -5,11 +5,10 @@ searches ended with a proof.
 """
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from odtc.base import deadline
-from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint
@@ -20,7 +19,7 @@ from odtc.trees.heap_tree import HeapTree
 STEP = Fraction(1, 100)
 
 
-@value_class
+@dataclass(frozen=True)
 class Price:
     """Cost of a tighter number.
 

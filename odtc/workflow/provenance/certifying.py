@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from odtc.base import deadline
 from odtc.base.atomic_write import require_beside, require_writable
 from odtc.base.commit import together
 from odtc.base.text import count_of
-from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
@@ -74,7 +73,7 @@ def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[P
         ) from None
 
 
-@value_class
+@dataclass(frozen=True)
 class Certificate:
     """A tree, and the numbers by which anyone can check that none is better.
 

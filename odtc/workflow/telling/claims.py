@@ -5,7 +5,8 @@ found.
 "certified" also a certificate that was written and checked. Everything else is "best found".
 """
 
-from odtc.base.value_class import value_class
+from dataclasses import dataclass
+
 from odtc.model.solution import Termination, gap_in_words
 
 PROVED, CERTIFIED, BEST, REFUSED = "proved optimal", "certified", "best found", "NOT VERIFIED"
@@ -18,7 +19,7 @@ REASONS = {
 CLOSEST = "chosen because it is closer to the old tree"
 
 
-@value_class
+@dataclass(frozen=True)
 class Claim:
     """Claim about a tree.
 
