@@ -42,7 +42,7 @@ from odtc.base.templates.filters import Share, one_line
 from odtc.base.text import show_number, some
 from odtc.base.value_class import value_class
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, decimal_of, layout_of
-from odtc.data.reading_spec import DATES, date_columns, missing_texts
+from odtc.data.reading_spec import missing_texts
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
@@ -261,7 +261,7 @@ def _plainly(parts: "list[Question]") -> str:
         said.append(
             f"Numbers are plain here (1234.5 and 5), also if the file that the tree was trained on has {written}."
         )
-    if days := sorted({part.feature.name for part in parts} & {*date_columns(layout_of(features).get(DATES))}):
+    if days := sorted({feature.name for feature in features if feature.is_date}):
         said.append(f"Dates are numbers here, such as 20190314: {some(days)}.")
     if marks := dict.fromkeys(mark for part in parts for mark in part.feature.missing_marks):
         known = [mark for mark in marks if PLAIN_MARK.fullmatch(mark)][:5]

@@ -57,6 +57,7 @@ from odtc.verification.claim import (
     expect_leaf,
     expect_losses,
     expect_tree,
+    merged_split_shape,
     node_shape,
     split_shape,
 )
@@ -120,7 +121,7 @@ TERMS = {
     "tree": {"root": node_shape} | OF_TREE,
 }
 SHAPE = TERMS | {
-    "splits": [lambda value, place: split_shape(value, place) | {"same?": [split_shape], "complement?": [split_shape]}],
+    "splits": [merged_split_shape],
     "targets": [TEXT],
     "of?": CLAIM_SHAPE,
 }

@@ -110,6 +110,11 @@ def split_shape(value, place):
     return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
 
 
+def merged_split_shape(value, place):
+    """Return the JSON shape of a split with those that separate the rows in the same way."""
+    return split_shape(value, place) | {"same?": [split_shape], "complement?": [split_shape]}
+
+
 def node_shape(value, place):
     """Return the JSON shape of a node of a tree: a leaf, or a branch node with its children."""
     if isinstance(value, dict) and "label" in value:

@@ -30,7 +30,7 @@ def level_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     list of (Split, bool)
         As in `Encoding.splits`.
     """
-    values, absent = _known(distinct(dataset.X, feature)[0])
+    values, absent = known_values(distinct(dataset.X, feature)[0])
     found = [Subset(feature, (float(value),)) for value in values]
     found += [Missing(feature)] if absent else []
     if len(found) <= 2:
@@ -55,7 +55,7 @@ def order_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     list of (Split, bool)
         As in `Encoding.splits`.
     """
-    values, absent = _known(distinct(dataset.X, feature)[0])
+    values, absent = known_values(distinct(dataset.X, feature)[0])
     if len(values) == 2 and not absent:
         return level_splits(dataset, feature)
     found: list[Split] = [Subset(feature, tuple(values[:many].tolist())) for many in range(1, len(values))]
@@ -79,7 +79,7 @@ def threshold_splits(
     if bins is not None and bins < 2:
         raise ChoiceError(f"expected bins of 2 or more, got bins={bins}")
     found, code = distinct(dataset.X, feature)
-    values, absent = _known(found)
+    values, absent = known_values(found)
     cuts = _between(*box_ends(values, radius)) if radius else _midpoints(values)
     if bins is not None and len(cuts) >= bins:
         counts = np.cumsum(np.bincount(code, minlength=len(found))[: len(values)])  # rows of a number or a lower one
@@ -168,7 +168,7 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     return near
 
 
-def _known(values: np.ndarray) -> tuple[np.ndarray, bool]:
+def known_values(values: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return (distinct numbers, whether a cell is missing) of sorted distinct cells."""
     absent = len(values) > 0 and bool(np.isnan(values[-1]))
     return (values[:-1] if absent else values), absent

@@ -18,10 +18,10 @@ import numpy as np
 
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.binary_splits.column_splits import BINS, level_splits, order_splits, threshold_splits
+from odtc.data.binary_splits.column_splits import BINS, known_values, level_splits, order_splits, threshold_splits
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
-from odtc.data.splits import Split, SplitList, Subset
+from odtc.data.splits import SplitList, Subset
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 
@@ -69,11 +69,15 @@ def _of_column(dataset: Dataset, place: int, levels: int, bins: int | None):
         return order_splits(dataset, place)
     single = level_splits(dataset, place)
     values, code = distinct(dataset.X, place)
-    known = values[~np.isnan(values)].tolist()
+    known, has_missing = known_values(values)
     if len(known) < 3:
         return single
-    sets = _all_sets(known, len(known) < len(values)) if len(values) <= levels else _first_sets(dataset, values, code)
-    return [*single, *((split, True) for split in _new(place, sets, known, single))]
+    if len(values) <= levels:
+        sets = _all_sets(known.tolist(), has_missing)
+    else:
+        sets = _first_sets(known, code, _outcomes(dataset, code, len(values)))
+    met = {frozenset(split.values) for split, _ in single if isinstance(split, Subset)}
+    return [*single, *((Subset(place, chosen), True) for chosen in _new(sets, met, known.tolist(), has_missing))]
 
 
 def _all_sets(known: list[float], has_missing: bool) -> Iterator[tuple[float, ...]]:
@@ -84,18 +88,18 @@ def _all_sets(known: list[float], has_missing: bool) -> Iterator[tuple[float, ..
         yield from combinations(known, size)
 
 
-def _first_sets(dataset: Dataset, values: np.ndarray, code: np.ndarray) -> Iterator[tuple[float, ...]]:
-    """Return the sets of the first levels in each order by outcome."""
-    n = int((~np.isnan(values)).sum())
-    rows = np.bincount(code, minlength=len(values))[:n]
-    for outcome in _outcomes(dataset, code, len(values))[:, :n]:
-        order = np.argsort(outcome, kind="stable")
+def _first_sets(known: np.ndarray, code: np.ndarray, outcomes: np.ndarray) -> Iterator[tuple[float, ...]]:
+    """Return the sets of the first levels in each order by outcome; a missing cell has the last code."""
+    n = len(known)
+    rows = np.bincount(code, minlength=n)[:n]
+    for outcome in outcomes:
+        order = np.argsort(outcome[:n], kind="stable")
         cuts = np.arange(2, n)
         if len(cuts) > MOST_CUTS:  # those nearest to as many equal parts of the rows
             wanted = np.arange(1, MOST_CUTS + 1) * rows.sum() / (MOST_CUTS + 1)
             cuts = np.unique(np.searchsorted(np.cumsum(rows[order]), wanted) + 1).clip(1, n - 1)
         for cut in cuts.tolist():
-            yield tuple(sorted(values[order[:cut]].tolist()))
+            yield tuple(sorted(known[order[:cut]].tolist()))
 
 
 def _outcomes(dataset: Dataset, code: np.ndarray, n: int) -> np.ndarray:
@@ -115,14 +119,14 @@ def _outcomes(dataset: Dataset, code: np.ndarray, n: int) -> np.ndarray:
         return np.nan_to_num(parts[0] / parts[1])
 
 
-def _new(place: int, sets: Iterator[tuple[float, ...]], known: list[float], single: list) -> Iterator[Split]:
-    """Return a split for each set that is neither there already nor the complement of one that is."""
+def _new(
+    sets: Iterator[tuple[float, ...]], met: set[frozenset[float]], known: list[float], has_missing: bool
+) -> Iterator[tuple[float, ...]]:
+    """Return the sets that were neither met already nor are the complement of one that was."""
     all_of = frozenset(known)
-    has_missing = len(single) > len(known)
-    met = {frozenset(split.values) for split, _ in single if isinstance(split, Subset)}
     for chosen in sets:
         one = frozenset(chosen)
         if one in met or (not has_missing and all_of - one in met) or one == all_of:
             continue
         met.add(one)
-        yield Subset(place, chosen)
+        yield chosen

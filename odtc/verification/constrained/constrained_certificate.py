@@ -36,8 +36,8 @@ from odtc.verification.claim import (
     expect_leaf,
     expect_losses,
     expect_tree,
+    merged_split_shape,
     node_shape,
-    split_shape,
 )
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.constrained.listed_cases import excluded
@@ -108,7 +108,7 @@ SHAPE = {
     "penalty": WHOLE,
     "scale": WHOLE,
     "claim": (WHOLE, None),
-    "splits": [lambda value, place: split_shape(value, place) | {"same?": [split_shape], "complement?": [split_shape]}],
+    "splits": [merged_split_shape],
     "tree": (None, {"root": node_shape} | OF_TREE),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
