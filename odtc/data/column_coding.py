@@ -8,6 +8,7 @@ all the texts of this column.
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -256,7 +257,7 @@ class ColumnCoder:
         plain = self._native or series.dtype == pl.String
         empty = (series if plain else column_types.column_cells(series.head(1), place)).head(0)
         self._known = Known((series if self._native else empty).head(0), np.zeros(1, np.uint32))
-        self._clean_type, self._place_of, self._codes = empty.dtype, {}, []
+        self._cells, self._place_of, self._codes = pl.Series(self.name, [], dtype=empty.dtype), {}, []
         self._values: list[np.ndarray] | None = None
         self._padded: str | None = None
         self._merged: tuple[str, str] | None = None
@@ -278,7 +279,7 @@ class ColumnCoder:
             self._known = self._known.more(fresh, self._numbered(fresh))
             code, _ = self._known.codes(raw)
         self._codes.append(self._known.numbered(code))
-        if len(self._place_of) > MOST_WORDS and not self._keep_words:
+        if len(self._cells) > MOST_WORDS and not self._keep_words:
             self._drop_words()
 
     def column(self) -> Column:
@@ -292,16 +293,21 @@ class ColumnCoder:
         column.taken = frozenset(self._taken - {""})
         return column
 
-    @property
-    def _cells(self) -> pl.Series:
-        return pl.Series(self.name, list(self._place_of), dtype=self._clean_type)
-
     def _numbered(self, fresh: pl.Series) -> np.ndarray:
         """Return the numbers of new cells: 0 if missing, equal for cells with the same text."""
-        place, words = self._place_of, column_types.words_of(fresh, self.place, self.missing)
+        if not len(self._cells) and len(fresh) >= column_types.MANY:
+            cells = column_types.column_cells(fresh, self.place, self.missing)
+            if not cells.null_count() and cells.n_unique() == len(cells):  # as in nearly every column of numbers
+                self._cells = cells
+                return np.arange(1, len(cells) + 1, dtype=np.uint32)
+        place = self._place_of = self._place_of or {cell: at for at, cell in enumerate(self._cells.to_list())}
+        words = column_types.words_of(fresh, self.place, self.missing)
         if fresh.dtype == pl.String and words.count(None) > fresh.null_count():
             self._taken |= {cell.strip() for cell, word in zip(fresh, words) if word is None and cell is not None}
-        return np.array([0 if cell is None else place.setdefault(cell, len(place)) + 1 for cell in words], np.uint32)
+        code = np.array([0 if cell is None else place.setdefault(cell, len(place)) + 1 for cell in words], np.uint32)
+        met = pl.Series(self.name, list(islice(place, len(self._cells), None)), dtype=self._cells.dtype)
+        self._cells = pl.concat([self._cells, met])
+        return code
 
     def _drop_words(self) -> None:
         """Store the column as numbers from now on, if its texts are numbers that doubles distinguish."""
@@ -314,7 +320,7 @@ class ColumnCoder:
         self._merged = column_types.merged_cells(column_types.plain_cells(self._cells, self.decimal))
         self._beside = self._beside | beside_cells(self._cells, self.decimal)
         self._values = [table[code] for code in self._codes]
-        self._codes, self._place_of = [], {}
+        self._codes, self._place_of, self._cells = [], {}, self._cells.head(0)
         self._known = Known(self._known.cells.head(0), self._known.number[:1])
 
     def _as_values(self, series: pl.Series) -> np.ndarray:

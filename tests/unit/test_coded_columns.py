@@ -233,3 +233,14 @@ def test_a_tree_lays_out_the_columns_that_it_asks(monkeypatch):
     assert messages.unmeasured_text(fit).endswith(": 'a' (1 row)")
     with pytest.raises(DataError, match="row 3 has no value for 'a'"):
         Tree(root, features, data.classes, "y", "drop").apply(data.X)
+
+
+@pytest.mark.parametrize("first", [[], [" 7 ", "7"], ["?"]], ids=["different", "equal", "missing"])
+def test_many_cells_are_numbered_as_few_cells_are(first):
+    many = [*first, *(f"{k / 8}" for k in range(3000))]
+    frames = [pl.DataFrame({"x": cells}) for cells in (many, [" 0.125", "1.5 ", "NA", "0.0", "new", None], many[::-1])]
+    (column,) = column_coding.code_columns(frames, "t", {"x"})
+    cells = [cell.strip() if cell and cell.strip() not in ("?", "NA") else None for one in frames for cell in one["x"]]
+    assert [None, *column.cells] == [None, *dict.fromkeys(cell for cell in cells if cell is not None)]
+    assert [[None, *column.cells][code] for code in column.code.tolist()] == cells
+    assert column.taken == {cell for cell in ("?", "NA") if cell in [*first, "NA"]}
