@@ -6,7 +6,6 @@ Results go to stdout, words and progress to stderr. Heavy imports are in the com
 import atexit
 import difflib
 import errno
-import gc
 import os
 import sys
 import threading
@@ -26,7 +25,6 @@ from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.errors import OdtcError, SetAsideWarning
 
-OBJECTS = 50_000  # new ones before Python looks for cycles among them: imports make many and drop none
 INTERRUPTED = 130  # 128 + SIGINT, as in shells; some versions of typer return it for Ctrl-C without a message
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 HANDLES = {errno.EMFILE, errno.ENFILE}
@@ -180,7 +178,6 @@ def program() -> None:
 
 def main() -> None:
     """Run the command line: errors of odtc are one sentence on stderr and their exit code."""
-    gc.set_threshold(OBJECTS)
     matrix_products.one_thread()
     interrupts.hear()  # SIGTERM like Ctrl-C: the best tree so far is kept
     interrupts.begin()
