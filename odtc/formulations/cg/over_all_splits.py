@@ -15,7 +15,7 @@ from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.errors import TimeLimitReached
-from odtc.formulations.shared.ranked_splits import RankedSplits
+from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.exact_objective import rounded_down, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree

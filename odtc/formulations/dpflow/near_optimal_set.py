@@ -19,7 +19,7 @@ from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 from odtc.base.whole_numbers import as_written
 from odtc.errors import ChoiceError, TimeLimitReached
-from odtc.formulations.shared.ranked_splits import RankedSplits
+from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.exact_objective import comparable_cost, plain_costs, same_objective
 from odtc.problem.problem import Problem

@@ -32,7 +32,7 @@ from odtc.formulations.dpflow.forms import intervals
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
-from odtc.formulations.shared.ranked_splits import RankedSplits
+from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import broken, least_rows
 from odtc.problem.exact_objective import exact_objective, rounded_down, search_costs

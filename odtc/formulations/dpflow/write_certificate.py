@@ -25,7 +25,7 @@ from odtc.formulations.dpflow.forms import form
 from odtc.formulations.dpflow.forms.states import ROWS
 from odtc.formulations.dpflow.interval_states import interval_states, is_counted
 from odtc.formulations.dpflow.searched import Searched
-from odtc.formulations.shared.ranked_splits import RankedSplits
+from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.model.solution import is_proved
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows

@@ -7,7 +7,7 @@ from odtc.algorithms.thresholds import coarse_tree
 from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
 from odtc.errors import TimeLimitReached
-from odtc.formulations.shared.ranked_splits import RankedSplits
+from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import branch_penalty, objective
 from odtc.problem.constraints.constraint import least_rows
 from tests.threshold_problems import draw, optimum

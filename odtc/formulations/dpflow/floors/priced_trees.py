@@ -27,7 +27,7 @@ from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.constrained.trace_tree import Labelled, Structure, by_weight, feasible
 from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 from odtc.base import deadline
-from odtc.formulations.shared.ranked_splits import RankedSplits
+from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 

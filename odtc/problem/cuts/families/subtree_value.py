@@ -7,16 +7,16 @@ rows with x_f = s, v_i the value of row i in the objective and λ the penalty of
     Σ_i v_i g_i - λ Σ_{t≠1, f} b_tf ≤ Σ_f (V(f, 0) + V(f, 1)) b_1f + Σ_k W_k w_1k         without flows
 
 V ignores the splits of n's ancestors: fewer rows are never worth more. At the root these inequalities make the LP
-bound equal to the optimum, because the compiler has then solved the problem itself: the values of height h cost about
-n F^(h+1) multiplications (odtc.algorithms.dp.shallow_trees), milliseconds at depth 2 and 3 with tens of splits,
-minutes at depth 5; and every command that rebuilds the model computes them again.
+bound equal to the optimum, because the compiler has then solved the problem itself (odtc.algorithms.dp.shallow_trees):
+in milliseconds at depth 2 and 3 with tens of splits, in minutes at depth 5; and every command that rebuilds the model
+solves it again.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch
 from odtc.data.encoding import gains_of
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
@@ -40,8 +40,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     if worth is None:
         return ()
     price = max(0.0, min(float(model.c[places].min()) for places in b.places()))
-    X, gain = merge_equal_rows(encoded.X, gains_of(encoded, worth))
-    search = ShallowTreeSearch(X, gain, price)
+    search, X = ShallowTreeSearch(encoded.X, gains_of(encoded, worth), price), np.asarray(encoded.X)
     row, f = np.arange(encoded.n_rows), np.arange(F)
 
     def values(side: int, height: int) -> np.ndarray:
