@@ -13,10 +13,10 @@ import typer.core
 
 from odtc.cli.console import say
 from odtc.cli.plain_values import read_plainly
-from odtc.data.reading_spec import FILE, POLICY, SURVIVAL
+from odtc.data.reading_spec import FILE, POLICY, REGRESSION, SURVIVAL
 
 DATA, TREE, MODEL, CONSTRAINTS, SOLVER, OUTPUT = "Data", "Tree", "Model", "Constraints", "Solver", "Output"
-OF_TASKS = {"policy": POLICY, "survival": SURVIVAL}  # task -> the section of its own options
+OF_TASKS = {"policy": POLICY, "survival": SURVIVAL, "regression": REGRESSION}  # task -> the section of its own options
 GROUPS = (DATA, FILE, *OF_TASKS.values(), TREE, CONSTRAINTS, MODEL, SOLVER, OUTPUT)
 FEW = 8  # options that need no sections
 BRIEF = 16  # options up to which `-h` shows all of them

@@ -18,8 +18,10 @@ EMPTY_CELL = ("",)  # the part of them that is missing if an option names all ot
 SIGNS = (".", ",")  # before decimals, where numbers are as people write them
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
-FILE, POLICY, SURVIVAL = "Data file", "Policy task", "Survival task"  # sections of help
-TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
+LEAVES = CONSTANT, LINEAR = "constant", "linear"  # of regression; the last is also the name of its own task
+FILE, POLICY, SURVIVAL, REGRESSION = "Data file", "Policy task", "Survival task", "Regression task"  # sections of help
+# Of some tasks only:
+TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event", "leaf", "ridge")
 SPACE, TAB = "space", "\t"  # separators: any run of blanks and tabs, and one tab
 BAD_LINES = ("error", "skip")  # lines with another number of cells than the first one
 ONLY_MISSING, DATES = OF_ALL_FORMATS = ("only_missing", "dates")  # of the layout
@@ -160,6 +162,23 @@ class ReadingSpec:
         metavar="COL[=VALUE]",
         group=SURVIVAL,
     )
+    leaf: str = spec_field(
+        CONSTANT,
+        "What a leaf predicts: a number, or a line in the numeric column that fits its rows best.",
+        metavar="|".join(LEAVES),
+        wanted=" or ".join(LEAVES),
+        fits=lambda leaf: leaf in LEAVES,
+        completes=LEAVES,
+        group=REGRESSION,
+    )
+    ridge: float = spec_field(
+        0.0,
+        "With --leaf linear: penalty R of each leaf's slope b, added to the squared error as R b².",
+        metavar="R",
+        wanted="a number, 0 or more",
+        fits=lambda ridge: 0 <= ridge < float("inf"),
+        group=REGRESSION,
+    )
 
     header: bool = spec_field(
         True,
@@ -222,6 +241,9 @@ class ReadingSpec:
     def __post_init__(self):
         if self.separator == " ":
             object.__setattr__(self, "separator", SPACE)
+        if self.task == LINEAR or (self.task == "regression" and self.leaf == LINEAR):  # linear leaves are a task
+            object.__setattr__(self, "task", LINEAR)
+            object.__setattr__(self, "leaf", LINEAR)
         check_ranges(self)
 
     @classmethod

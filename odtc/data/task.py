@@ -9,6 +9,7 @@ carries only these sums:
     policy           cost of each action                        least of them
     regression       n, Σ w, Σ w y, and around the median       squared error around the leaf's mean
                      of all rows Σ w (y - m), Σ w (y - m)²
+    linear           the same, and those of each column         squared error around a line in the best column
     median           weight of each number                      least absolute error around one of them
     survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
                      D = Σ w δ, time Σ t
@@ -57,6 +58,10 @@ class Task(Protocol):
     HEADLINE: str = ""
     HEADLINE_WORDS: str = ""
     LESS_IS_BETTER: bool = True
+    # Whether a leaf predicts a line in one column instead of a number: `exact` has its `line`
+    # (odtc.algorithms.moments.lines).
+    LINES: bool = False
+    VARIANT_OF: str = ""  # the task that becomes this one by the first of its FIELDS
     SURVIVES: bool = False  # whether `curve` is (time, survival), to be drawn with the rows that are `watched`
     # How its leaves cost sums (odtc.algorithms.moments.laws); of a task without MOMENTS whose labels are many, how CART
     # is grown: Gini impurity sees no order in them.
@@ -93,10 +98,15 @@ class Task(Protocol):
         """Return float64 (rows,): the numbers of rows with these sums, if they have one each; otherwise None."""
         return None
 
-    def exact(self, sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactLeaves | None:
-        """Return the exact costs of leaves, if there are any: of the sums and weights of the rows of the data, float64
-        (rows, sums) and (rows,), and the row of the search that each belongs to, int64 (rows,)."""
+    def exact(self, dataset: Dataset, row_of: np.ndarray) -> ExactLeaves | None:
+        """Return the exact costs of leaves, if there are any: of the rows of the data, and the row of the search that
+        each belongs to, int64 (rows,)."""
         return None
+
+    def penalty(self, source: Mapping, slopes: np.ndarray) -> float:
+        """Return the penalty of the slopes of the lines of leaves, float64 (leaves,), by how the data was read
+        (`Dataset.source`); for a task with LINES."""
+        return 0.0
 
     def class_costs(self, classes: Sequence[str]) -> tuple[np.ndarray, Fraction] | None:
         """Return the cost of answering column for row, whole numbers (classes, classes) and their unit; None if the
@@ -195,7 +205,7 @@ class Task(Protocol):
 TASKS = Registry(
     "task",
     "odtc.data.tasks",
-    ("classification", "policy", "regression", "median", "survival"),
+    ("classification", "policy", "regression", "linear", "median", "survival"),
     Contract(always=(Task,)),
     "odtc.tasks",
 )
@@ -223,10 +233,14 @@ def exact_costs(encoded: Encoded) -> ExactLeaves | None:
     task, dataset = TASKS.get(encoded.task), encoded.dataset
     if dataset is None or dataset.n_rows != len(encoded.row_of):
         return None
-    found: ExactLeaves | None = encoded.derived(
-        "exact costs", lambda: task.exact(dataset.sums, dataset.weight, encoded.row_of)
-    )
+    found: ExactLeaves | None = encoded.derived("exact costs", lambda: task.exact(dataset, encoded.row_of))
     return found
+
+
+def line_of(encoded: Encoded, rows: np.ndarray) -> tuple[int, float, float] | None:
+    """Return the line of a leaf of these encoded rows: the position of its feature, its slope and its intercept; None
+    if the leaf predicts a number."""
+    return exact_costs(encoded).line(rows) if TASKS.get(encoded.task).LINES and len(rows) else None
 
 
 def part_costs(encoded: Encoded, part: np.ndarray, n_parts: int) -> list[Any]:
@@ -290,6 +304,10 @@ def task_of(how: ReadingSpec):
     for name in TASK_FIELDS:
         if getattr(how, name) != getattr(plain, name) and name not in task.FIELDS:
             able = [other for other in TASKS.names() if name in TASKS.get(other).FIELDS]
+            if (base := TASKS.get(able[0]).VARIANT_OF) and (first := TASKS.get(able[0]).FIELDS[0]):
+                needs = [option("task", base)] + ([] if name == first else [option(first, able[0])])
+                given = [option(name, getattr(how, name)) if name == first else option(name)]
+                raise ChoiceError(f"{given[0]} needs {' '.join(needs)}, got it with {option('task', how.task)}")
             raise ChoiceError(
                 f"{option(name)} is an option of {option('task', *able)}, got it with {option('task', how.task)}"
             )

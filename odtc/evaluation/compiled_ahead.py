@@ -19,6 +19,7 @@ MODULES = (
     "odtc.algorithms.thresholds.rank_search",
     "odtc.algorithms.thresholds.prefix_sums",
     "odtc.algorithms.bins.bin_bound",
+    "odtc.algorithms.moments.lines",
     "odtc.algorithms.moments.medians",
     "odtc.algorithms.constrained.sweeps.threshold_kernel",
     "odtc.algorithms.constrained.constrained_search",

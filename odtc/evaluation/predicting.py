@@ -152,10 +152,14 @@ def predict_file(
         for at in coded:
             done.unseen[tree.features[at].name] += int((rows.X[:, at] < 0).sum())
         done.n_missing += _count_missing(tree, rows.X, leaf, policy)
+        numbers = tree.numbers_at(rows.X, leaf).tolist() if tree.has_lines else None
         if stream is not None:
-            stream.write(b"".join(lines[leaf].tolist()))
+            own = lines[leaf].tolist() if numbers is None else map(_number_line, numbers)
+            stream.write(b"".join(own))
         if keep:
-            done.predictions += [None if k < 0 else answers[k] for k in leaf]
+            done.predictions += [
+                None if k < 0 else answers[k] if numbers is None else numbers[row] for row, k in enumerate(leaf)
+            ]
         if keep and probabilities:
             done.probabilities += [None if k < 0 else list(shares[k]) for k in leaf]
         if score:
@@ -222,6 +226,11 @@ def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> 
     if policy == "majority":
         leaf = tree.apply(X, on_missing="blank")
     return int((leaf < 0).sum())
+
+
+def _number_line(number: float) -> bytes:
+    """Return a prediction as a line of CSV, an empty one for NaN."""
+    return _line([repr(number) if number == number else ""])
 
 
 def _line(cells: list[str]) -> bytes:

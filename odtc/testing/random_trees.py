@@ -14,7 +14,7 @@ from odtc.base.text import show_number
 from odtc.data.column_types import MISSING_CELLS
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
-from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.trees.tree import Branch, Leaf, Line, Tree
 
 HOSTILE = (
     'say "no"', "it's", "back\\slash", "ends in \\", "two\nlines", "tab\there", "{{ braces }}", "{# no #}", "{% if",
@@ -169,13 +169,21 @@ ANSWERS = (0.0, 0.1, -1.5, 2.0, 1e-7, 123456.0, -1e22, 0.333333)
 
 
 @st.composite
-def answering_numbers(draw, tree: Tree) -> Tree:
-    """Return the same tree as a regression: each leaf predicts one of ANSWERS."""
+def answering_numbers(draw, tree: Tree, lines: bool = True) -> Tree:
+    """Return the same tree as a regression: each leaf predicts one of ANSWERS, or with `lines` a line in a column of
+    numbers."""
+    numeric = [at for at, feature in enumerate(tree.features) if feature.kind == NUMERIC]
+    lines = lines and numeric and draw(st.booleans())
 
     def node(part):
         if isinstance(part, Branch):
             return Branch(part.split, node(part.left), node(part.right))
-        # Of a leaf: rows, weight, w y, and two sums around the mean of all rows, which no prediction needs.
-        return Leaf(0, (1.0,), (1,), (1.0, 1.0, draw(st.sampled_from(ANSWERS)), 0.0, 0.0))
+        # Of a leaf: rows, weight, w y, two sums around the median of all rows, which no prediction needs, and y.
+        number = draw(st.sampled_from(ANSWERS))
+        sums = 1.0, 1.0, number, 0.0, 0.0, number
+        ends = st.sampled_from(ANSWERS)
+        line = Line(draw(st.sampled_from(numeric)), draw(ends), draw(ends)) if lines and draw(st.booleans()) else None
+        return Leaf(0, (1.0,), (1,), sums, (), line)
 
-    return Tree(node(tree.root), tree.features, ("mean",), tree.target, tree.missing, "regression")
+    task = "linear" if lines else "regression"
+    return Tree(node(tree.root), tree.features, ("mean",), tree.target, tree.missing, task)

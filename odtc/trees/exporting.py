@@ -13,7 +13,7 @@ from odtc.base.registry import Registry, did_you_mean
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import exporters as templates_by_name
-from odtc.trees.rendering import no_numbers, render_tree
+from odtc.trees.rendering import no_lines, no_numbers, render_tree
 from odtc.trees.rendering import suffix as template_suffix
 from odtc.trees.tree import Tree, tree_of
 
@@ -25,6 +25,7 @@ class Exporter(Protocol):
     SUMMARY: str
     SUFFIX: str  # the ending of its files, without the dot
     NUMBERS: bool = False  # whether it also writes trees whose leaves predict numbers
+    LINES: bool = False  # whether it also writes trees whose leaves predict lines
 
     @abstractmethod
     def write(self, tree: Tree) -> bytes:
@@ -138,6 +139,8 @@ def written(exporter: Member, tree: Tree) -> bytes:
     """Return the file of a module. Raises ChoiceError if it cannot express the tree: numbers, unless it has NUMBERS."""
     if TASKS.get(tree.task).NUMBERS and not exporter.NUMBERS:
         raise no_numbers(exporter.name)
+    if tree.has_lines and not exporter.LINES:
+        raise no_lines(exporter.name)
     return exporter.write(tree)
 
 

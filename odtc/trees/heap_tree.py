@@ -18,10 +18,10 @@ from odtc.base.whole_numbers import whole_losses
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.splits import Split
-from odtc.data.task import TASKS, part_costs
+from odtc.data.task import TASKS, line_of, part_costs
 from odtc.errors import TreeError
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.trees.tree import Branch, Leaf, Line, Tree
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,9 @@ class HeapTree:
                 sums = tuple(map(float, encoded.sums[here].sum(axis=0)))
                 whole = None if encoded.dataset is None else encoded.dataset.sums[here[encoded.row_of]]
                 curve = () if whole is None else task.curve(whole)
-                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)), sums, curve)
+                line = line_of(encoded, np.flatnonzero(here))
+                made = tuple(map(float, counts)), tuple(map(int, rows)), sums, curve
+                return Leaf(int(self.label[t]), *made, None if line is None else Line(*line))
             zero, one = node(2 * t), node(2 * t + 1)
             split, ones_left = self.split_at(t, encoded)
             return Branch(split, *((one, zero) if ones_left else (zero, one)))

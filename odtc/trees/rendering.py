@@ -17,10 +17,13 @@ Every tree template receives:
     separate  whether missing cells go their own way; otherwise rows with a missing cell in a comparison are refused
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
+    has_lines whether a leaf predicts a line (`place.line`)
     ends      the places of the leaves, in the order of their numbers
     shares    per leaf the share of each class in its training weight, which code writes as its quotient
     about     lines for a comment: the data, the date, the claim and the digest of the tree; none if they are not known
-    numbers   if the leaves predict numbers, these numbers by label; otherwise ()
+    numbers   if the leaves predict numbers, these numbers by label; otherwise (). If a leaf predicts a line
+              (`place.line`), its number is for rows with a missing cell in the line's column. A template that reads
+              `numbers` and no `place.line` is refused for such a tree
     answer    for such a tree, a description of the numbers
     word      the kind of prediction of a leaf: class, action or number
     share_name, share_words  the name of a share, and a description; for a policy they are not probabilities
@@ -85,6 +88,15 @@ class Question:
         return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
 
 
+@value_class
+class LineOfCell:
+    """The line that a leaf predicts: intercept + slope times the cell of `part`, a Question "number"."""
+
+    part: Question
+    slope: float
+    intercept: float
+
+
 OR_MISSING = " or missing"  # at the end of the condition of the side where missing cells go
 
 
@@ -104,6 +116,7 @@ class Place:
     leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
     conditions: tuple[str, ...] = ()  # on the way from the root, to be joined by "and"
     rule: str = ""  # the conditions in one text, "every row" for the root
+    line: LineOfCell | None = None  # of a leaf that predicts a line
     edge: str = ""  # whether the parent's condition is true: "yes" on the left, "no" or "no or missing" on the right
 
     @property
@@ -179,6 +192,8 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     True
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
+    if path is not None and tree.has_lines and _writes_only_numbers(path.read_text(encoding="utf-8")):
+        raise no_lines(to)
     own, task, (tree, numbers) = tree, TASKS.get(tree.task), with_answers(tree)
     leaves, shown, found = tree.leaves(), tree.shown, places(tree)
     if shown is not tree:  # code compares the cells of the data; words use the names of the codebook
@@ -209,6 +224,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
 def _facts_of(tree: Tree, found: list[Place], leaves: list[Leaf]) -> dict:
     """Return the facts that every tree template receives about the tree and the places of its nodes."""
     parts = [part for place in found if place.question for part in place.question.parts]
+    parts += [place.line.part for place in found if place.line]
     return {
         "tree": tree,
         "MISSING_WORDS": missing_texts(layout_of(tree.features)),
@@ -217,6 +233,7 @@ def _facts_of(tree: Tree, found: list[Place], leaves: list[Leaf]) -> dict:
         "cells": [part.cell for part in parts],
         "separate": tree.missing == "separate",
         "ends": [place for place in found if place.is_leaf],
+        "has_lines": tree.has_lines,
         "shares": [_shares(leaf, len(tree.classes)) for leaf in leaves],
         "labels": tree.labels,
         "label_type": tree.label_type,
@@ -275,22 +292,40 @@ def no_numbers(to: str) -> ChoiceError:
     return ChoiceError(f"--to {to} writes classes, and the leaves of this tree answer numbers; use --to sql or python")
 
 
+def _writes_only_numbers(template: str) -> bool:
+    """Return whether a template writes one number for a leaf, and not its line."""
+    return re.search(r"\bnumbers\b", template) is not None and ".line" not in template
+
+
+def no_lines(to: str) -> ChoiceError:
+    """Return the error of an exporter that writes a number for each leaf, for a tree whose leaves predict lines."""
+    return ChoiceError(
+        f"--to {to} writes a number for each leaf, and the leaves of this tree predict lines; use --to python, sql, c, "
+        "pmml or onnx"
+    )
+
+
 def with_answers(tree: Tree) -> tuple[Tree, tuple[float, ...]]:
     """Return (the tree with each prediction as a class of its own, these numbers) if its leaves predict numbers,
     otherwise (the tree, ())."""
     if not TASKS.get(tree.task).NUMBERS:
         return tree, ()
-    numbers = tuple(dict.fromkeys(float(tree.answer(leaf)) for leaf in tree.leaves()))
+
+    def answer(leaf):
+        return float(tree.answer(leaf)), leaf.line
+
+    answers = list(dict.fromkeys(map(answer, tree.leaves())))
+    words = [f"{one:.6g}" if line is None else line.words(tree.shown.features) for one, line in answers]
 
     def answering(node):
         if isinstance(node, Branch):
             return replace(node, left=answering(node.left), right=answering(node.right))
-        label = numbers.index(float(tree.answer(node)))
-        spread = tuple(sum(node.counts) * (k == label) if node.counts else 0.0 for k in range(len(numbers)))
-        rows = tuple(sum(node.rows) * (k == label) for k in range(len(numbers)))
+        label = answers.index(answer(node))
+        spread = tuple(sum(node.counts) * (k == label) if node.counts else 0.0 for k in range(len(answers)))
+        rows = tuple(sum(node.rows) * (k == label) for k in range(len(answers)))
         return replace(node, label=label, counts=spread, rows=rows)
 
-    return replace(tree, root=answering(tree.root), classes=tuple(f"{one:.6g}" for one in numbers)), numbers
+    return replace(tree, root=answering(tree.root), classes=tuple(words)), tuple(one for one, _ in answers)
 
 
 def places(tree: Tree) -> list[Place]:
@@ -301,13 +336,20 @@ def places(tree: Tree) -> list[Place]:
         node, path, parent, words, edge = stack.pop()
         number = len(found)
         if not isinstance(node, Branch):
-            found.append(Place(number, node, path, parent, words, None, edge=edge))
+            found.append(Place(number, node, path, parent, words, None, edge=edge, line=_line_of(node, tree)))
             continue
         left, right = branch_words(node.split, tree)
         no = "no or missing" if right != node.split.words(tree.features)[1] else "no"
         found.append(Place(number, node, path, parent, words, _question(node.split, tree.features), left, edge=edge))
         stack += [(node.right, (*path, "right"), number, right, no), (node.left, (*path, "left"), number, left, "yes")]
     return _laid_out(found)
+
+
+def _line_of(leaf: Leaf, tree: Tree) -> LineOfCell | None:
+    if leaf.line is None:
+        return None
+    part = Question("number", tree.features[leaf.line.feature])
+    return LineOfCell(part, float(leaf.line.slope), float(leaf.line.intercept))
 
 
 def branch_words(split: Split, tree: Tree) -> tuple[str, str]:

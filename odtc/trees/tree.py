@@ -10,7 +10,7 @@ from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_erro
 from odtc.base.text import in_notebook
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
-from odtc.data.dataset import Codebook, Feature, codebook_shape, feature_shape
+from odtc.data.dataset import NUMERIC, Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.file_text import label_types
 from odtc.data.file_text.codebook import codebook_of, shown_features, shown_values
 from odtc.data.file_text.label_types import LABEL_TYPES, Label, label_of, label_type_of
@@ -23,12 +23,31 @@ SCHEMA = "odtc.tree/1"
 
 
 @dataclass(frozen=True)
+class Line:
+    """The line that a leaf predicts: intercept + slope x, of the numeric feature x at the position `feature`."""
+
+    feature: int
+    slope: float
+    intercept: float
+
+    def at(self, x):
+        """Return the number at x, a number or float64 (rows,)."""
+        return self.intercept + self.slope * x
+
+    def words(self, features: tuple[Feature, ...]) -> str:
+        """Return the line as text, such as "2.5 + 0.3 age"."""
+        sign = "-" if self.slope < 0 else "+"
+        return f"{self.intercept:.6g} {sign} {abs(self.slope):.6g} {features[self.feature].name}"
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A leaf, which predicts `classes[label]`.
 
     `counts` are the training weights in the leaf, by class; `rows` the numbers of training rows, by class (both of
     shape (classes,)); `sums` the sums of the task over them (odtc.data.task), and `curve` the points of the curve that
-    the task draws for them, such as (time, survival).
+    the task draws for them, such as (time, survival). With a `line` a leaf predicts the number on it; its own number,
+    which is the mean of its training rows, is for rows with a missing cell in the line's feature.
     """
 
     label: int
@@ -36,6 +55,12 @@ class Leaf:
     rows: tuple[int, ...] = ()
     sums: tuple[float, ...] = ()
     curve: tuple[tuple[float, float], ...] = ()
+    line: Line | None = None
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        """The positions of the features whose numbers the prediction depends on."""
+        return () if self.line is None else (self.line.feature,)
 
     def shares(self, n_classes: int) -> tuple[float, ...]:
         """Return the share of each class in the training weight of this leaf, of shape (classes,).
@@ -162,12 +187,21 @@ class Tree:
 
     @property
     def used(self) -> set[int]:
-        """The positions of the features of its splits."""
-        return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
+        """The positions of the features of its splits and of the lines of its leaves."""
+        return {
+            feature
+            for node, _ in self.walk()
+            for feature in (node.split.features if isinstance(node, Branch) else node.measured)
+        }
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether a leaf predicts a line."""
+        return any(leaf.line for leaf in self.leaves())
 
     @property
     def used_names(self) -> list[str]:
-        """The names of the features of its splits, sorted."""
+        """The names of the features of its splits and lines, sorted."""
         return sorted({self.features[place].name for place in self.used})
 
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
@@ -232,40 +266,42 @@ class Tree:
         stack = [(self.root, np.arange(len(X)))]
         while stack:
             node, rows = stack.pop()
+            reads = node if isinstance(node, Leaf) else node.split
+            absent = self._unanswered(reads, RowsOf(X, rows))
+            if absent.any() and on_missing == "refuse":
+                raise self._no_answer(reads, RowsOf(X, rows), rows + first)
+            if absent.any() and on_missing == "blank":
+                reached[rows[absent]] = -1
+                rows, absent = rows[~absent], absent[~absent]
             if isinstance(node, Leaf):
                 reached[rows] = number
                 number += 1
                 continue
-            absent = self._unanswered(node.split, RowsOf(X, rows))
-            if absent.any() and on_missing == "refuse":
-                raise self._no_answer(node.split, RowsOf(X, rows), rows + first)
-            if absent.any() and on_missing == "blank":
-                reached[rows[absent]] = -1
-                rows, absent = rows[~absent], absent[~absent]
             left = node.split.left(RowsOf(X, rows))
             left[absent] = sum(node.left.rows) >= sum(node.right.rows)
             stack += [(node.right, rows[~left]), (node.left, rows[left])]
         return reached
 
-    def _unanswered(self, split: Split, X: RowsOf) -> np.ndarray:
-        """Return which rows lack a number that a split measures, bool (rows,)."""
+    def _unanswered(self, reads: Split | Leaf, X: RowsOf) -> np.ndarray:
+        """Return which rows lack a number that a split or a leaf measures, bool (rows,)."""
         absent = np.zeros(len(X), bool)
-        for place in split.measured if self.missing != "separate" else ():
+        for place in reads.measured if self.missing != "separate" else ():
             absent |= np.isnan(X[:, place])
         return absent
 
-    def _no_answer(self, split: Split, X: RowsOf, numbers: np.ndarray) -> DataError:
-        """Return the error for the first column that a split measures in which a row lacks a number."""
-        feature = next(place for place in split.measured if np.isnan(X[:, place]).any())
+    def _no_answer(self, reads: Split | Leaf, X: RowsOf, numbers: np.ndarray) -> DataError:
+        """Return the error for the first column that a split or a leaf measures in which a row lacks a number."""
+        feature = next(place for place in reads.measured if np.isnan(X[:, place]).any())
+        weighs = isinstance(reads, Leaf) or len(reads.features) > 1
         return DataError(
             f"row {numbers[np.isnan(X[:, feature])][0]} has no value for {self.features[feature].name!r}, which this "
-            f"tree {'compares with a threshold' if len(split.features) == 1 else 'weighs'}; "
+            f"tree {'weighs' if weighs else 'compares with a threshold'}; "
             "fill it in, let `odtc predict --on-missing blank` (or majority) answer without it, or train with "
             f"{option('missing', 'separate')}"
         )
 
     def answer(self, leaf: Leaf) -> str | float:
-        """Return the prediction of a leaf: the name of a class or an action, or a number.
+        """Return the prediction of a leaf without its line: the name of a class or an action, or a number.
 
         Parameters
         ----------
@@ -330,7 +366,29 @@ class Tree:
         """
         if not TASKS.get(self.task).NUMBERS:
             return self.predict(X)
-        return np.array([self.answer(leaf) for leaf in self.leaves()], dtype=float)[self.apply(X)]
+        return self.numbers_at(X, self.apply(X))
+
+    def numbers_at(self, X: np.ndarray, reached: np.ndarray) -> np.ndarray:
+        """Return the number that the leaf of each row predicts.
+
+        Parameters
+        ----------
+        X : float64 (rows, features)
+        reached : int64 (rows,)
+            As `apply` returns it.
+
+        Returns
+        -------
+        float64 (rows,)
+            NaN for a row without a leaf.
+        """
+        found = np.array([*(self.answer(leaf) for leaf in self.leaves()), np.nan], dtype=float)[reached]
+        for number, leaf in enumerate(self.leaves()):
+            if leaf.line is not None:
+                rows = np.flatnonzero(reached == number)
+                at = leaf.line.at(RowsOf(X, rows)[:, leaf.line.feature])
+                found[rows] = np.where(np.isnan(at), found[rows], at)
+        return found
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of each row.
@@ -381,12 +439,16 @@ class Tree:
                 "rows": list(node.rows),
                 **({"sums": list(node.sums)} if node.sums else {}),
                 **({"curve": [list(point) for point in node.curve]} if node.curve else {}),
+                **({} if node.line is None else {"line": self._line_json(node.line)}),
             }
         return {
             "split": node.split.to_json(self.features),
             "left": self._node_json(node.left),
             "right": self._node_json(node.right),
         }
+
+    def _line_json(self, line: Line) -> dict:
+        return {"feature": self.features[line.feature].name, "slope": line.slope, "intercept": line.intercept}
 
     @classmethod
     def from_json(cls, facts: dict, place: str = "") -> "Tree":
@@ -428,7 +490,8 @@ class Tree:
                     counts, rows = part.get("counts", ()), part.get("rows", ())
                     sums = tuple(map(float, part.get("sums", ())))
                     points = tuple((float(x), float(y)) for x, y in part.get("curve", ()))
-                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)), sums, points)
+                    made = codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)), sums, points
+                    return Leaf(*made, _line_of(part.get("line"), features))
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
             task = facts.get("task", CLASSIFICATION)
@@ -442,6 +505,16 @@ class Tree:
             return cls(node(facts["root"]), features, classes, *about)
         except (SchemaError, RecursionError) as problem:
             raise TreeError(f"the tree is not whole: {explain_error(problem)}") from None
+
+
+def _line_of(facts: dict | None, features: tuple[Feature, ...]) -> Line | None:
+    """Return the line of its JSON form; raises SchemaError if it is in no numeric feature."""
+    if facts is None:
+        return None
+    named = [at for at, one in enumerate(features) if one.name == facts["feature"] and one.kind == NUMERIC]
+    if not named:
+        raise SchemaError(f"expected a line in a numeric feature of the tree, got {show_value(facts['feature'])}")
+    return Line(named[0], float(facts["slope"]), float(facts["intercept"]))
 
 
 def _shape(facts, place: str) -> dict:
@@ -459,6 +532,8 @@ def _shape(facts, place: str) -> dict:
             return {"split": split_shape, "left": node, "right": node}
         validate(value.get("sums", []), [NUMBER], f"{place}.sums")
         validate(value.get("curve", []), [[NUMBER]], f"{place}.curve")
+        if "line" in value:
+            validate(value["line"], {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}, f"{place}.line")
         if any(len(point) != 2 for point in value.get("curve", [])):
             raise SchemaError(f"expected points of two numbers at {place}.curve")
         for key in ("counts", "rows"):

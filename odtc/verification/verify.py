@@ -226,11 +226,16 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     if task.NUMBERS:
         leaves, leaf_of = _sent(tree, rows.dataset.X)
         answers = np.array([tree.answer(leaf) for leaf in leaves])[leaf_of]
+        for number, line in enumerate(leaf.line for leaf in leaves):
+            if line is not None:
+                here = np.flatnonzero(leaf_of == number)
+                answers[here] = line.intercept + line.slope * rows.dataset.X[here, line.feature]
     else:
         answers = rows.predicted
     again = task.loss_again(sums, answers)
     if again is None:
         return []
+    again += task.penalty(rows.dataset.source, np.array([leaf.line.slope for leaf in leaves if leaf.line]))
     text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
     # The error of sums of decimals: a part of the cost of one leaf.
     near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
@@ -238,7 +243,7 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     if (numbers := task.numbers(sums)) is not None:  # predictions are rounded to their own digits
         step, total = 2.0**-51 * float(np.abs(numbers).max()), float(weight.sum())
         of_squares = 2 * step * math.sqrt(total * abs(loss)) + step * step * total
-        off += of_squares if encoded.task == "regression" else step * total
+        off += of_squares if encoded.task in ("regression", "linear") else step * total
         off += math.ulp(0.0) * (total + len(numbers))  # products below the smallest normal double
     same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
     if encoded.task == "regression" and exact_costs(encoded) is not None:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import xml.etree.ElementTree as ET
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from odtc.testing.generated_code import unseen
 from odtc.testing.random_trees import HOSTILE, answering_numbers, cells, rows_for, trees
 from odtc.trees.exporting import export
 from odtc.trees.rendering import render_tree
-from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.trees.tree import Branch, Leaf, Line, Tree
 from tests import exported
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
@@ -248,12 +249,16 @@ def pmml_cell(feature, value):
     return float(value) if feature.kind == "numeric" else feature.levels[int(value)] if value >= 0 else unseen(feature)
 
 
+@pytest.mark.parametrize("task", ["regression", "linear"])
 @pytest.mark.parametrize("missing", ["drop", "separate"])
-def test_pmml_answers_the_numbers_of_a_tree(java, missing):
+def test_pmml_answers_the_numbers_of_a_tree(java, missing, task):
     answers = (0.1, -1e22, 1 / 3)
     leaves = [Leaf(0, (1.0,), (1,), (1.0, 1.0, answer, 0.0, 0.0, answer)) for answer in answers]
+    if task == "linear":
+        numeric = [at for at, feature in enumerate(COLUMNS) if feature.kind == "numeric"]
+        leaves[1:] = [replace(leaf, line=Line(numeric[0], 1 / 3, 0.1)) for leaf in leaves[1:]]
     root = Branch(SPLITS[0], leaves[0], Branch(SPLITS[1], *leaves[1:]))
-    tree = Tree(root, COLUMNS, ("mean",), "target", missing, "regression")
+    tree = Tree(root, COLUMNS, ("mean",), "target", missing, task)
     wanted = []
     for row in CELLS[::3]:
         try:
@@ -267,7 +272,7 @@ def test_pmml_answers_the_numbers_of_a_tree(java, missing):
 @settings(deadline=None, max_examples=12, suppress_health_check=HEALTH)
 @given(data=st.data())
 def test_pmml_of_numbers_is_a_regression_with_the_answers_as_scores(data):
-    tree = data.draw(answering_numbers(data.draw(trees(oblique=True))))
+    tree = data.draw(answering_numbers(data.draw(trees(oblique=True)), lines=False))
     root = ET.fromstring(render_tree(tree, "pmml"))
     scores = [float(node.get("score")) for node in root.findall(".//{*}Node") if node.get("score") is not None]
     assert scores == [tree.answer(leaf) for leaf in tree.leaves()]

@@ -1,8 +1,11 @@
 """dpflow finds the optima of specialised packages, on the data sets that these can do (pip install odtc[peers])."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from odtc.algorithms.moments.lines import ExactLines, LineSearch
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
@@ -107,3 +110,31 @@ def test_as_many_trees_near_the_best_as_tree_praxis(name, depth, price, share):
     trees = found.trees
     twins = TreeSet(trees.rows, trees.search, depth, trees.budget, twins=True)
     assert twins.count() == peer.count_trees() >= found.count > 0
+
+
+def test_streed_with_linear_leaves():
+    """On the same binary features, its optimum of simple linear regression."""
+    pystreed = pytest.importorskip("pystreed", reason=BRING)
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 100, (60, 2)).astype(float)
+    y = np.round(np.where(X[:, 0] > 50, X[:, 1], 60 - X[:, 0]) + rng.normal(size=60) * 5, 1)
+    cuts = np.stack([X[:, j] > q for j in range(2) for q in (25, 50, 75)], axis=1).astype(float)
+    for depth in (1, 2):
+        peer = pystreed.STreeDPiecewiseLinearRegressor(
+            simple=True, max_depth=depth, max_num_nodes=2**depth - 1, min_leaf_node_size=5, cost_complexity=0.0
+        )
+        peer.fit(cuts.astype(int), y, continuous_columns=X)
+        theirs = float(((peer.predict(cuts.astype(int), X) - y) ** 2).sum())
+        levels = np.stack([np.searchsorted([25, 50, 75], X[:, j]) for j in range(2)], axis=1)
+        found = best_of_levels(X, y, levels, depth)
+        assert theirs == pytest.approx(found, rel=1e-6)
+
+
+def best_of_levels(X, y, levels, depth) -> float:
+    """The optimum of odtc's search over the cuts of these levels, for leaves of five rows or more."""
+    costs = ExactLines(y, X, Fraction(0), np.ones(len(y)), np.arange(len(y)))
+    table, ridge, unit, whole = costs.for_search()
+    search = LineSearch(levels, (table, ridge, np.ones(len(y))), 0.0, 5)
+    search.solve(depth)
+    assert whole
+    return search.cost * float(unit)

@@ -134,7 +134,7 @@ def test_scikit_learn_predicts_as_any_tree_over_numbers_of_32_bits(data):
 @settings(deadline=None, max_examples=12, suppress_health_check=HEALTH)
 @given(data=st.data())
 def test_scikit_learn_answers_the_numbers_of_any_tree_over_numbers_of_32_bits(data):
-    tree = data.draw(answering_numbers(numeric_tree(data.draw)))
+    tree = data.draw(answering_numbers(numeric_tree(data.draw), lines=False))
     fitted = pickle.loads(export(tree, "sklearn"))
     rows = np.array([[a, b] for a in CELLS_32 for b in CELLS_32])
     assert fitted.predict(import_frame(rows)).tolist() == tree.answers(rows).tolist()

@@ -119,9 +119,9 @@ def values_of(classes) -> np.ndarray:
     return np.array([float(name) for name in classes])
 
 
-def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactMedians:
+def exact(dataset: Dataset, row_of: np.ndarray) -> ExactMedians:
     """Return the absolute errors of leaves in whole numbers."""
-    return ExactMedians(numbers(sums), weight, row_of)
+    return ExactMedians(numbers(dataset.sums), dataset.weight, row_of)
 
 
 def class_costs(classes) -> tuple[np.ndarray, Fraction]:

@@ -97,9 +97,9 @@ def part_costs(sums: np.ndarray, part: np.ndarray, n_parts: int, own: np.ndarray
     return np.bincount(part, own + w * apart**2, n_parts)
 
 
-def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactCosts:
+def exact(dataset: Dataset, row_of: np.ndarray) -> ExactCosts:
     """Return the squared errors of leaves as rationals."""
-    return ExactCosts(numbers(sums), weight, row_of)
+    return ExactCosts(numbers(dataset.sums), dataset.weight, row_of)
 
 
 def answer(sums) -> float:

@@ -16,7 +16,9 @@ from odtc.algorithms.dp.state_graph import Graph, Rows, moment_rows
 from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
 from odtc.base.value_class import value_class
+from odtc.base.wording import option
 from odtc.data.task import TASKS
+from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.branch_penalty import branch_penalty
@@ -52,6 +54,11 @@ class Program:
         encoded, least = self.problem.encoded, least_rows(self.problem)
         if self.by_moments:
             task = TASKS.get(encoded.task)
+            if task.LINES:
+                raise ChoiceError(
+                    f"only odtc's search for the best tree knows linear leaves: leave out {option('solver')}, "
+                    f"{option('format')}, {option('pool')} and {option('within')}, or {option('leaf', 'linear')}"
+                )
             return moment_rows(LAWS[task.LOSS]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
         return Rows.of(encoded.X, self.costs.loss, encoded.copies, least)
 

@@ -23,7 +23,7 @@ from odtc.trees.tree import Leaf, Tree
 NAME = "onnx"
 SUMMARY = "ONNX, for onnxruntime and the like: numbers as double, levels as text"
 SUFFIX = "onnx"
-NUMBERS = True
+NUMBERS = LINES = True
 # By the type of the labels: the element type, the array's, and the label of a row that the tree refuses.
 LABELS = {
     TEXT: ("STRING", object, ""),
@@ -61,14 +61,12 @@ class _Graph:
         self.mark = "odtc_"  # prefix of every name that is not that of a column
         while any(feature.name.startswith(self.mark) for feature in tree.features):
             self.mark += "_"
-        branches = [node for node, _ in tree.walk() if not isinstance(node, Leaf)]
-        asked = sorted({place for node in branches for place in node.split.features}) or range(len(tree.features))
-        self.columns = {place: self._column(place) for place in asked}
+        self.columns = {place: self._column(place) for place in sorted(tree.used) or range(len(tree.features))}
 
     def ask(self) -> None:
         """Add the results of all splits as columns, the leaf that they lead to, and its prediction."""
         tree, op, types = self.tree, self._op, self.types
-        answers, records, leaves, rows, stack = [], [], [], [], [(tree.root, None)]
+        answers, records, leaves, lines, rows, stack = [], [], [], [], [], [(tree.root, None)]
 
         def place(*record):
             records.append(list(record))
@@ -83,6 +81,7 @@ class _Graph:
             if isinstance(node, Leaf):
                 hang(place("LEAF", 0, 0, 0, len(leaves)), above)
                 leaves.append(self.numbers[node.label] if self.numbers else tree.labels[node.label])
+                lines.append(node.line)
                 total = sum(node.counts)
                 rows.append(np.array(node.counts) / total if total else np.eye(len(tree.classes))[node.label])
                 continue
@@ -104,8 +103,8 @@ class _Graph:
         found = self._routed(op("Concat", *answers, axis=1), _root_first(records))
         leaf = op("Reshape", op("Cast", found, to=types.INT64), self._constant(np.array([-1])))
         if self.numbers:
-            answers = self._constant(np.array([*leaves, np.nan]))
-            self.nodes.append(self.helper.make_node("Gather", [answers, leaf], ["prediction"], axis=0))
+            found = self._of_lines(op("Gather", self._constant(np.array([*leaves, np.nan])), leaf, axis=0), leaf, lines)
+            self.nodes.append(self.helper.make_node("Identity", [found], ["prediction"]))
             self.outputs.append(self.helper.make_tensor_value_info("prediction", types.DOUBLE, ["rows"]))
             return
         kind, dtype, refused = LABELS[tree.label_type]
@@ -166,6 +165,22 @@ class _Graph:
             )
             total = op("Add", total, op("Mul", number(term.weight), held))
         return op("LessOrEqual", total, number(split.bound))
+
+    def _of_lines(self, found: str, leaf: str, lines) -> str:
+        """Return double (rows,): the numbers `found` of the leaves, or of those with a line the number on it."""
+        op = self._op
+        intercepts = self._constant(np.array([line.intercept if line else 0.0 for line in lines] + [0.0]))
+        for feature in sorted({line.feature for line in lines if line}):
+            held = [bool(line and line.feature == feature) for line in lines]
+            slopes = self._constant(np.array([line.slope if own else 0.0 for line, own in zip(lines, held)] + [0.0]))
+            cell = op("Reshape", self.columns[feature], self._constant(np.array([-1])))
+            at = op("Mul", op("Gather", slopes, leaf, axis=0), cell)
+            at = op("Add", op("Gather", intercepts, leaf, axis=0), at)
+            own = op("Gather", self._constant(np.array([*held, False])), leaf, axis=0)
+            if self.tree.missing == "separate":
+                own = op("And", own, op("Not", op("IsNaN", cell)))
+            found = op("Where", own, at, found)
+        return found
 
     def _routed(self, answers: str, records) -> str:
         """Return float (rows, 1): the leaf to which the results of splits, float (rows, splits), lead."""

@@ -6,7 +6,7 @@ from odtc.trees.tree import Tree
 NAME = "png"
 SUMMARY = "a picture in pixels, by matplotlib"
 SUFFIX = "png"
-NUMBERS = True
+NUMBERS = LINES = True
 
 
 def write(tree: Tree) -> bytes:

@@ -191,10 +191,10 @@ def leaf_costs(sums: np.ndarray) -> np.ndarray:
     return laws.leaf_costs(laws.LIKELIHOOD, moments(sums))
 
 
-def exact(sums: np.ndarray, weight: np.ndarray, row_of: np.ndarray) -> ExactLikelihood | None:
+def exact(dataset: Dataset, row_of: np.ndarray) -> ExactLikelihood | None:
     """Return the costs of leaves to be compared exactly; None if their hazards take too many digits."""
     try:
-        return ExactLikelihood(sums[:, 4], sums[:, 3] > 0, weight, row_of)
+        return ExactLikelihood(dataset.sums[:, 4], dataset.sums[:, 3] > 0, dataset.weight, row_of)
     except Undecided:
         return None
 

@@ -35,6 +35,7 @@ from odtc.trees.heap_tree import HeapTree, nested_splits, settle
 if TYPE_CHECKING:
     from odtc.algorithms.moments.exact_likelihood import ExactLikelihood
     from odtc.algorithms.moments.exact_search import Best, ExactSearch
+    from odtc.algorithms.moments.lines import ExactLines
     from odtc.algorithms.moments.search import MomentSearch
 
 OFTEN = 0.05  # seconds between two reports
@@ -43,11 +44,13 @@ GROWN = 2e6  # rows times columns of which a tree is made deeper in a moment aft
 MANY = 32  # numbers, from which on medians are searched for among sorted rows
 FEW_TREES = 20_000  # cuts to the power of the depth: all trees are compared, whatever rounding is
 ROUNDED = 1e-12  # relative: largest excess of a bound in doubles over the exact one
-COMPARED = "regression", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
+COMPARED = "regression", "linear", "median", "survival"  # tasks whose near-optimal trees are compared by exact costs
 MOST_LIKELIHOOD = 1e-6  # of all events: near-optimal trees are compared exactly if rounding adds less to their costs
 EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, whose equality is 10^-12
 MEDIANS_OFF = 2e-12  # of Σ w |y - median|, times the rows: what rounding adds to costs around medians, and more
 UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
+
+NO_LINES = "there is no certificate for linear leaves"
 
 
 def by_moments(problem: Problem) -> bool:
@@ -138,6 +141,8 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     encoded, limits, rank = problem.encoded, limits_of(problem, scales), scales.rank.astype(np.int64)
     task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
     terms, costs = (least_rows(problem), deadline.check), exact_costs(encoded)
+    if task.LINES:
+        return _of_lines(problem, costs, (rank, count), (*terms, report, limits))
     if not isinstance(costs, ExactCosts):
         whole = costs is not None and costs.fits  # else hazards are rounded
         unit, moments = (costs.unit, costs.moments) if whole else (Fraction(1), task.moments(encoded.sums))
@@ -170,6 +175,22 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     engine.slack = 4 * max(off, engine.near) if off else 0.0
     make = lambda: CarefulSearch(rank, costs, count, near, *terms, limits)  # noqa: E731
     return _Engine(engine, costs.unit * costs.scale, engine.slack, ExactSearch(engine, costs, price, make))
+
+
+def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.ndarray], terms: tuple) -> _Engine:
+    """Return a search for trees with linear leaves, with the exact comparison of those that are near-optimal if the
+    search has all digits of the numbers."""
+    from odtc.algorithms.moments.exact_search import ExactSearch
+    from odtc.algorithms.moments.lines import ROUNDED as ROUNDED_LINES
+    from odtc.algorithms.moments.lines import LineSearch
+
+    (rank, count), (table, ridge, unit, whole) = rows, costs.for_search()
+    price = exact_price(problem) / costs.unit
+    engine = LineSearch(rank, (table, ridge, count), float(exact_price(problem) / unit), *terms)
+    if not whole:
+        return _Engine(engine, unit, np.inf)
+    engine.slack = max(4 * engine.near, ROUNDED_LINES * engine.around_mean)
+    return _Engine(engine, unit, engine.slack, ExactSearch(engine, costs, price, None))
 
 
 def _of_likelihood(
@@ -207,6 +228,8 @@ def search(
     found, engine, scales = _searched(problem, known, tell)
     if not by_moments(problem):
         return replace(found, uncertified=UNCERTIFIED.format(MANY, EXACT_BELOW))
+    if TASKS.get(problem.encoded.task).LINES:
+        return replace(found, uncertified=NO_LINES)
     if found.heap is None:
         return found
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums

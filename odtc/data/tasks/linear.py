@@ -1,0 +1,57 @@
+"""Regression with linear leaves: a leaf predicts a line in one numeric column, or a number.
+
+The column of each leaf is the one whose line has the least squared error, plus --ridge times the square of its slope
+(odtc.algorithms.moments.lines). All numeric columns without missing cells are considered, dates excepted. The sums of a
+leaf are those of regression, and its rows with a missing cell in the column of the line get its mean.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtc.algorithms.moments.lines import ExactLines
+from odtc.base.text import show_figure
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.reading_spec import LINEAR
+from odtc.data.tasks import regression
+from odtc.errors import DataError
+
+NAME = LINEAR
+SUMMARY = "a leaf predicts a line in one numeric column; the cost of a row is its squared error"
+HEADLINE, HEADLINE_WORDS = regression.HEADLINE, regression.HEADLINE_WORDS
+LABEL, LOSS = regression.LABEL, regression.LOSS
+MOMENTS = NUMBERS = LINES = True
+FIELDS = "leaf", "ridge"
+VARIANT_OF = regression.NAME
+
+labelled, measured, sums_of, moments = regression.labelled, regression.measured, regression.sums_of, regression.moments
+leaf_costs, part_costs = regression.leaf_costs, regression.part_costs
+answer, numbers = regression.answer, regression.numbers
+figures, figure_lines, loss_again = regression.figures, regression.figure_lines, regression.loss_again
+target_words = regression.target_words
+
+
+def exact(dataset: Dataset, row_of: np.ndarray) -> ExactLines:
+    """Return the squared errors of leaves, with the penalty of their slopes, as rationals."""
+    places = [
+        at
+        for at, feature in enumerate(dataset.features)
+        if feature.kind == NUMERIC and not feature.is_date and not np.isnan(dataset.X[:, at]).any()
+    ]
+    ridge = Fraction(repr(float(dataset.source.get("ridge", 0.0))))
+    X = np.stack([dataset.X[:, at] for at in places] or [np.zeros(dataset.n_rows)], axis=1)
+    if not np.isfinite(X).all():
+        raise DataError("expected finite numbers in the columns of linear leaves; leave out the rows with others")
+    return ExactLines(numbers(dataset.sums), X, ridge, dataset.weight, row_of, places)
+
+
+def leaf_words(sums, classes, curve=(), goal="") -> str:
+    """Return the mean and the standard deviation of the rows of the leaf."""
+    n, variance = sums[0], float(leaf_costs(np.array(sums))) / sums[1]
+    deviation = float(np.sqrt(variance * n / (n - 1))) if n > 1 else 0.0
+    return f"mean {show_figure(regression.answer(sums), 6)}, sd {show_figure(deviation)}"
+
+
+def penalty(source, slopes: np.ndarray) -> float:
+    """Return the penalty of the slopes of leaves, float64 (leaves,)."""
+    return float(source.get("ridge", 0.0) * (slopes**2).sum())

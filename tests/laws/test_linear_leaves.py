@@ -1,0 +1,144 @@
+"""Linear leaves: the search is compared with all trees in rational numbers, and predictions with the lines by hand."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.algorithms.moments.lines import ExactLines
+from odtc.errors import TreeError
+from odtc.trees.tree import Tree
+from tests.command_line import odtc as run
+
+LINEAR = ["--task", "regression", "--leaf", "linear"]
+
+
+def line_cost(x, y, w, ridge) -> Fraction:
+    """The least Σ w (y - a - b x)² + ridge b² over a and b, by the normal equations."""
+    total = sum(w)
+    mx, my = (sum(a * b for a, b in zip(w, one)) / total for one in (x, y))
+    xx, xy, yy = (
+        sum(a * (b - mb) * (c - mc) for a, b, c in zip(w, one, two))
+        for one, two, mb, mc in ((x, x, mx, mx), (x, y, mx, my), (y, y, my, my))
+    )
+    slope = xy / (xx + ridge) if xx else Fraction(0)
+    return yy - 2 * slope * xy + slope * slope * (xx + ridge)
+
+
+def leaf_cost(X, y, w, rows, ridge) -> Fraction:
+    return min(line_cost([X[i][j] for i in rows], [y[i] for i in rows], [w[i] for i in rows], ridge) for j in (0, 1))
+
+
+def best(X, y, w, rows, depth, least, price, ridge, known) -> Fraction:
+    """The least cost of a tree by trying all; `known` keeps the costs of leaves by their rows."""
+    if tuple(rows) not in known:
+        known[tuple(rows)] = leaf_cost(X, y, w, rows, ridge)
+    found = known[tuple(rows)]
+    for j in (0, 1) if depth else ():
+        for cut in sorted({X[i][j] for i in rows})[:-1]:
+            sides = [i for i in rows if X[i][j] <= cut], [i for i in rows if X[i][j] > cut]
+            if min(map(len, sides)) >= least:
+                below = (best(X, y, w, side, depth - 1, least, price, ridge, known) for side in sides)
+                found = min(found, price + sum(below))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_no_tree_costs_less(seed):
+    rng = np.random.default_rng(seed)
+    n, depth, least, ridge = int(rng.integers(6, 12)), 1 + seed % 2, 1 + seed % 3, [0.0, 0.5, 2.25][seed // 6 % 3]
+    X = np.round(rng.normal(size=(n, 2)), 1) if seed % 4 else rng.integers(0, 4, (n, 2)).astype(float)
+    y, w = np.round(rng.normal(size=n), 2), rng.integers(1, 4, n) / 2
+    lam = 0.25 if seed % 5 == 0 else 0.0
+    done = odtc.fit(
+        X=X,
+        y=y,
+        weights=w,
+        depth=depth,
+        task="regression",
+        leaf="linear",
+        ridge=ridge,
+        constraints=f"leaf_rows >= {least}",
+        params={"lambda": lam},
+    )
+    exact = (
+        [[Fraction(repr(x)) for x in row] for row in X.tolist()],
+        *([Fraction(repr(one)) for one in part.tolist()] for part in (y, w)),
+    )
+    price, ridge = Fraction(lam) / (1 - Fraction(lam)), Fraction(repr(ridge))
+    found = best(*exact, range(n), depth, least, price, ridge, {})
+    assert done.proved
+    assert done.proof.objective / (1 - lam) == pytest.approx(float(found), rel=1e-12, abs=1e-12)
+
+
+def test_costs_keep_their_digits_far_from_zero():
+    x = [1e7 + 0.001, 1e7 + 0.002, 1e7 + 0.003, 1e7 + 0.004]
+    y = [5e6 + 1, 5e6 + 3, 5e6 + 2, 5e6 + 4]
+    found = ExactLines(np.array(y), np.array([x]).T, Fraction(1, 8), np.ones(4), np.arange(4))
+    exact = ([Fraction(repr(one)) for one in part] for part in (x, y))
+    assert found.leaf(np.arange(4)) * found.unit == line_cost(*exact, [Fraction(1)] * 4, Fraction(1, 8))
+
+
+@pytest.fixture
+def rents(tmp_path):
+    """Rents that are linear in the area in A, and in the rooms elsewhere."""
+    rows = [("A", a, a % 3, 2 * a + 5) for a in range(20, 40)]
+    rows += [("B", 70 - a, a % 4, 100 - 7 * (a % 4)) for a in range(20, 40)]
+    lines = ["city,area,rooms,rent", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "rents.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_lines_are_found_shown_and_predicted(rents):
+    done = run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
+    assert done.code == 0 and "proved optimal: objective 0," in done.out
+    assert "5 + 2 area" in done.out and "100 - 7 rooms" in done.out
+    (rents / "new.csv").write_text("city,area,rooms\nA,100,1\nB,1,1000\nA,,2\n")
+    refused = run("predict", "r.tree.json", "new.csv", folder=rents)
+    assert refused.code == 1 and "row 3 has no value for 'area', which this tree weighs" in refused.err
+    blank = run("predict", "r.tree.json", "new.csv", "--on-missing", "blank", folder=rents)
+    assert blank.out.split() == ["prediction", "205.0", "-6900.0", '""']
+    majority = run("predict", "r.tree.json", "new.csv", "--on-missing", "majority", folder=rents)
+    assert majority.out.split()[3] == "64.0"  # the mean of the rows of the leaf
+    assert run("verify", "r.tree.json", folder=rents).code == 0
+
+
+def test_a_tree_with_lines_is_read_back_equal(rents):
+    run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
+    facts = json.loads((rents / "r.tree.json").read_text())
+    tree = Tree.from_json(facts)
+    assert tree.to_json() == facts and sorted(leaf.line.slope for leaf in tree.leaves()) == [-7.0, 2.0]
+    facts["root"]["left"]["line"]["feature"] = "city"
+    with pytest.raises(TreeError, match="expected a line in a numeric feature of the tree, got 'city'"):
+        Tree.from_json(facts)
+
+
+def test_numbers_with_too_many_digits_are_not_proved():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) * 1e3
+    done = odtc.fit(X=X, y=X[:, 0] * (X[:, 1] > 0) + rng.normal(size=40), depth=1, task="regression", leaf="linear")
+    assert not done.proved and done.tree.has_lines
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--leaf", "linear"], "--leaf linear needs --task regression, got it with --task classification"),
+        (["--task", "regression", "--ridge", 1], "--ridge needs --task regression --leaf linear"),
+        ([*LINEAR, "--ridge", -1], "--ridge: expected a number, 0 or more, got -1.0"),
+        ([*LINEAR, "--pool", 3, "--depth", 1], "only odtc's search for the best tree knows linear leaves: leave out"),
+        ([*LINEAR, "--model", "flowoct"], "--task linear has leaves whose cost is not a sum over rows"),
+    ],
+)
+def test_bad_options_are_refused_in_a_sentence(rents, words, said):
+    done = run("fit", "rents.csv", *words, folder=rents)
+    assert done.code == 2 and said in done.err
+
+
+def test_exporters_of_numbers_refuse_lines(rents):
+    run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
+    for name in ("excel", "sklearn"):
+        done = run("export", "r.tree.json", "--to", name, folder=rents)
+        assert done.code == 2 and "the leaves of this tree predict lines; use --to python, sql, c" in done.err
