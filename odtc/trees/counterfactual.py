@@ -72,7 +72,7 @@ class Counterfactuals:
         -------
         OtherLeaf or None
             If several leaves need equally few changes, the one with the most training rows. None if no input has
-            another prediction, or if a split is not on one column.
+            another prediction, if a split is not on one column, or if a leaf predicts a line.
         """
         tree, boxes = self.tree, self._boxes
         if not boxes:
@@ -94,10 +94,10 @@ class Counterfactuals:
 
     @cached_property
     def _boxes(self) -> list[_Box]:
-        """The boxes of all leaves, left to right; none if a split is not of one column."""
+        """The boxes of all leaves, left to right; none if a split is not of one column, or a leaf predicts a line."""
         paths = list(_paths(self.tree))
         splits = {split for _, path in paths for split, _ in path}
-        if not all(isinstance(split, Threshold | Subset | Missing) for split in splits):
+        if self.tree.has_lines or not all(isinstance(split, Threshold | Subset | Missing) for split in splits):
             return []
         cells = {place: self._cells(place, splits) for split in splits for place in split.features}
         boxes = []

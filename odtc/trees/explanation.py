@@ -143,8 +143,9 @@ def _leaf_text(tree: Tree, leaf: Leaf) -> str:
         return ""
     if TASKS.get(tree.task).CLASSES:
         return f"{leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} in this leaf"
-    words = tree.words_of(leaf)
-    return f"{of(sum(leaf.rows), 'training row')}{', ' * bool(words)}{words}"
+    words = [of(sum(leaf.rows), "training row"), tree.words_of(leaf)]
+    words += [] if leaf.line is None else [f"line {leaf.line.words(tree.features)}"]
+    return ", ".join(filter(None, words))
 
 
 def _text(answer: Label) -> str:
@@ -181,7 +182,7 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
 
 
 def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int) -> Path:
-    tree.apply(row[None, :], number)
+    reached = tree.apply(row[None, :], number)
     node, steps = tree.root, []
     while isinstance(node, Branch):
         left = bool(node.split.left(row[None, :])[0])
@@ -201,10 +202,9 @@ def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int)
             for one in changed.changes
         ]
         changed = Counterfactual(_text(tree.answer(changed.leaf)), tree.label(changed.leaf), tuple(changes))
-    answer = _text(tree.answer(node))
-    return Path(
-        answer, tuple(steps), node, *_each(tree, node), tree.label(node), number, _leaf_text(tree, node), changed
-    )
+    label = tree.label(node) if node.line is None else float(tree.numbers_at(row[None, :], reached)[0])
+    answer = _text(tree.answer(node) if node.line is None else label)
+    return Path(answer, tuple(steps), node, *_each(tree, node), label, number, _leaf_text(tree, node), changed)
 
 
 def show_cell(feature: Feature, value: float) -> str:

@@ -223,9 +223,11 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     """Return the check of the loss against the figures of the task on the rows of the data file; none for a task that
     does not compute it from these."""
     task, sums, weight = TASKS.get(encoded.task), rows.dataset.sums, rows.dataset.weight
+    slopes = np.zeros(0)
     if task.NUMBERS:
         leaves, leaf_of = _sent(tree, rows.dataset.X)
         answers = np.array([tree.answer(leaf) for leaf in leaves])[leaf_of]
+        slopes = np.array([leaf.line.slope for leaf in leaves if leaf.line])
         for number, line in enumerate(leaf.line for leaf in leaves):
             if line is not None:
                 here = np.flatnonzero(leaf_of == number)
@@ -235,7 +237,7 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     again = task.loss_again(sums, answers)
     if again is None:
         return []
-    again += task.penalty(rows.dataset.source, np.array([leaf.line.slope for leaf in leaves if leaf.line]))
+    again += task.penalty(rows.dataset.source, slopes)
     text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
     # The error of sums of decimals: a part of the cost of one leaf.
     near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
