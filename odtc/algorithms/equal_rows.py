@@ -141,6 +141,15 @@ def _in_order(leader: np.ndarray, row: np.ndarray, begins: np.ndarray, n: int) -
     return kind, np.flatnonzero(is_first)
 
 
+def distinct_values(values: np.ndarray) -> np.ndarray:
+    """Return the different values of an array in rising order; none may be NaN. numpy.unique loads masked arrays (0.02
+    CPU s), and takes ten times as long for whole numbers."""
+    ordered = np.sort(values, axis=None)
+    begins = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return ordered[begins]
+
+
 def hashes(keys: list[np.ndarray]) -> np.ndarray:
     """Return uint64 (rows,): equal numbers for rows of equal keys, int64 (rows,) each; otherwise mostly different
     ones."""

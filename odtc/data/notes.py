@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import distinct_values
 from odtc.base import deadline, phases
 from odtc.base.text import show_number
 from odtc.base.value_class import value_class
@@ -217,7 +218,7 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
         known = column[~np.isnan(column)]
         if feature.kind == NUMERIC and (known != np.round(known)).any():
             continue
-        different = len(np.unique(known))
+        different = len(distinct_values(known))
         if (
             feature.kind == CATEGORICAL
             and different > 0.9 * n

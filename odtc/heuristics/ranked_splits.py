@@ -5,6 +5,7 @@ from copy import copy
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import distinct_values
 from odtc.algorithms.near_optimal.fewest_columns import Looks
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
@@ -83,7 +84,7 @@ class RankedSplits:
     def split(self, column: int, rank: int) -> int:
         """Return the split of the encoding that a rank of a column represents."""
         scale = self.ranked.columns[column]
-        return int(self.scales.split(scale, np.unique(self.scales.rank[:, scale])[rank]))
+        return int(self.scales.split(scale, distinct_values(self.scales.rank[:, scale])[rank]))
 
     def looks(self) -> Looks:
         """Return the columns of the data that the splits of each column of the search can use."""
@@ -97,7 +98,7 @@ class RankedSplits:
             told = {_bits(split.features) for split, _ in encoded.stands_for[j]}
             if column is not None and told != {own[column]}:
                 if column not in ranks:
-                    ranks[column] = np.unique(self.scales.rank[:, scales[column]])
+                    ranks[column] = distinct_values(self.scales.rank[:, scales[column]])
                 rank = int(np.searchsorted(ranks[column], self.scales.place[j]))
                 others[column] += [(rank, bits) for bits in sorted(told - {own[column]})]
         return Looks(own, [sorted(one) for one in others])
@@ -107,7 +108,7 @@ class RankedSplits:
         on other columns that separate the rows in the same way; None if the data is not available to find their
         sides."""
         encoded, splits = self.encoded, {}
-        for split in np.unique(heap.split[heap.split >= 0]).tolist():
+        for split in distinct_values(heap.split[heap.split >= 0]).tolist():
             if _bits(encoded.splits[split].features) & ~columns:
                 same = (one for one, _ in encoded.stands_for[split])
                 splits[split] = next(one for one in same if not _bits(one.features) & ~columns)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import distinct_values
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT, as_written, common_unit, whole_losses
 from odtc.base.whole_numbers.in_two_parts import ExactParts
@@ -96,7 +97,7 @@ class ExactObjective:
         encoded = self.problem.encoded
         ends = HeapTree(split, np.full_like(split, -1)).reach(encoded.X)
         label = np.full_like(split, -1)
-        for end in np.unique(ends).tolist():
+        for end in distinct_values(ends).tolist():
             label[end] = self._losses.cheapest(np.flatnonzero(ends == end))
         return settle(split, encoded, label)
 
@@ -302,7 +303,7 @@ def exact_cost(problem: Problem, heap: HeapTree) -> Any:
     if (costs := exact_costs(problem.encoded)) is None or not hasattr(problem.params, "lambda_"):
         return None
     ends, price = heap.reach(problem.encoded.X), branch_penalty.exact_price(problem) / costs.unit
-    leaves = (costs.leaf(np.flatnonzero(ends == end)) for end in np.unique(ends))
+    leaves = (costs.leaf(np.flatnonzero(ends == end)) for end in distinct_values(ends))
     return sum(leaves, heap.n_branch_nodes * price)
 
 

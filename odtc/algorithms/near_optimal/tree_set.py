@@ -26,6 +26,7 @@ from math import gcd
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import distinct_values
 from odtc.algorithms.near_optimal.pair_counts import Blocks, pair_counts
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -87,7 +88,7 @@ class TreeRows:
         else:
             gain[entry, ranked.label] = ranked.gain
         loss = ranked.most[head][:, None] - gain
-        divisor = gcd(*np.unique(loss).tolist(), 0) or max(1, ranked.price)
+        divisor = gcd(*distinct_values(loss).tolist(), 0) or max(1, ranked.price)
         self.units = Units(divisor, ranked.price)
         self.loss, self.count = loss // divisor, ranked.count[head]
         self.rank = np.empty((ranked.rank.shape[1], n), np.int32)

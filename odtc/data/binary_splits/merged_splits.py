@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
-from odtc.algorithms.equal_rows import Looked, equal_rows, hashes
+from odtc.algorithms.equal_rows import Looked, distinct_values, equal_rows, hashes
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import as_rows, distinct, narrowed
@@ -161,7 +161,7 @@ def merged_equals(asked, found: Sums, alike: Callable[[int, int], bool], of: Seq
     usable = (found.ones > 0) & (found.ones < n)
     ordered = key[usable]
     ordered.sort()
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    twice = distinct_values(ordered[1:][ordered[1:] == ordered[:-1]])
     del ordered
     groups, stands = {}, {}
     for j in _among(key, twice, usable):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.algorithms.equal_rows import distinct_values
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import Scales
@@ -34,7 +35,7 @@ class CertificateColumns:
         for splits in (self._splits, Splits.of(merged)):
             feature_of = splits.feature.copy()
             feature_of[[at - begin for at in chains if begin <= at < begin + len(splits)]] = -1
-            for feature in np.unique(feature_of[feature_of >= 0]).tolist():
+            for feature in distinct_values(feature_of[feature_of >= 0]).tolist():
                 own = feature_of == feature
                 if feature not in thresholds:
                     columns[begin + int(own.argmax())] = feature
@@ -78,8 +79,8 @@ class CertificateColumns:
         """Return the column of all given thresholds of a feature."""
         encoded = self.encoded
         cells = encoded.dataset.X[:, feature]
-        values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.unique(cuts)
-        complete = len(np.unique(np.searchsorted(values, given, side="right"))) == len(values)
+        values, given = distinct_values(cells[~np.isnan(cells)])[:-1], distinct_values(cuts)
+        complete = len(distinct_values(np.searchsorted(values, given, side="right"))) == len(values)
         self._cuts[feature] = values if complete else given
         column = {"kind": "threshold", "feature": encoded.features[feature].name}
         return column if complete else column | {"thresholds": given.tolist()}
@@ -95,10 +96,10 @@ class CertificateColumns:
         scale, found = int(self.searched[column]), []
         if (key := ("nested", scale)) in self._number:
             return [(self._number[key], cut, False) for cut in range(int(scales.size[scale]))]
-        numbers = scales.split(scale, np.unique(scales.rank[:, scale])[:-1])
+        numbers = scales.split(scale, distinct_values(scales.rank[:, scale])[:-1])
         splits, ones_left = self._splits, encoded.ones_left[numbers].tolist()
         cuts = np.empty(len(numbers), np.int64)
-        for feature in np.unique(splits.feature[numbers]).tolist():
+        for feature in distinct_values(splits.feature[numbers]).tolist():
             own = splits.feature[numbers] == feature
             cuts[own] = 0 if feature < 0 else self._cuts[feature].searchsorted(splits.cut[numbers[own]], "right") - 1
         for split, cut, turned in zip(numbers.tolist(), cuts.tolist(), ones_left):
