@@ -52,6 +52,10 @@ class Encoding(Protocol):
         sentence; "" if none are."""
         return ""
 
+    def sized(self, dataset: Dataset, depth: int, **options) -> dict:
+        """Return the options for a search of this depth, where they depend on the work of the search."""
+        return options
+
 
 ENCODINGS = Registry(
     "encoding",
@@ -258,6 +262,15 @@ class Encoded:
         """The split by its column, packed, and flipped so that it begins with a 0."""
         packed = np.packbits((self.X ^ self.X[0]).T, axis=1)
         return {column.tobytes(): place for place, column in enumerate(packed)}
+
+
+def sized_scheme(dataset: Dataset, scheme: str, depth: int) -> str:
+    """Return an encoding with the options that it takes for a search of this depth: "auto" as "auto:levels=8"."""
+    module, given = ENCODINGS.parse(scheme)
+    options = module.sized(dataset, depth, **given)
+    if options == given:
+        return scheme
+    return f"{module.NAME}:{','.join(f'{key}={value}' for key, value in options.items())}"
 
 
 def encode(

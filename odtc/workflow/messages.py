@@ -10,9 +10,10 @@ import numpy as np
 
 from odtc.base.text import count_of, percent_text, some
 from odtc.base.wording import command, option
-from odtc.data.coded_columns import RowsOf
+from odtc.data.coded_columns import RowsOf, distinct
 from odtc.data.dataset import CATEGORICAL, Dataset
 from odtc.data.encoding import ENCODINGS, encode
+from odtc.data.encodings.auto import SINGLE
 from odtc.data.file_text.text_records import skipped_text
 from odtc.data.notes import notes_on
 from odtc.data.reading import is_same_table, taken_text
@@ -25,7 +26,6 @@ from odtc.workflow.row_selection.selection import first_tree, undecided_text
 from odtc.workflow.run_facts import AllRowsFacts
 from odtc.workflow.specification import RunSpec
 
-LEAST_LEVELS = 4  # of which two and two are a set that no split on one level makes
 LESS = 1e-9  # by which a loss is lower, relatively
 OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
 COMPILER = "odtc"  # in place of a solver, if none ran
@@ -111,16 +111,18 @@ def why_dropped(dataset: Dataset) -> str:
 
 
 def level_set_text(done: Fit) -> str:
-    """Report that CART over sets of levels loses less than the tree, whose splits take one level each, with the
-    encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
+    """Report that CART over sets of levels loses less than the tree, some of whose splits take one level each, with
+    the encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
     problem, rows = done.problem, done.dataset
     if rows is None or rows.X.size > CART_CELLS or problem.constraints or done.selection is not None:
         return ""
-    has_sets = any(
-        feature.kind == CATEGORICAL and not feature.ordered and len(feature.levels) >= LEAST_LEVELS
-        for feature in rows.features
+    encoding, options = ENCODINGS.parse(problem.encoded.scheme)
+    taken = max(SINGLE, options.get("levels", 0))
+    has_single = any(
+        feature.kind == CATEGORICAL and not feature.ordered and len(distinct(rows.X, at)[0]) > taken
+        for at, feature in enumerate(rows.features)
     )
-    if not has_sets or problem.encoded.scheme.partition(":")[0] not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
+    if not has_single or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
         return ""
     grown = partial(_cart_of_sets, problem, rows)
     least, nodes = problem.encoded.derived(("CART over sets of levels", problem.topology.depth), grown)
@@ -128,8 +130,8 @@ def level_set_text(done: Fit) -> str:
     if nodes > done.tree.n_branch_nodes or least >= loss - LESS * max(1.0, abs(loss)):
         return ""
     return (
-        f"splits take one level each; a tree that splits on sets of levels loses {least:.10g}, and this one "
-        f"{loss:.10g}: {option('encoding', 'subsets')} searches for the best tree over such sets"
+        f"a tree that splits on sets of levels loses {least:.10g}, and this one {loss:.10g}: "
+        f"{option('encoding', 'subsets')} searches for the best tree over such sets"
     )
 
 

@@ -12,7 +12,7 @@ from odtc.base.json_schema import NUMBER, schema_of
 from odtc.base.wording import option, param
 from odtc.data.cost_matrix import cost_matrix, expect_telling_prices
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded, encode
+from odtc.data.encoding import Encoded, encode, sized_scheme
 from odtc.data.reading import read_as, read_rows, read_scored_rows
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes, priced
@@ -168,7 +168,10 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
         radius = _radius(dataset, wanted.params.get("robust"))
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
         merge = wanted.model == "auto" or not keeps_rows(_settings(spec, wanted.model))
-        return encode(dataset, wanted.encoding, by_column, radius, merge)
+        scheme = wanted.encoding
+        if wanted.model == "auto" and spec.searching:  # a model would grow with each split
+            scheme = sized_scheme(dataset, scheme, wanted.depth)
+        return encode(dataset, scheme, by_column, radius, merge)
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:

@@ -169,8 +169,14 @@ def option_of(text: str, name: str) -> str:
     return words[1]
 
 
+def test_a_split_on_a_set_of_levels_is_found_by_default(tmp_path):
+    said = fit("subset.csv", "--depth", 1, folder=tmp_path)
+    assert said.code == 0 and "proved optimal, certified: objective 0, bound 0" in said.out
+    assert "city in {A, C, E, G}" in said.out and "sets of levels" not in said.err
+
+
 def test_a_set_of_levels_that_errs_less_is_named_with_the_option_that_finds_it(tmp_path):
-    said = fit("subset.csv", "--depth", 2, folder=tmp_path)
+    said = fit("subset.csv", "--depth", 2, "--encoding", "auto:levels=3", folder=tmp_path)
     assert said.code == 0 and "a tree that splits on sets of levels loses 0, and this one 43" in said.err
     again = fit("subset.csv", "--depth", 1, "--encoding", option_of(said.err, "encoding"), folder=tmp_path)
     assert again.code == 0 and "objective 0" in again.out and "sets of levels" not in again.err, again.out
@@ -191,7 +197,7 @@ def test_a_set_of_levels_is_named_if_it_helps_only(tmp_path):
         ("d", ("--depth", 3)),  # three single levels are the set
         ("d", ("--depth", 1, "--constraint", "leaf_rows >= 2")),
     ):
-        said = command("fit", f"{name}.csv", *words, "-o", "m", folder=tmp_path)
+        said = command("fit", f"{name}.csv", *words, "--encoding", "onehot", "-o", "m", folder=tmp_path)
         assert said.code == 0, said.err
         hint[name, words[1], len(words)] = "sets of levels" in said.err
         if "sets of levels" in said.err:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
-from odtc.data.encoding import ENCODINGS, encode
+from odtc.data.encoding import ENCODINGS, encode, sized_scheme
 from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
@@ -144,15 +144,11 @@ def _least(cells: list[tuple], rows: list[int], depth: int, loss) -> Fraction:
     return best
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@given(data=st.data())
-@settings(max_examples=500)
-def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task, data):
-    n = data.draw(st.integers(4, 14))
-    cells = data.draw(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("pqrs")), min_size=n, max_size=n))
-    y = data.draw(st.lists(st.integers(0, 2 if task == "classification" else 9), min_size=n, max_size=n))
-    if len(set(y)) < 2 or len(set(cells)) < 2:
-        return
+EXAMPLES = {"classification": 500, "regression": 500, "median": 50, "survival": 50}  # that are drawn
+
+
+def _loss(task: str, y: list[int], dataset: Dataset):
+    """The cost of one leaf for these rows."""
 
     def errors(rows: list[int]) -> Fraction:
         return Fraction(len(rows) - max(Counter(y[row] for row in rows).values()))
@@ -161,9 +157,85 @@ def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task, data
         total = sum(y[row] for row in rows)
         return sum(Fraction(y[row]) ** 2 for row in rows) - Fraction(total * total, len(rows))
 
-    exact = _least(cells, list(range(n)), 2, errors if task == "classification" else squares)
-    frame = pl.DataFrame({"x": [one for one, _ in cells], "z": [two for _, two in cells], "y": y})
-    how = {"task": "regression"} if task == "regression" else {}
-    fitted = odtc.fit(frame, "y", depth=2, encoding="subsets", categorical=["x", "z"], **how)
-    assert fitted.proof.termination == "optimal"
-    assert fitted.proof.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
+    def distances(rows: list[int]) -> Fraction:
+        middle = sorted(y[row] for row in rows)[len(rows) // 2]
+        return Fraction(sum(abs(y[row] - middle) for row in rows))
+
+    def deviance(rows: list[int]) -> float:
+        return float(TASKS.get(task).leaf_costs(dataset.sums[rows].sum(axis=0)))
+
+    return {"classification": errors, "regression": squares, "median": distances, "survival": deviance}[task]
+
+
+@pytest.mark.parametrize("task", EXAMPLES)
+def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task):
+    @given(data=st.data())
+    @settings(max_examples=EXAMPLES[task])
+    def check(data):
+        n = data.draw(st.integers(4, 14))
+        cells = data.draw(
+            st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("pqrs")), min_size=n, max_size=n)
+        )
+        y = data.draw(st.lists(st.integers(0, 2 if task == "classification" else 9), min_size=n, max_size=n))
+        if len(set(y)) < 2 or len(set(cells)) < 2:
+            return
+        columns = {"x": [one for one, _ in cells], "z": [two for _, two in cells]}
+        how = {"task": task, "categorical": ["x", "z"], "target": "y"}
+        if task == "survival":
+            columns["t"], columns["y"] = [1 + row for row in y], [row % 2 for row in y]
+            how = {"task": task, "categorical": ["x", "z"], "time": "t", "event": "y"}
+            if not any(columns["y"]):
+                return
+        frame = pl.DataFrame(columns if "y" in columns else columns | {"y": y})
+        exact = _least(cells, list(range(n)), 2, _loss(task, y, from_frame(frame, "drawn", ReadingSpec(**how))))
+        fitted = odtc.fit(frame, depth=2, encoding=data.draw(st.sampled_from(["auto", "subsets"])), **how)
+        assert fitted.proof.termination == "optimal"
+        assert fitted.proof.objective == pytest.approx(float(exact), rel=1e-9, abs=1e-9)
+
+    check()
+
+
+def _table(n: int, levels: list[int]) -> Dataset:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(0, k, n) for k in levels]).astype(float)
+    features = tuple(Feature(f"x{at}", CATEGORICAL, tuple("abcdefghijkl"[:k])) for at, k in enumerate(levels))
+    return Dataset("drawn", X, rng.integers(0, 2, n).astype(np.int32), features, ("no", "yes"), np.ones(n))
+
+
+@pytest.mark.parametrize(
+    ("n", "levels", "depth", "scheme"),
+    [
+        (50_000, [8] * 4, 1, "auto:levels=8"),
+        (2000, [2, 3, 8, 6], 2, "auto:levels=8"),
+        (2000, [2, 3, 8, 6], 4, "auto:levels=3"),
+        (400, [8, 8, 4], 3, "auto:levels=4"),  # 128 · 16 + ... splits cubed are too many, 7 + 16 are not
+        (2000, [2, 3], 4, "auto"),  # no set of levels that a single level is not
+        (300, [12, 4], 2, "auto:levels=4"),
+    ],
+)
+def test_the_sets_of_columns_are_taken_that_a_search_can_afford(n, levels, depth, scheme):
+    dataset = _table(n, levels)
+    assert sized_scheme(dataset, "auto", depth) == scheme
+    left_out = [f"'x{at}'" for at, k in enumerate(levels) if k > int(scheme.partition("=")[2] or 3)]
+    module, options = ENCODINGS.parse(scheme)
+    remark = module.remark(dataset, **options)
+    assert ("subsets" in remark) == bool(left_out)
+    assert all((f"'x{at}'" in remark) == (f"'x{at}'" in left_out) for at in range(len(levels)))
+
+
+def test_levels_that_are_given_stay(tmp_path):
+    assert sized_scheme(_table(300, [4, 4]), "auto:levels=3", 1) == "auto:levels=3"
+    assert sized_scheme(_table(300, [4, 4]), "auto:bins=2", 1) == "auto:bins=2,levels=4"
+    with pytest.raises(ChoiceError, match=r"3 to 8 .*got levels=9.*subsets:levels=9"):
+        encode(_table(300, [9]), "auto:levels=9")
+
+
+def test_models_are_written_over_single_levels():
+    frame = pl.DataFrame({"city": CITIES, "open": ["yes" if city in "BFK" else "no" for city in CITIES]})
+    fitted = {model: odtc.fit(frame, "open", model=model, depth=1) for model in ("auto", "dpflow", "flowoct")}
+    assert {name: fit.problem.encoded.n_candidate_splits for name, fit in fitted.items()} == {
+        "auto": 2**6 - 1,
+        "dpflow": 7,
+        "flowoct": 7,
+    }
+    assert fitted["auto"].training.train_correct == len(CITIES) > fitted["flowoct"].training.train_correct

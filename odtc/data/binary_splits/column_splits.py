@@ -1,7 +1,8 @@
-"""The splits on one column: its levels, its levels in their order, thresholds between its numbers."""
+"""The splits on one column: its levels, sets of them, its levels in their order, thresholds between its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -36,6 +37,50 @@ def level_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     if len(found) <= 2:
         found = found[1:]
     return [(split, True) for split in found]
+
+
+def set_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+    """Return one split for each set of the levels of a feature, up to its complement: 2^(k-1) - 1 for k levels.
+
+    The splits of `level_splits` are the first ones. A missing cell counts as one level more.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : int
+        Its position in `dataset.features`.
+
+    Returns
+    -------
+    list of (Split, bool)
+        As in `Encoding.splits`.
+    """
+    known, absent = known_values(distinct(dataset.X, feature)[0])
+    return with_sets(dataset, feature, _sets(known.tolist(), absent) if len(known) > 2 else ())
+
+
+def _sets(known: list[float], absent: bool) -> Iterator[tuple[float, ...]]:
+    """Return the sets of two levels and more. Missing cells are outside of each set, so if there are any, a set and the
+    other levels are two splits."""
+    most = len(known) - 1 if absent else len(known) // 2
+    for size in range(2, most + 1):
+        yield from combinations(known, size)
+
+
+def with_sets(dataset: Dataset, feature: int, sets: Iterable[tuple[float, ...]]) -> list[tuple[Split, bool]]:
+    """Return the splits of `level_splits`, and those on these sets of levels that separate the rows in another way than
+    the splits before them."""
+    found = level_splits(dataset, feature)
+    values, absent = known_values(distinct(dataset.X, feature)[0])
+    all_of = frozenset(values.tolist())
+    met = {frozenset(split.values) for split, _ in found if isinstance(split, Subset)}
+    for chosen in sets:
+        one = frozenset(chosen)
+        if one in met or (not absent and all_of - one in met) or one == all_of:
+            continue
+        met.add(one)
+        found.append((Subset(feature, chosen), True))
+    return found
 
 
 def order_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:

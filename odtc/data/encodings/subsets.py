@@ -12,16 +12,22 @@ The splits of `auto` are among them, so the best tree is never worse than the be
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.binary_splits.column_splits import BINS, known_values, level_splits, order_splits, threshold_splits
+from odtc.data.binary_splits.column_splits import (
+    BINS,
+    known_values,
+    order_splits,
+    set_splits,
+    threshold_splits,
+    with_sets,
+)
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
-from odtc.data.splits import SplitList, Subset
+from odtc.data.splits import SplitList
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 
@@ -67,25 +73,11 @@ def _of_column(dataset: Dataset, place: int, levels: int, bins: int | None):
         return threshold_splits(dataset, place, bins)
     if feature.ordered:
         return order_splits(dataset, place)
-    single = level_splits(dataset, place)
     values, code = distinct(dataset.X, place)
-    known, has_missing = known_values(values)
-    if len(known) < 3:
-        return single
     if len(values) <= levels:
-        sets = _all_sets(known.tolist(), has_missing)
-    else:
-        sets = _first_sets(known, code, _outcomes(dataset, code, len(values)))
-    met = {frozenset(split.values) for split, _ in single if isinstance(split, Subset)}
-    return [*single, *((Subset(place, chosen), True) for chosen in _new(sets, met, known.tolist(), has_missing))]
-
-
-def _all_sets(known: list[float], has_missing: bool) -> Iterator[tuple[float, ...]]:
-    """Return the sets of two levels and more. Missing cells are outside of each set, so if there are any, a set and the
-    other levels are two splits."""
-    most = len(known) - 1 if has_missing else len(known) // 2
-    for size in range(2, most + 1):
-        yield from combinations(known, size)
+        return set_splits(dataset, place)
+    known, _ = known_values(values)
+    return with_sets(dataset, place, _first_sets(known, code, _outcomes(dataset, code, len(values))))
 
 
 def _first_sets(known: np.ndarray, code: np.ndarray, outcomes: np.ndarray) -> Iterator[tuple[float, ...]]:
@@ -117,16 +109,3 @@ def _outcomes(dataset: Dataset, code: np.ndarray, n: int) -> np.ndarray:
         parts = counts.T[some], counts.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(parts[0] / parts[1])
-
-
-def _new(
-    sets: Iterator[tuple[float, ...]], met: set[frozenset[float]], known: list[float], has_missing: bool
-) -> Iterator[tuple[float, ...]]:
-    """Return the sets that were neither met already nor are the complement of one that was."""
-    all_of = frozenset(known)
-    for chosen in sets:
-        one = frozenset(chosen)
-        if one in met or (not has_missing and all_of - one in met) or one == all_of:
-            continue
-        met.add(one)
-        yield chosen
