@@ -8,8 +8,8 @@ error; those that may be the best are computed again. Trees of two levels are fo
 
 import numpy as np
 
-from odtc.algorithms.moments import median_cuts
 from odtc.algorithms.moments.exact_costs import ROUND, ExactCosts, ExactMedians
+from odtc.algorithms.moments.medians import gains_of_cuts, rounding
 from odtc.algorithms.moments.search import NO_LIMITS, Known, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.weighted_quantiles import ROUNDING, weighted_median
@@ -71,13 +71,11 @@ class CarefulSearch(SearchByIntervals):
         order = np.argsort(apart, kind="stable")
         rows, apart, cuts = rows[order], apart[order], self.cuts(rows, column)
         weight = self.weight[rows]
-        if not len(cuts):
-            return cuts, np.zeros(0), np.zeros(0)
-        code = self.code[column : column + 1, rows]
-        terms = weight, apart, np.ones(len(rows)), np.arange(len(rows)), 0.0, 0.0
-        ((_, _, ranks, gains),) = median_cuts.gains_of_cuts(code, self.size[column : column + 1], *terms)
-        off = 8 * ROUNDING * float(weight @ np.abs(apart)) + 8 * median_cuts.rounding(weight, apart)
-        return cuts, -gains[np.searchsorted(ranks, cuts)], np.full(len(cuts), off)
+        code, size = self.code[column : column + 1, rows], self.size[column : column + 1]
+        terms = np.ones(len(rows)), np.arange(len(rows)), (0.0, 0.0)
+        (gains,) = gains_of_cuts(code, size, weight, apart, *terms)
+        off = 8 * ROUNDING * float(weight @ np.abs(apart)) + 8 * rounding(weight, apart)
+        return cuts, -gains[cuts], np.full(len(cuts), off)
 
     def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
         """Return (column, cut, cost) of all trees of one level that may cost no more than `reach`."""

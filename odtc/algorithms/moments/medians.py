@@ -4,14 +4,13 @@ This is the minimum over one number of a sum of costs of the rows, as in odtc.al
 A and B costs less than the best tree on A and the best one on B together, and V(A) <= V(B) for A within B. But it is
 not a function of three sums. The best split on one column is found by moving the rows from the right side to the left
 one in the order of the column: for each side a Fenwick tree (1994) contains W and Σ w y by the rank of y, and gives
-the median and its cost in log n steps. Where the costs of all cuts are needed, numpy finds the medians together
-(odtc.algorithms.moments.median_cuts). Trees of two levels are found by intervals of cuts.
+the median and its cost in log n steps. Trees of two levels are found by intervals of cuts.
 """
 
 import numpy as np
 
-from odtc.algorithms.moments import median_cuts
-from odtc.algorithms.moments.search import NO_LIMITS, SearchByIntervals
+from odtc.algorithms.moments.exact_costs import ROUND, WHOLE
+from odtc.algorithms.moments.search import NO_LIMITS, NO_TOTALS, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
 from odtc.base.kernels import kernel
@@ -45,7 +44,7 @@ def spread(tree, values, weight, total):
 
 
 @kernel
-def best_cut(code, size, w, y, count, rows, least, price):
+def best_cut(code, size, w, y, count, rows, terms, totals):
     """Return (gain, column, cut) of the best split, column -1 for a leaf; a gain is minus a cost.
 
     Parameters
@@ -54,10 +53,10 @@ def best_cut(code, size, w, y, count, rows, least, price):
     size : int64 (columns,), ranks of each column
     w, y, count : float64 (all rows,), weight, number, and rows of the data; y does not fall
     rows : int64 (rows,), the rows of the node, rising
-    least : float, rows of the data that each leaf must have
-    price : float, penalty of a branch node
+    terms : (rows of the data that each leaf must have, penalty of a branch node), both float
+    totals : float64 (columns, ranks), filled with the gain of each cut that is allowed; without rows nothing is filled
     """
-    n = len(rows)
+    n, (least, price) = len(rows), terms
     weight, number, values = np.empty(n), np.empty(n), np.empty(n)
     every, held = np.zeros((2, n + 1)), 0.0
     whole = total = below = 0.0
@@ -111,9 +110,27 @@ def best_cut(code, size, w, y, count, rows, least, price):
             if lc < least or held - lc < least:
                 continue
             gain = -spread(left, values, lw, ls) - spread(right, values, whole - lw, total - ls) - price
+            if len(totals):
+                totals[g, v] = gain
             if gain > best + near:
                 best, column, cut = gain, g, v
     return best, column, cut
+
+
+def gains_of_cuts(code, size, *terms) -> np.ndarray:
+    """Return float64 (columns, ranks): the gain of each cut as in `best_cut`, -inf if it is not allowed."""
+    gains = np.full((len(size), int(size.max(initial=1))), -np.inf)
+    best_cut(code, size, *terms, gains)
+    return gains
+
+
+def rounding(weight: np.ndarray, apart: np.ndarray) -> float:
+    """Return a bound on the rounding error of sums over rows that are added and taken off, where `apart` are numbers
+    less their median: all weights count as far from it as the furthest number, unless sums of weights are exact."""
+    far, each = np.abs(apart), ROUND * (len(apart) + 4)
+    total = float(weight.sum())
+    exact = total < WHOLE and (weight == np.rint(weight)).all()
+    return each * (float(weight @ far) if exact else total * float(far.max(initial=0.0)))
 
 
 def compile_now() -> None:
@@ -148,15 +165,13 @@ class MedianSearch(SearchByIntervals):
 
     def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
         code, size = self._over(columns)
-        found = best_cut(code, size, self.weight, self.y, self.count, rows, self.least, self.price)
+        found = best_cut(code, size, self.weight, self.y, self.count, rows, (self.least, self.price), NO_TOTALS)
         return self._named(found, columns)
 
     def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
         """Return (column, cut, cost) of all trees of one level that cost no more than `reach`."""
-        columns = self.limits.columns(place, len(self.size))
-        terms = self.code[columns], self.size[columns], self.weight, self.y, self.count, rows, self.least, self.price
-        found = []
-        for first, line, ranks, gains in median_cuts.gains_of_cuts(*terms):
-            for at in np.flatnonzero(-gains <= reach).tolist():
-                found.append((int(columns[first + line[at]]), int(ranks[at]), -float(gains[at])))
+        terms, found = (self.weight, self.y, self.count, rows, (self.least, self.price)), []
+        for column in self.limits.columns(place, len(self.size)).tolist():
+            gains = gains_of_cuts(self.code[column : column + 1], self.size[column : column + 1], *terms)[0]
+            found += [(column, cut, -float(gains[cut])) for cut in np.flatnonzero(-gains <= reach).tolist()]
         return found

@@ -134,8 +134,8 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     from odtc.algorithms.moments import laws  # most runs never need it
     from odtc.algorithms.moments.careful_search import CarefulSearch
     from odtc.algorithms.moments.exact_search import ExactSearch
-    from odtc.algorithms.moments.median_cuts import rounding as rounding_of_medians
     from odtc.algorithms.moments.medians import MedianSearch
+    from odtc.algorithms.moments.medians import rounding as rounding_of_medians
     from odtc.algorithms.moments.search import MomentSearch
 
     encoded, limits, rank = problem.encoded, limits_of(problem, scales), scales.rank.astype(np.int64)
