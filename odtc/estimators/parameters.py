@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from os import PathLike
 
 from odtc.base.spec_fields import default_of, fields_by_name
+from odtc.data.reading_spec import LEAVES, ReadingSpec
 from odtc.model.options import Options
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -57,6 +58,8 @@ PARAMETERS = (
         lambda value: isinstance(value, str) and value in ("squared_error", "absolute_error"),
         '"squared_error" or "absolute_error"',
     ),
+    _of_field(ReadingSpec, "leaf", lambda value: value in LEAVES),
+    _of_field(ReadingSpec, "ridge", _number),
     _of_field(Options, "time_limit", lambda value: value is None or _number(value)),
     _of_field(Options, "threads", lambda value: value is None or _whole(1)(value)),
     _of_field(Options, "gap", _number),
@@ -157,6 +160,9 @@ TEXTS = {
     "class_weight": '"balanced" gives all classes the same total weight, sample weights included; scikit-learn\'s '
     "trees balance the numbers of rows.",
     "criterion": "squared_error (leaves predict means) or absolute_error (leaves predict medians).",
+    "leaf": "constant, or linear: a leaf predicts a line in the numeric column, without missing values, that fits its "
+    "rows best.",
+    "ridge": 'With leaf="linear": penalty R of each leaf\'s slope b, added to the squared error as R b².',
     "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
     "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",
     "verbose": "1 shows the progress of `fit`: a line in a terminal, a bar in a notebook, and the result in the "

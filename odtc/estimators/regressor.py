@@ -1,5 +1,7 @@
 """`OptimalTreeRegressor`: the regression tree of least error with the interface of scikit-learn, with its proof."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -7,14 +9,14 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from odtc.data.dataset import Dataset
-from odtc.data.tasks import median, regression
+from odtc.data.tasks import linear, median, regression
 from odtc.estimators import parameters
 from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.estimators.monotone import best_rising, directions, rises
 from odtc.estimators.units import ONE, Units, divided
 from odtc.model.solution import Solution, Termination, is_proved
-from odtc.trees.tree import Branch, Leaf, Node, Tree
+from odtc.trees.tree import Branch, Leaf, Line, Node, Tree
 from odtc.workflow.specification import RunSpec
 
 CRITERIA = {"squared_error": regression, "absolute_error": median}
@@ -23,7 +25,8 @@ CRITERIA = {"squared_error": regression, "absolute_error": median}
 @parameters.document
 class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     """The regression tree of a depth with the least (weighted) error on the training rows, proved: squared error, whose
-    leaves answer means, or with criterion="absolute_error" absolute error, whose leaves answer medians.
+    leaves answer means, or with criterion="absolute_error" absolute error, whose leaves answer medians. With
+    leaf="linear" each leaf answers a line in one column.
 
     {parameters}
 
@@ -44,6 +47,8 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         max_depth=2,
         *,
         criterion="squared_error",
+        leaf="constant",
+        ridge=0.0,
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_leaf_nodes=None,
@@ -84,7 +89,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
 
     @property
     def TASK(self):
-        return CRITERIA[self.criterion]
+        return linear if self.leaf == linear.NAME else CRITERIA[self.criterion]
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -101,7 +106,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
 
     def _error(self, node: Node) -> float:
         """Return the error of the rows of a node around their single best answer."""
-        if self.TASK is regression:
+        if self.TASK is not median:
             return float(regression.leaf_costs(np.array(node.sums)))
         return float(median.losses(np.array(node.counts), self.tree_.classes).min())
 
@@ -112,15 +117,25 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         return {"mean_squared_error": (apart**2).mean(axis=0), "mean_absolute_error": np.abs(apart).mean(axis=0)}
 
     def _targets(self, y, n_rows: int) -> np.ndarray:
+        self._expect_lines()
         y = column_or_1d(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"expected one number for each row, got {len(y)} numbers and {n_rows} rows")
         assert_all_finite(y, input_name="y")
         return np.asarray(y, dtype=float)[:, None]
 
+    def _expect_lines(self) -> None:
+        """Raise ValueError for parameters that do not go with the parameter `leaf`."""
+        if self.TASK is not linear and self.ridge:
+            raise ValueError(f'ridge needs leaf="linear", got ridge={self.ridge!r} with leaf={self.leaf!r}')
+        if self.TASK is linear and self.criterion != "squared_error":
+            raise ValueError('leaf="linear" needs criterion="squared_error", got criterion="absolute_error"')
+        if self.TASK is linear and self.monotonic_cst is not None:
+            raise ValueError('leaf="linear" knows no monotonic_cst; leave one of them out')
+
     @property
     def _power(self) -> int:
-        return 2 if self.TASK is regression else 1
+        return 1 if self.TASK is median else 2
 
     def _in_units(self, targets: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         spread = float(targets.max() / 2 - targets.min() / 2) * 2
@@ -130,11 +145,17 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         return self.TASK.sums_of(targets[:, 0], weight)
 
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
-        return self.TASK.measured(rows, targets[:, 0], self._target)
+        return self.TASK.measured(replace(rows, source=self._source), targets[:, 0], self._target)
+
+    @property
+    def _source(self) -> dict:
+        return {"ridge": float(self.ridge)} if self.TASK is linear else {}
 
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         if self.TASK is regression:
             return super()._leaf_alone(rows, sums)
+        if self.TASK is linear:
+            return self._line_alone(replace(rows, sums=sums, source=self._source))
         dataset = median.as_classes(rows, sums[:, -1])
         K = len(dataset.classes)
         held = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
@@ -143,3 +164,10 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         tree = Tree(leaf, rows.features, dataset.classes, rows.target, rows.missing, median.NAME)
         cost = float(paid.min())
         return tree, Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")
+
+    def _line_alone(self, rows: Dataset) -> tuple[Tree, Solution]:
+        tree, _ = super()._leaf_alone(rows, rows.sums)
+        costs, every = linear.exact(rows, np.zeros(rows.n_rows, np.int64)), np.zeros(1, np.int64)
+        line, cost = costs.line(every), float(costs.leaf(every) * costs.unit)
+        leaf = replace(tree.root, line=None if line is None else Line(*line))
+        return replace(tree, root=leaf), Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")

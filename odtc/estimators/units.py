@@ -12,7 +12,7 @@ import numpy as np
 from odtc.base.text import show_number
 from odtc.base.whole_numbers import as_written
 from odtc.base.wording import in_keywords
-from odtc.data.tasks import median, regression, survival
+from odtc.data.tasks import linear, median, regression, survival
 from odtc.errors import DataError
 from odtc.trees.tree import Branch, Node, Tree
 
@@ -106,18 +106,20 @@ def in_unit(tree: Tree, unit: float) -> Tree:
         return tree
 
     of_weights = tree.task == survival.NAME  # the unit is for weights, not for times and shares of a curve
-    weighed = tree.task in (regression.NAME, median.NAME)  # counts of a policy are what its votes save
+    weighed = tree.task in (regression.NAME, linear.NAME, median.NAME)  # counts of a policy are what its votes save
 
     def of(node: Node) -> Node:
         if isinstance(node, Branch):
             return Branch(node.split, of(node.left), of(node.right))
         powers = [0, 0, *[1] * (len(node.sums) - 2)]
-        if tree.task == regression.NAME:
+        if tree.task in (regression.NAME, linear.NAME):
             powers[-2] = 2  # a square
         if of_weights:
             powers = [0, *[1] * (len(node.sums) - 2), 0]
+        line = node.line and replace(node.line, slope=node.line.slope * unit, intercept=node.line.intercept * unit)
         return replace(
             node,
+            line=line,
             counts=tuple(count * (1 if weighed else unit) for count in node.counts),
             sums=tuple(total * unit**power for total, power in zip(node.sums, powers)),
             curve=node.curve if of_weights else tuple((share, number * unit) for share, number in node.curve),

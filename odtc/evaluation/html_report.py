@@ -26,7 +26,7 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, DataError, OdtcError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
-from odtc.evaluation.leaf_curves import leaf_curves
+from odtc.evaluation.leaf_curves import leaf_curves, leaf_lines
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.rendering import Place, places, render_tree, with_answers
@@ -223,6 +223,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "matter": board.columns_that_matter(found),
         "rules": board.rules(found, tree),
         "curves": leaf_curves(found, tree, training),
+        "leaf_lines": leaf_lines(found, tree, training),
         "histograms": _embedded(board.histograms(found, training, tree.features)),
         "nodes": _embedded([_node(place, task.CLASSES) for place in found]),
         "columns": _embedded(_columns(found)),

@@ -147,7 +147,7 @@ def _claimed(problem: Problem, found, heap: HeapTree | None, paid: float | None,
     if found.undecided and certified.accepted and certified.exact:
         return _Claim(Termination.OPTIMAL, paid, certified)
     if found.undecided:
-        return _Claim(ended, bound, certified, UNDECIDED)
+        return _Claim(ended, bound, certified, found.rounded or UNDECIDED)
     if certified.accepted is False:
         return _Claim(certified.ended, certified.bound, certified)
     if ended != Termination.OPTIMAL or certified.accepted:

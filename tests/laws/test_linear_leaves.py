@@ -115,11 +115,57 @@ def test_a_tree_with_lines_is_read_back_equal(rents):
         Tree.from_json(facts)
 
 
-def test_numbers_with_too_many_digits_are_not_proved():
+def test_numbers_with_too_many_digits_are_not_proved(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2)) * 1e3
-    done = odtc.fit(X=X, y=X[:, 0] * (X[:, 1] > 0) + rng.normal(size=40), depth=1, task="regression", leaf="linear")
-    assert not done.proved and done.tree.has_lines
+    y = X[:, 0] * (X[:, 1] > 0) + rng.normal(size=40)
+    np.savetxt(tmp_path / "long.csv", np.column_stack([X, y]), "%.17g", ",", header="a,b,y", comments="")
+    done = run("fit", "long.csv", *LINEAR, "--depth", 1, "-o", "long", folder=tmp_path)
+    assert done.code == 0 and "proved" not in done.out.partition("objective")[0]
+    assert "round them to 8 digits for a proof" in done.out + done.err
+    assert run("verify", "long.tree.json", folder=tmp_path).code == 0
+
+
+def test_the_report_draws_the_lines(rents):
+    run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
+    assert run("report", "r.tree.json", "-o", "r.html", folder=rents).code == 0
+    page = (rents / "r.html").read_text(encoding="utf-8")
+    assert "Lines of the leaves" in page and page.count('class="curve"') == 2 and page.count("<circle") == 40
+
+
+def test_rows_are_explained_by_their_line(rents):
+    run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
+    (rents / "new.csv").write_text("city,area,rooms\nA,100,1\n")
+    said = run("explain", "r.tree.json", "new.csv", folder=rents).out
+    assert "so 205: 20 training rows" in said and "line 5 + 2 area" in said
+
+
+def test_the_estimator():
+    rng = np.random.default_rng(1)
+    X, w = rng.integers(0, 30, (40, 2)).astype(float), rng.integers(1, 3, 40).astype(float)
+    y = np.where(X[:, 0] > 14, 3 * X[:, 1], 50 - X[:, 0])
+    fitted = odtc.OptimalTreeRegressor(1, leaf="linear", ridge=0.5).fit(X, y, sample_weight=w)
+    slopes = np.array([leaf.line.slope for leaf in fitted.tree_.leaves()])
+    squared = (w * (fitted.predict(X) - y) ** 2).sum()
+    assert fitted.is_optimal_ and fitted.objective_ == pytest.approx(squared + 0.5 * (slopes**2).sum())
+    assert all(check.passed for check in fitted.verify(X, y, sample_weight=w))
+    assert fitted.predict([[np.nan, np.nan]])[0] in fitted.leaf_values_  # the mean of the rows of a leaf
+    alone = odtc.OptimalTreeRegressor(0, leaf="linear").fit(X, 2 * X[:, 0] + 1)
+    assert alone.objective_ == 0 and alone.predict([[100.0, 0.0]]) == [201.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ridge": 1}, 'ridge needs leaf="linear"'),
+        ({"leaf": "line"}, "expected leaf as constant or linear, got 'line'"),
+        ({"leaf": "linear", "criterion": "absolute_error"}, 'leaf="linear" needs criterion="squared_error"'),
+        ({"leaf": "linear", "monotonic_cst": [1, 0]}, 'leaf="linear" knows no monotonic_cst'),
+    ],
+)
+def test_the_estimator_refuses_what_does_not_go_together(given, said):
+    with pytest.raises(ValueError, match=said):
+        odtc.OptimalTreeRegressor(1, **given).fit([[0, 1], [1, 0], [2, 2]], [1, 2, 3])
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,8 @@ FIT = {  # of these the values that a parameter may have, by its words
     "solver": ("x", "balanced", "squared_error", None),
     "encoding": ("x", "balanced", "squared_error"),
     "criterion": ("squared_error",),
+    "leaf": (),  # "constant" and "linear", which are none of these
+    "ridge": (0, 1, 2, 0.25, 0.5, 0.75, 1.0, 1.5),
     "time_limit": (1, 2, 0.25, 0.5, 0.75, 1.0, 1.5, None),
     "threads": (1, 2, None),
     "gap": (0, 1, 2, 0.25, 0.5, 0.75, 1.0, 1.5),

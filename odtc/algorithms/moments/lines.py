@@ -28,6 +28,7 @@ PRODUCT_BITS = 110  # of two sums: doubles know it to 2^59, which decides betwee
 WEIGHT_BITS = 30  # of the sum of the weights, if they are rounded
 ROUNDED = 2.0**-44  # of the squared error around one number: rounding of the costs of all leaves together
 TWO_64 = 2.0**64
+DIGITS_PER_BIT = 0.301
 
 
 def apart(a, b, c, d):
@@ -190,12 +191,17 @@ class ExactLines:
         """Return 0: the rows of a leaf may be on a line."""
         return Fraction(0)
 
+    @property
+    def digits(self) -> int:
+        """How many digits numbers may have so that all of their sums fit the search, if weights are 1."""
+        return max(1, int((SUM_BITS - len(self._row_of).bit_length()) / 2 * DIGITS_PER_BIT))
+
     def for_search(self) -> tuple[np.ndarray, np.ndarray, Fraction, bool]:
         """Return the table of sums, int64 (rows, sums), the ridges, float64 (columns,), the unit of costs, and whether
         all digits are there."""
         if _fits(self.sums):
             return np.stack(self.sums, axis=1), np.array(list(map(float, self.ridges))), self.unit, True
-        weight, of_weight = _rounded(self._weight, WEIGHT_BITS - max(0, len(self._row_of)).bit_length())
+        weight, of_weight = _rounded(self._weight, WEIGHT_BITS - len(self._row_of).bit_length())
         most = max(1, (SUM_BITS - int(weight.sum()).bit_length()) // 2)
         numbers, *columns = (_rounded(one, most) for one in (self._y, *self._x))
         sums = self._sums(weight, numbers[0], [whole for whole, _ in columns])
@@ -242,13 +248,18 @@ class LineSearch(SearchByIntervals):
     terms : the table and the ridges of `ExactLines.for_search`, and float64 (rows,): how many rows of the data each is
     price, least, check, told, limits
         As for MomentSearch.
+
+    Attributes
+    ----------
+    is_whole : bool
+        Whether the sums have all digits of the numbers.
     """
 
     def __init__(self, rank, terms, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
         self.terms = self.table, self.ridge, count = terms
         told = told or (lambda *_: None)
         super().__init__(rank, self.table[:, 0].astype(float), count, price, least, check, told, limits)
-        self.slack, self.most_room = 0.0, None
+        self.slack, self.most_room, self.is_whole = 0.0, None, True
 
     @property
     def around_mean(self) -> float:

@@ -52,6 +52,8 @@ class Searched:
         By how much a better tree may cost less, if sums of decimals are rounded.
     proved : bool
         Whether the tree is the best one, or there is none.
+    rounded : str
+        Why it is undecided, as text, if the reason is another one.
     exact : bool
         Whether exact costs prove the tree, so that a certificate with a lower bound does not contradict them.
     undecided : bool
@@ -72,4 +74,5 @@ class Searched:
     uncertified: str = ""
     off: float = 0.0
     undecided: bool = False
+    rounded: str = ""
     exact: bool = False

@@ -50,6 +50,10 @@ EXACT_BELOW = 10**11  # whole costs below are exact in the search for medians, w
 MEDIANS_OFF = 2e-12  # of Σ w |y - median|, times the rows: what rounding adds to costs around medians, and more
 UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
 
+TOO_FINE = (
+    "the columns and the target have more digits than the search for linear leaves holds, so it rounds them; round "
+    "them to {} digits for a proof"
+)
 NO_LINES = "there is no certificate for linear leaves"
 
 
@@ -187,6 +191,7 @@ def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.
     (rank, count), (table, ridge, unit, whole) = rows, costs.for_search()
     price = exact_price(problem) / costs.unit
     engine = LineSearch(rank, (table, ridge, count), float(exact_price(problem) / unit), *terms)
+    engine.is_whole = whole
     if not whole:
         return _Engine(engine, unit, np.inf)
     engine.slack = max(4 * engine.near, ROUNDED_LINES * engine.around_mean)
@@ -229,7 +234,9 @@ def search(
     if not by_moments(problem):
         return replace(found, uncertified=UNCERTIFIED.format(MANY, EXACT_BELOW))
     if TASKS.get(problem.encoded.task).LINES:
-        return replace(found, uncertified=NO_LINES)
+        digits = exact_costs(problem.encoded).digits
+        rounded = "" if engine.is_whole else TOO_FINE.format(digits)
+        return replace(found, uncertified=NO_LINES, rounded=rounded)
     if found.heap is None:
         return found
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
