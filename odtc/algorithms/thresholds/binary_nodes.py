@@ -8,9 +8,9 @@ outcome 1 for f and for g, give every tree of depth 2 at once: with s_k[f] = P_k
 
 With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| = max(|a + b|,
 |a - b|). P of one side of a split is P of the node minus that of the other side, so only the smaller side is counted:
-row by row by a kernel (binary_pairs), or by matrix products for leaves of a least number of rows. Outcomes that most
-entries have are taken as 0 in P, because the formulas are the same if 0 and 1 of a split are exchanged. A column of
-more than two ranks is one split for each of its cuts.
+row by row by a kernel (binary_pairs), which counts the rows of the data in the same way if each leaf must have a least
+number of them. Outcomes that most entries have are taken as 0 in P, because the formulas are the same if 0 and 1 of a
+split are exchanged. A column of more than two ranks is one split for each of its cuts.
 """
 
 from collections.abc import Callable
@@ -20,19 +20,20 @@ import numpy as np
 from odtc.algorithms.thresholds.binary_pairs import best_pair, pair_sums
 from odtc.algorithms.thresholds.binary_triples import height_four, height_three
 from odtc.algorithms.thresholds.ranks import RankedRows
-from odtc.base.threads.matrix_products import for_product
 
 NEVER = 1 << 59  # more than any cost
 EXACT = 2**24  # whole numbers below it are exact in float32
 TABLE = 2**27  # bytes of the sums over triples of splits at most
 SETS = 2**27  # bytes for sets of entries of which the best tree of height 3 is remembered, at most
 FEW_SETS = 2**10  # of them at first
+NOTHING = np.zeros((0, 0), np.int64)  # in place of rows that do not count
 LONG = 1e8  # additions of a kernel: about a tenth of a second
 
 
 class BinaryNode:
     """Entries that a path of splits leaves, with their cost as a leaf; `sums` is the saving of each label, and `pairs`
-    are the sums P and the weights of the entries with outcome 1, once they are counted."""
+    are the sums P, the weights of the entries with outcome 1, and their rows of the data by pairs, once they are
+    counted."""
 
     __slots__ = ("cuts", "entries", "key", "label", "last", "leaf", "pairs", "rows", "sibling", "sums", "weight")
 
@@ -233,13 +234,9 @@ class BinaryNodes:
         best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
         if not node.n or not self.splits:
             return best
-        pairs, weight = self._pairs(node)
-        if self.ranked.least <= 1:
-            cost, at = best_pair(pairs, weight, node.sums, node.weight, self.ranked.price)
-        else:
-            costs = self._costs(node, pairs, weight)
-            at = int(costs.argmin())
-            cost = costs[at]
+        pairs, weight, count = self._pairs(node)
+        counted = count, node.rows, self.ranked.least
+        cost, at = best_pair(pairs, weight, node.sums, node.weight, self.ranked.price, counted)
         return (int(cost), *self.named(at)) if cost < best[0] else best
 
     def solves(self, height: int) -> bool:
@@ -289,49 +286,24 @@ class BinaryNodes:
         """Room for sets of entries, and for the cost of the best tree of height 3 of each; -1 if there is none."""
         return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
-    def _costs(self, node, pairs, weight):
-        """The cost of the best tree of depth 2 with each first split whose leaves have enough rows, int64 (splits,)."""
-        price, least = self.ranked.price, self.ranked.least
-        pairs = np.triu(pairs) + np.triu(pairs, 1).transpose(0, 2, 1)
-        one = pairs.diagonal(axis1=1, axis2=2)  # (labels, splits): all that answer 1
-        table = self.table[node.entries]
-        with for_product(table.size * self.splits):
-            counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
-        rows = counts.diagonal()
-        cost = np.full(self.splits, price)
-        for right in (False, True):
-            sums = one if right else node.sums[:, None] - one
-            first = pairs if right else one[:, None, :] - pairs
-            saved = self._saved(first, sums[:, :, None] - first)
-            own = weight if right else node.weight - weight
-            leaf = self._cost(own, np.abs(sums[0]) if self.ranked.stride == 1 else sums.max(axis=0))
-            there = counts if right else rows[None, :] - counts
-            whole = rows if right else node.rows - rows
-            saved = np.where((there >= least) & (whole[:, None] - there >= least), saved, -1).max(axis=1)
-            side = np.where(whole >= least, leaf, NEVER)
-            cost += np.where(saved >= 0, np.minimum(side, price + self._cost(own, saved)), side)
-        return cost
-
     def _pairs(self, node):
-        """(the sums P for f <= g, int64 (labels, splits, splits); the weights of the entries that answer 1); those of
-        the larger side of a split by a difference."""
+        """(the sums P for f <= g, int64 (labels, splits, splits); the weights of the entries that answer 1; their rows
+        of the data for f <= g, or nothing if these do not count); those of the larger side of a split by a
+        difference."""
         if node.pairs is None:
-            whole, other = node.sibling or (None, None)
-            node.sibling, ranked = None, self.ranked
-            if other is not None and other.pairs is not None and whole.pairs is not None:
-                node.pairs = whole.pairs[0] - other.pairs[0], whole.pairs[1] - other.pairs[1]
-            elif self.ranked.least <= 1:
-                given = node.entries, self.first, self.column, ranked.label, ranked.gain, ranked.most
-                node.pairs = pair_sums(*given, ranked.stride, self.splits)
+            whole, other = (one and one.pairs for one in node.sibling or (None, None))
+            node.sibling, ranked, counts = None, self.ranked, self.ranked.least > 1
+            # A search without a least number of rows may have counted the other side.
+            if whole is not None and other is not None and (not counts or (whole[2].size and other[2].size)):
+                node.pairs = whole[0] - other[0], whole[1] - other[1], whole[2] - other[2] if counts else NOTHING
             else:
-                table, pairs = self.table[node.entries], []
-                for gain in self.gain[node.entries].T.astype(self.type):
-                    rows = np.flatnonzero(gain) if ranked.stride > 1 else slice(None)
-                    one = table[rows]
-                    with for_product(one.size * self.splits):
-                        pairs.append((one * gain[rows, None]).T @ one)
-                weight = self.most[node.entries].astype(self.type) @ table
-                node.pairs = np.rint(pairs).astype(np.int64), np.rint(weight).astype(np.int64)
+                given = node.entries, self.first, self.column
+                pairs, weight = pair_sums(*given, ranked.label, ranked.gain, ranked.most, ranked.stride, self.splits)
+                count = NOTHING
+                if counts:
+                    one = np.zeros_like(ranked.label)
+                    count = pair_sums(*given, one, ranked.count, ranked.most, 1, self.splits)[0][0]
+                node.pairs = pairs, weight, count
         return node.pairs
 
     def _saved(self, one, two):

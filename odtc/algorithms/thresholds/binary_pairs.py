@@ -1,8 +1,8 @@
 """The best tree of depth 2 over binary splits: sums over pairs of splits, row by row.
 
 Plain functions of arrays, which numba compiles (odtc.base.kernels); the formulas are those of
-odtc.algorithms.thresholds.binary_nodes, whose numpy code gives the same results. An entry adds to the pairs of splits
-for which it has outcome 1; tables of levels have few of these.
+odtc.algorithms.thresholds.binary_nodes. An entry adds to the pairs of splits for which it has outcome 1; tables of
+levels have few of these.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def pair_sums(entries, first, column, label, gain, most, stride, columns):
 
 
 @kernel
-def best_pair(pairs, weight, total, whole, price):
+def best_pair(pairs, weight, total, whole, price, counted):
     """Return (cost, split) of the best tree of depth 2 with a first split.
 
     Parameters
@@ -48,8 +48,11 @@ def best_pair(pairs, weight, total, whole, price):
     total : int64 (stride,), the saving of each label on all entries of the node
     whole : int, the largest cost of these
     price : int, the penalty of a branch node
+    counted : (int64 (columns, columns), the rows of the data with outcome 1 for two splits, as in `pairs`; the rows of
+        the node; those that each leaf must have). With two labels as one difference rows do not count
     """
     K, F = pairs.shape[0], pairs.shape[1]
+    count, rows, least = counted
     best, test = np.int64(1 << 59), -1
     for f in range(F):
         one, none = weight[f], whole - weight[f]
@@ -66,6 +69,8 @@ def best_pair(pairs, weight, total, whole, price):
             cost += min((none - left) >> 1, price + ((none - most_left) >> 1))
         else:
             right, left, most, most_left = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            if least > 1 and min(count[f, f], rows - count[f, f]) < least:
+                continue
             for k in range(K):
                 right = max(right, pairs[k, f, f])
                 left = max(left, total[k] - pairs[k, f, f])
@@ -78,6 +83,13 @@ def best_pair(pairs, weight, total, whole, price):
                     b = max(b, own - p)
                     c = max(c, q)
                     d = max(d, total[k] - own - q)
+                if least > 1:
+                    both = count[f, g] if f < g else count[g, f]
+                    other = count[g, g] - both
+                    if min(both, count[f, f] - both) < least:
+                        a, b = np.int64(0), np.int64(0)
+                    if min(other, rows - count[f, f] - other) < least:
+                        c, d = np.int64(0), np.int64(0)
                 most = max(most, a + b)
                 most_left = max(most_left, c + d)
             cost = min(one - right, price + one - most) + min(none - left, price + none - most_left)
