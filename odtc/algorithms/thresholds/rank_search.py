@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 import numpy as np
 
@@ -149,7 +150,8 @@ class RankSearch:
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
-        self.evaluated_before: dict[tuple[int, bytes], dict[int, list[int]]] = {}
+        # Cuts that were evaluated before, by column, with bounds of both sides.
+        self.evaluated_before: dict[tuple[int, bytes], dict[int, dict[int, Any]]] = {}
 
     def after(self, search: "RankSearch", scale: int) -> "RankSearch":
         """Return this search with the bounds of another one of the same rows that counts no branch nodes.
@@ -619,6 +621,7 @@ class RankSearch:
         """
         every = _Every(0, NONE)
         every.split = []
+        self._note_cuts(self, node, height)
         heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
         heapify(heap)
         while heap:
@@ -630,6 +633,7 @@ class RankSearch:
                     yield column, rank, left, right
             every.split.clear()
             every.points.clear()
+        self.evaluated_before.pop((height, node.key), None)  # a graph has many nodes
 
     def _number(self):
         self.serial += 1
@@ -705,18 +709,20 @@ class RankSearch:
             self._drop()
 
     def _middle(self, node, height, column, a, z):
-        """The cut in the middle of a to z; of the cuts that the search before has evaluated, if there are some."""
+        """The cut in the middle of a to z; of the cuts that were evaluated before, if there are some."""
         middle = (a + z) >> 1
-        if self.coarse is None:
-            return middle
-        before = self.evaluated_before.get((height, node.key))
-        if before is None:
-            before = self.evaluated_before[height, node.key] = {}
-            known = self.coarse[0].memo.get((height, node.key))
-            for f, rank, _, _ in known.points if known is not None else ():
-                before.setdefault(f, []).append(self.nodes.cut_of(node, f, rank))
-        cuts = [cut for cut in before.get(column, ()) if a <= cut <= z]
+        if self.coarse is not None and (height, node.key) not in self.evaluated_before:
+            self._note_cuts(self.coarse[0], node, height)
+        before = self.evaluated_before.get((height, node.key), {}).get(column, ())
+        cuts = [cut for cut in before if a <= cut <= z]
         return min(cuts, key=lambda cut: (abs(cut - middle), cut), default=middle)
+
+    def _note_cuts(self, search, node, height):
+        """Notes the cuts of a node that a search has evaluated; with the bounds of both sides if it is this one."""
+        before = self.evaluated_before[height, node.key] = {}
+        known = search.memo.get((height, node.key))
+        for f, rank, *bounds in known.points if known is not None else ():
+            before.setdefault(f, {})[self.nodes.cut_of(node, f, rank)] = bounds if search is self else (0, 0)
 
     def _evaluate(self, node, height, known, target, column, cut, low, high):
         """Searches the sides of a cut as far as it takes to know whether it is part of a better tree, and somewhat
@@ -728,7 +734,9 @@ class RankSearch:
         alone = self.nodes.cuts(node)[0][column] == 2  # it has no neighbours that its bounds could serve
         slack = 0 if alone else slack
         at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
-        bounds, found, slacks = [left, right], [None, None], [slack, slack]
+        before = self.evaluated_before.get((height, node.key), {}).get(column, {}).get(cut, (0, 0))
+        slack = 0 if any(before) else slack
+        bounds, found, slacks = [max(left, before[0]), max(right, before[1])], [None, None], [slack, slack]
         if self.coarse is not None:
             for one in (False, True):
                 key, _ = self.nodes.part(node, column, cut, one)

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -140,3 +141,18 @@ def test_products_of_counts_beyond_int64_are_exact():
     before = whole.at(1, 4)
     whole.add_products(few, few, 2)  # to numbers beyond int64
     assert whole.at(1, 4) == before + 50 and whole.at(3, 0) == 3 * (big + 1) ** 2
+
+
+@pytest.mark.parametrize("least", [1, 3])
+def test_the_splits_of_all_trees_within_a_limit_follow_from_the_cuts_of_an_ended_search(least):
+    random = np.random.default_rng(least)
+    rank = random.integers(0, 30, (60, 4))
+    loss = np.eye(2)[(rank[:, 0] > 12).astype(int) ^ (rank[:, 1] > 9) ^ (random.random(60) < 0.1)]
+    again, fresh = (RankSearch(rank_rows(rank, loss, None, 1, least)) for _ in range(2))
+    best = again.solve(3).upper
+    for limit in (best + 1, best + again.ranked.price + 1, best + 2):
+        before = again.evaluated, fresh.evaluated
+        found = [{at[:2] for at in search.splits_below(search.root, 3, limit)} for search in (again, fresh)]
+        assert found[0] == found[1]
+        if limit == best + 1:
+            assert found[0] and again.evaluated - before[0] < fresh.evaluated - before[1]
