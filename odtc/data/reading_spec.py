@@ -241,9 +241,9 @@ class ReadingSpec:
     def __post_init__(self):
         if self.separator == " ":
             object.__setattr__(self, "separator", SPACE)
-        if self.task == LINEAR or (self.task == "regression" and self.leaf == LINEAR):  # linear leaves are a task
+        if self.task in ("regression", LINEAR) and self.leaf == LINEAR:  # linear leaves are a task of their own
             object.__setattr__(self, "task", LINEAR)
-            object.__setattr__(self, "leaf", LINEAR)
+            object.__setattr__(self, "leaf", CONSTANT)
         check_ranges(self)
 
     @classmethod

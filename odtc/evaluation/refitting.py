@@ -245,11 +245,13 @@ def reading_of(old: Tree, given: ReadingSpec, path) -> ReadingSpec:
         )
     if old.task == plain.task:
         return given if given.target is not None else replace(given, target=old.target)
-    fields = TASKS.get(old.task).FIELDS
+    fields, target = TASKS.get(old.task).FIELDS, given.target
+    if not fields or TASKS.get(old.task).VARIANT_OF:
+        target = target or old.target
     if not fields:
-        return replace(given, task=old.task, target=given.target or old.target)
+        return replace(given, task=old.task, target=target)
     said = {} if any(getattr(given, name) != getattr(plain, name) for name in fields) else reading_of_tree(path)
-    return replace(given, task=old.task, **{name: said[name] for name in fields if name in said})
+    return replace(given, task=old.task, target=target, **{name: said[name] for name in fields if name in said})
 
 
 def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
@@ -299,7 +301,7 @@ def old_answers(old: Tree, dataset: Dataset) -> np.ndarray:
     a class that is not among them, or none; for a task of numbers float64 (rows,), NaN for none."""
     leaf = old_leaves(old, dataset)
     if TASKS.get(old.task).NUMBERS:
-        return np.array([old.answer(each) for each in old.leaves()] + [np.nan])[leaf]
+        return old.numbers_at(recoded(dataset, old.features), leaf)
     codes = {name: code for code, name in enumerate(dataset.classes)}
     label = np.array([codes.get(old.classes[each.label], -1) for each in old.leaves()] + [-1])
     return label[leaf]
@@ -348,7 +350,7 @@ def _splits(heap: HeapTree, problem: Problem) -> set:
 def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) -> Distance:
     encoded, numbers = problem.encoded, TASKS.get(problem.encoded.task).NUMBERS
     told, weight = rows_told(encoded.dataset)
-    now, before = heap.answers(encoded)[encoded.row_of][told], before[told]
+    now, before = heap.row_answers(encoded)[told], before[told]
     apart = np.nan_to_num(np.abs(now - before)) if numbers else now != before
     splits = _splits(heap, problem)
     either = len(splits | asked)

@@ -127,6 +127,12 @@ class HeapTree:
             value[node] = task.answer(sums[node])
         return value[end]
 
+    def row_answers(self, encoded: Encoded) -> np.ndarray:
+        """Return the same for each row of the data, of rows with their data: leaves may predict lines."""
+        if TASKS.get(encoded.task).LINES:
+            return self.to_tree(encoded).answers(encoded.dataset.X)
+        return self.answers(encoded)[encoded.row_of]
+
     def filled(self, depth: int, own: bool = False) -> "HeapTree":
         """Return a tree with the same predictions and a split at every branch node down to `depth`.
 

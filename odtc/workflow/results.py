@@ -371,10 +371,10 @@ class Fit:
             return None
 
         def of_rows(heap: HeapTree, tree: Tree) -> dict:
-            if encoded.dataset is not None and not tree.has_lines:
-                return task.figures(encoded.dataset.sums, heap.answers(encoded)[encoded.row_of], encoded.classes)
-            if (rows := self.dataset or encoded.dataset) is not None:  # of a recorded model, the file read again
-                return task.figures(rows.sums, tree.answers(rows.X), encoded.classes)
+            if encoded.dataset is not None:
+                return task.figures(encoded.dataset.sums, heap.row_answers(encoded), encoded.classes)
+            if self.dataset is not None:  # of a recorded model, whose equal rows are merged: the file read again
+                return task.figures(self.dataset.sums, tree.answers(self.dataset.X), encoded.classes)
             return task.figures(encoded.sums, heap.answers(encoded), encoded.classes)
 
         read = encoded.dataset or self.dataset

@@ -188,3 +188,11 @@ def test_exporters_of_numbers_refuse_lines(rents):
     for name in ("excel", "sklearn"):
         done = run("export", "r.tree.json", "--to", name, folder=rents)
         assert done.code == 2 and "the leaves of this tree predict lines; use --to python, sql, c" in done.err
+
+
+def test_a_refit_inherits_lines_and_measures_the_old_ones(rents):
+    run("fit", "rents.csv", *LINEAR, "--ridge", 0.5, "--depth", 1, "-o", "r", folder=rents)
+    done = run("refit", "r.tree.json", "rents.csv", "-o", "new", "--json", folder=rents)
+    assert done.code == 0 and "--task linear --ridge 0.5" in done.err
+    figures = done.facts["drift"]["figures"]
+    assert len(set(figures.values())) == 1 and max(figures.values()) < 1  # the old tree then and now, and the new one
