@@ -244,6 +244,7 @@ def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) ->
     ((column, rank), cost) : None if no split parts the entries into sides with enough rows
     """
     best, wide = (None, NEVER), max(1, CELLS // max(1, order.shape[1]))
+    whole = np.int32 if 4 * (weight + ranked.price) < 2**31 else np.int64  # sums of half the bytes take half the time
     for first in range(0, len(order), wide):
         entry, ends = order[first : first + wide] >> 1, (order[first : first + wide, :-1] & 1).astype(bool)
         if ranked.least > 1:
@@ -251,19 +252,20 @@ def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) ->
             ends &= (left >= ranked.least) & (rows - left >= ranked.least)
         if not ends.any():
             continue
-        gain = ranked.gain[entry].astype(np.int64)
+        gain = ranked.gain.take(entry)
         if ranked.stride == 1:
-            p = gain.cumsum(axis=1)
+            p = gain.cumsum(axis=1, dtype=whole)
             positive = (weight + int(p[0, -1])) >> 1
             cost = positive + np.minimum(-p, weight - 2 * positive + p)[:, :-1]
         else:
             up = down = 0
-            label = ranked.label[entry]
+            label = ranked.label.take(entry)
             for k in range(ranked.stride):
-                p = np.where(label == k, gain, 0).cumsum(axis=1)
+                p = (gain * (label == k)).cumsum(axis=1, dtype=whole)  # np.where takes five times as long
                 up, down = np.maximum(up, p[:, :-1]), np.maximum(down, p[:, -1:] - p[:, :-1])
             cost = weight - up - down
-        cost = np.where(ends, cost + ranked.price, NEVER)
+        cost += ranked.price
+        cost[~ends] = np.iinfo(whole).max
         column, at = divmod(int(cost.argmin()), cost.shape[1])
         if cost[column, at] < best[1]:
             best = (first + column, int(ranked.rank[entry[column, at], first + column])), int(cost[column, at])

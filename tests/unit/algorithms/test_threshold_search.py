@@ -990,3 +990,22 @@ def test_a_large_node_hands_in_its_tree_at_the_end_of_the_time(end, monkeypatch)
         search.solve(2)
     known = search.known(2)
     assert known.upper == best and known.lower < best and search.tree(2) is not None
+
+
+@pytest.mark.parametrize("labels", [2, 4])
+@pytest.mark.parametrize("unit", [1, 2**23 + 1, 2**24 + 1, 2**40 + 1])
+@pytest.mark.parametrize("least", [1, 4])
+def test_the_best_stump_of_losses_of_any_size(labels, unit, least):
+    random = np.random.default_rng(labels * least)
+    rank = random.permuted(np.tile(np.arange(60)[:, None] % 12, 5), axis=0)
+    each = random.integers(1, 4, (60, 1))
+    loss = each * unit * (random.integers(0, labels, (60, 1)) != np.arange(labels))
+    ranked = rank_rows(rank, loss.astype(float), None, 3, least)
+    search = RankSearch(ranked)
+    split, cost = search.nodes.stump(search.root)
+    every = {}
+    for f, r in itertools.product(range(5), range(11)):
+        left = rank[:, f] <= r
+        if min(left.sum(), (~left).sum()) >= least:
+            every[f, r] = int(loss[left].sum(axis=0).min() + loss[~left].sum(axis=0).min()) + 3
+    assert ranked.cost(cost) == min(every.values()) == every[int(ranked.columns[split[0]]), split[1]]
