@@ -6,7 +6,6 @@ that their constraints need. Costs are whole numbers (odtc.problem.exact_objecti
 over rows, costs are in units of loss, in which a branch node costs λ / (1-λ).
 """
 
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -128,11 +127,6 @@ class Program:
         shape = Shape(depth, 0 if self.rows.least > 1 or self.by_moments else min(2, depth - 1))
         graph = self.known.folded(shape.levels)
         return tree_along(self.problem, graph, best_way(graph), shape.tail)
-
-    @property
-    def bound(self) -> Fraction:
-        """Return the lower bound on the objective of all trees; to be called after `optimal`."""
-        return Fraction(float(self.known.values[0][0])) * self.costs.step
 
     @property
     def _is_written(self) -> bool:

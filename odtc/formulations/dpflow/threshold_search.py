@@ -30,7 +30,6 @@ from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.forms import intervals
 from odtc.formulations.dpflow.forms.states import ROWS
-from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
@@ -48,7 +47,6 @@ NEAR = 0.2  # of the time that is left, for near-optimal trees one of such a dep
 RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
 PHASE = 60.0  # seconds for them at most
-PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, up to which the dynamic program does it
@@ -69,14 +67,15 @@ def searches(problem: Problem) -> bool:
 
 
 def by_ranks(problem: Problem) -> bool:
-    """Return whether the search over thresholds proves the tree, not the dynamic program over splits (`search`)."""
+    """Return whether the search over thresholds certifies the tree, not the dynamic program over splits (`search`)."""
     return searches(problem) and not _by_program(problem)
 
 
 def _by_program(problem: Problem) -> bool:
-    """Return whether the splits are few and binary, so that the dynamic program is small enough. For numbers the
-    search is faster than a long dynamic program. Names of rows are a split each, which separates next to nothing. A
-    certificate of the program states no constraint; the one of the search states the least rows of a leaf."""
+    """Return whether the splits are few and binary, so that the dynamic program is small enough for a certificate. For
+    numbers the search is faster than a long dynamic program. Names of rows are a split each, which separates next to
+    nothing. A certificate of the program states no constraint; the one of the search states the least rows of a
+    leaf."""
     encoded, depth = problem.encoded, problem.topology.depth
     if not _is_whole(problem):  # trees within the rounding are compared by the results of the search
         return False
@@ -146,7 +145,6 @@ class ThresholdSearch:
     problem : Problem
     start : HeapTree or None, a tree that is known
     tell : called with (bound, objective, phase as text) now and then
-    splits : RankedSplits or None, those of the problem, if they are made already
     """
 
     def __init__(
@@ -154,14 +152,11 @@ class ThresholdSearch:
         problem: Problem,
         start: HeapTree | None = None,
         tell: Callable[[float, float, str], None] | None = None,
-        splits: RankedSplits | None = None,
     ):
         self.problem, self.start, self.tell = problem, start, tell
         self.costs = search_costs(problem)
         keep = self.costs.parts is not None  # rounded costs of 0 may be more
-        self.splits = splits or RankedSplits(
-            problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep
-        )
+        self.splits = RankedSplits(problem.encoded, self.costs.price, least_rows(problem), self.costs.loss, keep)
         self.scales, self.ranked = self.splits.scales, self.splits.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         self.began = self.told = time.monotonic()
@@ -321,17 +316,9 @@ class ThresholdSearch:
 
     @property
     def expects_long(self) -> bool:
-        """Return whether the dynamic program would take so long that kernels are worth loading."""
-        return self._expected() > LONG
-
-    def _expected(self) -> float:
-        """Return the approximate CPU seconds of work over binary splits."""
-        depth = self.problem.topology.depth
-        return (
-            size_estimate.seconds(self.problem.encoded.n_candidate_splits, depth)
-            if self.ranked.by_splits and depth > 2
-            else 0.0
-        )
+        """Return whether the dynamic program over binary splits would take long."""
+        depth, n_splits = self.problem.topology.depth, self.problem.encoded.n_candidate_splits
+        return self.ranked.by_splits and depth > 2 and size_estimate.seconds(n_splits, depth) > LONG
 
     def _begin_coarsely(self, depth):
         """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
@@ -465,35 +452,13 @@ class BoundSearch:
         return self._by_ranks.run_for_bound()
 
 
-def search_by_kernels(problem: Problem) -> Searched | None:
-    """Return the result of a search that replaces a long dynamic program; None if it does not apply, or no kernel is
-    worth loading. Small problems have the certificate of the program, whatever this process has loaded before."""
-    if not (searches(problem) and _by_program(problem)):
-        return None
-    search = ThresholdSearch(problem)
-    return _by_kernels(search) if search.expects_long else None
-
-
-def _by_kernels(search: ThresholdSearch) -> Searched | None:
-    """Return the result of the search that replaces the dynamic program; None if no kernel is worth loading. The
-    certificate is the one of the search if it is proved by few states, or not proved at all; otherwise the one of
-    the dynamic program."""
-    if not search.search.nodes.solves(3):
-        return None
-    found = search.run()
-    from odtc.formulations.dpflow.write_certificate import certify_splits
-
-    return replace(found, certificate=lambda: certify_splits(search, found, deadline.check))
-
-
 def search(
     problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
 ) -> Searched:
     """Return the best tree of a problem, with its proof or a bound.
 
-    Problems of few binary splits are proved by the dynamic program (odtc.formulations.dpflow.program), if that is
-    small enough and ends in half of the time, unless compiled kernels are faster; all others by the search over
-    thresholds.
+    The certificate of a problem of few binary splits is mostly the one of its dynamic program
+    (odtc.formulations.dpflow.program), which is made when it is needed.
 
     Parameters
     ----------
@@ -508,24 +473,13 @@ def search(
     left, cells = deadline.seconds_left(), problem.encoded.n_rows * len(problem.encoded.features)
     if start is not None and left is not None and left <= deadline.MOMENT and cells > RANKED:
         return Searched(start, 0.0, False, 1, 1, "no search was begun")
-    if _by_program(problem):
-        searched = ThresholdSearch(problem, start, tell)
-        if (quick := _by_kernels(searched)) is not None:
-            return quick
-        try:
-            with deadline.within(deadline.time_share(PROGRAM, 0.5)):
-                heap, bound = problem.derived(Program).optimal(), problem.derived(Program).bound
-            found = ThresholdSearch(problem, heap, tell, searched.splits).smallest(heap, bound)
-            from odtc.formulations.dpflow.write_certificate import certify_program
+    searched = ThresholdSearch(problem, start, tell)
+    found = searched.run()
+    if not _by_program(problem):
+        return found
+    from odtc.formulations.dpflow.write_certificate import certify_splits
 
-            return replace(found, certificate=lambda: certify_program(problem, found.heap))
-        except TimeLimitReached:
-            pass  # the search has a tree and a bound at every moment
-        except KeyboardInterrupt:
-            if start is None:
-                raise
-            return Searched(start, 0.0, False, 1, 1, "the dynamic program", interrupted=True)
-    return ThresholdSearch(problem, start, tell).run()
+    return replace(found, certificate=lambda: certify_splits(searched, found, deadline.check))
 
 
 def certify(problem: Problem) -> dict:
@@ -551,7 +505,8 @@ def certify(problem: Problem) -> dict:
     if by_ranks(problem):
         proof = problem.derived(Proof)
         return certify_search(proof.search, proof.found.heap)
-    if (found := search_by_kernels(problem)) is not None:
+    if searches(problem):
+        found = search(problem)
         with deadline.put_off():  # its result at the limit must be written, too
             return found.certificate()
     return certify_program(problem, problem.module.optimal(problem))
