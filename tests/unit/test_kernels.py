@@ -62,6 +62,18 @@ def test_a_kernel_is_compiled_once_for_arguments_of_some_types(folder, monkeypat
     assert {path.suffix for path in folder.iterdir()} == {".kernel"}
 
 
+def test_functions_of_others_are_compiled_as_before(monkeypatch):
+    """A kernel is optimised once, as a whole, also if it cannot be compiled; other functions as numba does it."""
+    done, library = [], numba.core.codegen.JITCodeLibrary
+    each = library._optimize_functions
+    monkeypatch.setattr(library, "_optimize_functions", lambda *given: done.append(given) or each(*given))
+    assert kernel(twice)(4) == 8
+    with pytest.raises(numba.core.errors.TypingError):
+        kernel(lambda x: x.none_such)(4)
+    assert not done
+    assert numba.njit(twice)(4) == 8 and done
+
+
 def test_arrays_that_cannot_be_written_are_of_the_same_type(monkeypatch):
     def total(table, part):
         whole = 0.0
