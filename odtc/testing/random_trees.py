@@ -43,9 +43,9 @@ def features(draw, name) -> Feature:
     if kind == BOOLEAN:
         return Feature(name, BOOLEAN, ("false", "true"))
     if draw(st.booleans()):
-        numbers = draw(st.lists(st.integers(-3, 9) | st.just(2.5), min_size=1, max_size=5, unique=True))
+        numbers = draw(st.lists(st.integers(-3, 9) | st.just(2.5), min_size=1, max_size=8, unique=True))
         return Feature(name, CATEGORICAL, tuple(map(show_number, sorted(numbers))))
-    return Feature(name, CATEGORICAL, tuple(sorted(draw(st.lists(names, min_size=1, max_size=5, unique=True)))))
+    return Feature(name, CATEGORICAL, tuple(sorted(draw(st.lists(names, min_size=1, max_size=8, unique=True)))))
 
 
 @st.composite
@@ -61,7 +61,7 @@ def splits(draw, place: int, feature: Feature):
         thresholds = values.map(lambda code: code - 0.5)
     if kind is Threshold:
         return Threshold(place, draw(thresholds))
-    return Subset(place, tuple(draw(st.lists(values, min_size=1, max_size=4, unique=True))))
+    return Subset(place, tuple(draw(st.lists(values, min_size=1, max_size=7, unique=True))))
 
 
 @st.composite

@@ -186,7 +186,7 @@ def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     """Describe the splits of a proof in words."""
     if not lacking:
         return (
-            f"these are all possible splits: {total:,} thresholds between neighbouring values and single levels; of "
+            f"these include all {total:,} thresholds between neighbouring values and single levels; of "
             "several that divide the rows in the same way, one is enough"
         )
     missing = sum(absent for absent, _ in lacking.values())

@@ -465,6 +465,6 @@ def certify(
     began, source = time.monotonic(), Path(data) if isinstance(data, str | Path) else None
     data, model, depth = labelled(data, y, FORMULATIONS.able(Certifies)[0], depth, keywords)
     given = {**keywords, "params": {**(keywords.get("params") or {}), "lambda": lambda_}}
-    spec = replace(RunSpec.from_keywords(model, depth, {**given, "time_limit": time_limit}), fitting=False)
+    spec = replace(RunSpec.from_keywords(model, depth, {**given, "time_limit": time_limit}), fitting=True)
     problem = pose_run(spec, data)
     return certifying.certify(problem, deadline.limit_left(began, time_limit), source)

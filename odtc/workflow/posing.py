@@ -18,7 +18,7 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes, priced
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
-from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.formulation import FORMULATIONS, SearchesItself
 from odtc.problem.parameters import able_models, keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.boxes import Boxes
@@ -169,9 +169,16 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
         merge = wanted.model == "auto" or not keeps_rows(_settings(spec, wanted.model))
         scheme = wanted.encoding
-        if wanted.model == "auto" and spec.searching:  # a model would grow with each split
+        if _searches(spec):  # a model would grow with each split
             scheme = sized_scheme(dataset, scheme, wanted.depth)
         return encode(dataset, scheme, by_column, radius, merge)
+
+
+def _searches(spec: RunSpec) -> bool:
+    """Return whether the tree is found without a model, as far as that is known before the rows are encoded."""
+    if spec.model.model == "auto":
+        return spec.searching and not spec.model.params.get("robust")
+    return spec.searching and spec.model.model in FORMULATIONS.able(SearchesItself)
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:

@@ -81,7 +81,7 @@ def test_the_three_features_with_most_left_out_are_named_in_that_order():
     said = words(40, {"a": (1, 9), "b": (4, 9), "c": (3, 9), "d": (2, 9)})
     assert "10 of the 40" in said and "(b: 4 of 9, c: 3 of 9, d: 2 of 9, …)" in said
     assert "(b: 4 of 9, c: 3 of 9, d: 2 of 9)" in words(40, {"d": (2, 9), "c": (3, 9), "b": (4, 9)})
-    assert words(40, {}).startswith("these are all possible splits: 40 ")
+    assert words(40, {}).startswith("these include all 40 thresholds")
 
 
 @settings(max_examples=60, deadline=None)

@@ -17,6 +17,7 @@ from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
+from tests.command_line import odtc as command
 
 LEVELS = tuple("abcdef")
 
@@ -235,7 +236,28 @@ def test_models_are_written_over_single_levels():
     fitted = {model: odtc.fit(frame, "open", model=model, depth=1) for model in ("auto", "dpflow", "flowoct")}
     assert {name: fit.problem.encoded.n_candidate_splits for name, fit in fitted.items()} == {
         "auto": 2**6 - 1,
-        "dpflow": 7,
+        "dpflow": 2**6 - 1,
         "flowoct": 7,
     }
     assert fitted["auto"].training.train_correct == len(CITIES) > fitted["flowoct"].training.train_correct
+
+
+def test_later_commands_search_the_splits_of_the_run(tmp_path):
+    lines = [f"{city},{n % 3},{'yes' if city in 'BFK' else 'no'}" for n, city in enumerate(CITIES)]
+    (tmp_path / "shops.csv").write_text("city,size,open\n" + "\n".join(lines) + "\n")
+    for words in (
+        ("fit", "shops.csv", "--depth", 1, "-o", "m"),
+        ("certify", "m"),
+        ("verify", "m"),
+        ("certify", "shops.csv", "--depth", 1, "-o", "c"),
+        ("refit", "m.tree.json", "shops.csv", "--depth", 1, "-o", "r"),
+    ):
+        said = command(*words, folder=tmp_path)
+        assert said.code == 0 and ("objective 0" in said.out or "costs less than 0" in said.out), said
+
+
+def test_an_estimator_verifies_a_tree_over_sets_of_levels():
+    X = pl.DataFrame({"city": CITIES, "size": [n % 3 for n in range(len(CITIES))]})
+    y = ["yes" if city in "BFK" else "no" for city in CITIES]
+    fitted = odtc.OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert fitted.score(X, y) == 1 and all(check.passed for check in fitted.verify(X, y))

@@ -65,7 +65,7 @@ def certify(
     if (stem := stem_of_run(data)) is not None:
         _certify_run(stem, moved, time_limit, began, _named(context), as_json)
         return
-    spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
+    spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=True)
     with console.live("reading", time_limit, began):
         problem = pose_run(spec.with_solving(time_limit=time_limit), data)
     for note in read_notes(problem.encoded.dataset):

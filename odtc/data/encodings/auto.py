@@ -3,9 +3,9 @@
 A column of at most `levels` levels has every set of them, up to its complement: 2^(k-1) - 1 splits for k levels; a
 column of more levels has one split per level. For k up to 3 these are the same splits.
 
-A search of depth D compares about n · s^D sums: n rows, and s scales, which are the numeric columns, each with all of
-its thresholds, and each other split. `odtc fit` therefore takes the largest `levels` up to 8 for which all sets add at
-most MOST_SUMS of them, or at most double their number. Models are written, and other commands count, without sets.
+A search of depth D takes about n · s^D · log2 K steps: n rows, K classes (or numbers of which a median is one), and s
+scales, which are the numeric columns, each with all of its thresholds, and each other split. A search without a model
+takes the largest `levels` up to 8 for which all sets add at most MOST_STEPS of them, or at most double their number.
 """
 
 from math import prod
@@ -26,8 +26,8 @@ OPTIONS = {
     "levels": (int, f"columns of at most this many levels have all sets of them, {SINGLE} to {MOST_LEVELS}"),
     "bins": BINS,
 }
-MOST_SUMS = 200_000_000  # that sets may add to a search, rows times scales to the power of the depth: about a second
-GROWTH = 2  # times the sums of single levels, if these are more
+MOST_STEPS = 200_000_000  # that sets may add to the search over single levels: about a second
+GROWTH = 2  # times the steps over single levels, if these are more
 
 
 def splits(dataset, levels=SINGLE, bins=None):
@@ -49,15 +49,17 @@ def sized(dataset, depth, **options):
     if "levels" in options or max(counts.values(), default=0) <= SINGLE:
         return options
     cells = [len(f.levels) if f.kind != NUMERIC else dataset.n_rows for f in dataset.features]
-    rows = min(dataset.n_rows, prod(cells) * max(1, len(dataset.classes)))  # equal rows are one
+    n_classes = max(2, len(dataset.classes))
+    rows = min(dataset.n_rows, prod(cells) * n_classes)  # equal rows are one
     scales = [len(order_splits(dataset, at)) if f.ordered else 1 for at, f in enumerate(dataset.features)]
 
-    def sums(levels: int) -> int:
-        return rows * (sum(scales) + sum(_n_splits(k, levels) - 1 for k in counts.values())) ** depth
+    def steps(levels: int) -> int:
+        n_scales = sum(scales) + sum(_n_splits(k, levels) - 1 for k in counts.values())
+        return rows * n_scales**depth * (n_classes.bit_length() - 1)
 
-    single = sums(SINGLE)
+    single = steps(SINGLE)
     tried = {SINGLE, *(k for k in counts.values() if SINGLE < k <= MOST_LEVELS)}
-    able = [levels for levels in tried if sums(levels) <= max(single + MOST_SUMS, GROWTH * single)]
+    able = [levels for levels in tried if steps(levels) <= max(single + MOST_STEPS, GROWTH * single)]
     return options | {"levels": max(able)}
 
 

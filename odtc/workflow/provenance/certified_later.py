@@ -122,7 +122,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
         raise ChoiceError(
             f"a certificate covers all rows of the file, but {option('select')} left some out; fit without it"
         )
-    posed = replace(spec.with_model(model=model, params=params, cuts=None), fitting=False)
+    posed = replace(spec.with_model(model=model, params=params, cuts=None), fitting=True)
     problem = pose_run(posed.with_solving(time_limit=None), data)
     return ProvedRun(stem, problem, tree, Path(data), objective, record.get("seconds"))
 
