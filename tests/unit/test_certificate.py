@@ -369,7 +369,7 @@ def test_a_proof_says_whether_it_is_over_all_midpoints(tmp_path, encoding, left_
     ] == 12
     assert facts["all_midpoints"] == (not left_out)
     words = command("verify", "--certificate", "n.json", folder=tmp_path).out
-    assert ("these are all" in words) == (not left_out) and ("x: 5 of 7" in words) == bool(left_out)
+    assert ("these include all" in words) == (not left_out) and ("x: 5 of 7" in words) == bool(left_out)
 
 
 def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
@@ -398,7 +398,7 @@ def test_an_auxiliary_column_is_no_split_of_a_certificate(tmp_path):
     )
     assert with_it.facts["objective"] == 0 < without.facts["objective"]
     said = command("verify", "--certificate", "no.certificate.json", folder=tmp_path)
-    assert said.code == 0 and "these are all" in said.out, said.out + said.err
+    assert said.code == 0 and "these include all" in said.out, said.out + said.err
 
 
 def test_data_of_another_certificate_are_told_so(tmp_path):
