@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.thresholds.prefix_sums import Part, Ranked
-from odtc.algorithms.thresholds.rank_search import LEAF, NONE, Known, RankSearch
+from odtc.algorithms.thresholds.rank_search import NONE, Known, RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
 
@@ -28,16 +28,13 @@ SLACK = 0.5  # a side is searched for a bound of so much more than needed, relat
 
 @dataclass
 class Found:
-    """What is known of the trees of a height on some rows: none costs less than `cost`, and if it is
-    `exact` one costs that. `choice` is its first split, (scale, rank), or None for a label; with `lower` it is a tree
-    of less height. `tried` (odtc's IntervalSearch.evaluated) holds thresholds (scale, rank), int64 (2, tried), and
-    `left` and `right` what trees of the height below cost at least on their sides."""
+    """Facts on the trees of a height on some rows: none costs less than `cost`, and if it is `exact` one costs that.
+    `tried` (IntervalSearch.evaluated) has thresholds (scale, rank), int64 (2, tried), and `left` and `right` the least
+    costs of trees of the height below on their sides."""
 
     members: np.ndarray
     cost: float
     exact: bool = True
-    choice: tuple[int, int] | None = None
-    lower: bool = False
     tried: np.ndarray | None = None
     left: np.ndarray | None = None
     right: np.ndarray | None = None
@@ -104,12 +101,7 @@ class IntervalSearch:
         known = self.search.value(
             self._node(members), height, NONE if enough == np.inf else int(np.ceil(enough / unit))
         )
-        found = Found(members, unit * min(known.lower, known.upper), known.exact, known=known)
-        if isinstance(known.split, int):
-            found.lower = True
-        elif known.split != LEAF:
-            found.choice = self._threshold(*known.split)
-        return found
+        return Found(members, unit * min(known.lower, known.upper), known.exact, known=known)
 
     def _node(self, members):
         """These rows as a node of the search."""
@@ -164,17 +156,11 @@ class IntervalSearch:
         return np.array([one.cost]), np.array([two.cost])
 
     def tree(self, members: np.ndarray, height: int):
-        """The best tree that was found on these rows, as (scale, rank, left, right); None for a label."""
-        if not height or not len(members):
-            return None
-        found = self.value(members, height)
-        if found.lower:
-            return self.tree(members, height - 1)
-        if found.choice is None:
-            return None
-        scale, rank = found.choice
-        left = self.ranked.rank[members, scale] <= rank
-        return scale, rank, self.tree(members[left], height - 1), self.tree(members[~left], height - 1)
+        """The best tree of this height on these rows, as (scale, rank, left, right); None for a label."""
+        return self._named(self.search.tree_of(self._node(members), height))
+
+    def _named(self, tree):
+        return tree and (*self._threshold(*tree[:2]), *map(self._named, tree[2:]))
 
 
 def spread(first: np.ndarray, last: np.ndarray, many: int) -> np.ndarray:
