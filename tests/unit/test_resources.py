@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import odtc
-from odtc.algorithms.dp.pareto import Points, drop_dominated, join_codes
+from odtc.algorithms.constrained.subtree_options import join_codes
+from odtc.algorithms.dp.pareto import Points, drop_dominated
 from odtc.errors import NoSolutionError, TreeError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.constraints.constraint import broken, posed

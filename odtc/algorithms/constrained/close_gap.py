@@ -18,7 +18,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, Weights
-from odtc.algorithms.constrained.subtree_options import Options, joined, kept
+from odtc.algorithms.constrained.subtree_options import Options, join_codes, kept, lay
 from odtc.algorithms.constrained.two_level_lists import Splits, two_levels
 
 MOST_PAIRS = 30_000_000  # of one list, before dominated ones are dropped
@@ -123,7 +123,7 @@ class GapCloser:
             if self._plain:  # thinned before the codes are written
                 some = kept(vector)
                 i, j, weight, vector = i[some], j[some], weight[some], vector[some]
-            parts.append(Options(weight, vector, joined(int(splits[g]), zero.code[i], one.code[j])))
+            parts.append(Options(weight, vector, join_codes(int(splits[g]), zero.code[i], one.code[j])))
         return _thinned(_stacked(parts), self._plain)
 
     def thinned(self, options: Options) -> Options:
@@ -294,14 +294,7 @@ def _grown(options: Options, depth: int) -> Options:
 
 def laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (split, label) int32 on a heap from 1, of a root and two codes."""
-    code = joined(root, zero[None], one[None])[0]
+    code = join_codes(root, zero[None], one[None])[0]
     split, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)
-    stack = [0]
-    while stack:
-        at = stack.pop()
-        if code[at] < 0:
-            label[at + 1] = -1 - code[at]
-        else:
-            split[at + 1] = code[at]
-            stack += [2 * at + 1, 2 * at + 2]
+    lay(code, split, label, 1)
     return split, label

@@ -47,7 +47,7 @@ def kept(vector: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
     return order
 
 
-def joined(split, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
+def join_codes(split, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
     """Return int32 (options, 2 n + 1): the codes of a split, or of one split each, above two subtrees, from codes
     (options, n)."""
     size = zero.shape[1]
@@ -58,4 +58,28 @@ def joined(split, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
         code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]
         code[:, 3 * width - 1 : 4 * width - 1] = one[:, width - 1 : 2 * width - 1]
         width *= 2
+    return code
+
+
+def lay(code: np.ndarray, split: np.ndarray, label: np.ndarray, node: int) -> None:
+    """Put a subtree (`Options.code`) at a node of `split` and `label`, in place."""
+    stack = [(0, node)]
+    while stack:
+        at, t = stack.pop()
+        if code[at] < 0:
+            label[t] = -1 - code[at]
+        else:
+            split[t] = code[at]
+            stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]
+
+
+def code_of(split: np.ndarray, label: np.ndarray, node: int, size: int) -> np.ndarray:
+    """Return the code (`Options.code`) of the subtree at a node, of this size; below a label it is
+    repeated."""
+    code, at = np.empty(size, np.int32), np.arange(1, size + 1)
+    for place in range(size):
+        depth = int(at[place]).bit_length() - 1
+        t = (node << depth) + int(at[place]) - (1 << depth)
+        above = code[(place - 1) // 2] if place else 0
+        code[place] = above if above < 0 else split[t] if split[t] >= 0 else -1 - label[t]
     return code

@@ -11,7 +11,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
-from odtc.algorithms.constrained.subtree_options import Options, joined, kept
+from odtc.algorithms.constrained.subtree_options import Options, join_codes, kept
 from odtc.base.value_class import value_class
 
 BLOCK = 2_000_000  # stumps, and pairs, that are tried between two checks of the time
@@ -95,7 +95,7 @@ def two_levels(
             if problem.accepts is None:  # thinned before the codes are written
                 some = kept(vector)
                 i, j, root, weight, vector = i[some], j[some], root[some], weight[some], vector[some]
-            found.append(Options(weight, vector, joined(block[root], lists.code[i], lists.code[j])))
+            found.append(Options(weight, vector, join_codes(block[root], lists.code[i], lists.code[j])))
     return found
 
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.subtree_options import join_codes
 from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.lattice import Layer, reached, runs, segment_minimum
-from odtc.algorithms.dp.pareto import Budgets, Points, join_codes
+from odtc.algorithms.dp.pareto import Budgets, Points
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 

@@ -92,17 +92,6 @@ class Points:
         return whole.picked(np.argsort(whole.state, kind="stable"))
 
 
-def join_codes(split: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """Return the codes of subtrees with the split `split` (n,) above the codes `zero` and `one` (n, nodes)."""
-    code = np.empty((len(split), 2 * zero.shape[1] + 1), np.int32)
-    code[:, 0], width = split, 1
-    while width <= zero.shape[1]:  # the nodes of one depth stand together
-        code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]
-        code[:, 3 * width - 1 : 4 * width - 1] = one[:, width - 1 : 2 * width - 1]
-        width *= 2
-    return code
-
-
 def label_vectors(sums: np.ndarray, n_classes: int, r: int) -> np.ndarray:
     """(…, classes, 1 + r), of each label, from sums over rows of Rows.sums (…, columns)."""
     use = sums[..., sums.shape[-1] - n_classes * r :].reshape(*sums.shape[:-1], n_classes, r)

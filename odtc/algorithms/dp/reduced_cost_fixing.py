@@ -9,6 +9,7 @@ the bound: there are few of these, made as points are, from the leaves up.
 
 import numpy as np
 
+from odtc.algorithms.constrained.subtree_options import join_codes
 from odtc.algorithms.dp.lagrangian_flow import (
     NEAR,
     Flow,
@@ -19,7 +20,7 @@ from odtc.algorithms.dp.lagrangian_flow import (
     outside_costs,
     solve_dual,
 )
-from odtc.algorithms.dp.pareto import Budgets, Points, drop_dominated, join_codes
+from odtc.algorithms.dp.pareto import Budgets, Points, drop_dominated
 from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.base.value_class import value_class

@@ -11,6 +11,7 @@ from math import comb
 
 import numpy as np
 
+from odtc.algorithms.constrained.subtree_options import lay
 from odtc.algorithms.dp.lagrangian_flow import (
     Flow,
     Incumbent,
@@ -23,7 +24,6 @@ from odtc.algorithms.dp.lattice import reached
 from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns
 from odtc.base import deadline
 from odtc.formulations.dpflow import path_constraints
-from odtc.formulations.dpflow.extract_tree import lay
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import blank_arrays, settle

@@ -42,27 +42,3 @@ def lay_best(rows: Rows, price: float, members: np.ndarray, split: np.ndarray, n
     """Put the best subtree of this height for these rows at a node of `split`, in place."""
     gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
     graft_subtree(split, node, ShallowTreeSearch(rows.X, gain, price).best(members, height)[1])
-
-
-def lay(code: np.ndarray, split: np.ndarray, label: np.ndarray, node: int) -> None:
-    """Put a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `split` and `label`, in place."""
-    stack = [(0, node)]
-    while stack:
-        at, t = stack.pop()
-        if code[at] < 0:
-            label[t] = -1 - code[at]
-        else:
-            split[t] = code[at]
-            stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]
-
-
-def code_of(split: np.ndarray, label: np.ndarray, node: int, size: int) -> np.ndarray:
-    """Return the code (odtc.algorithms.dp.pareto.Points) of the subtree at a node, of this size; below a label it is
-    repeated."""
-    code, at = np.empty(size, np.int32), np.arange(1, size + 1)
-    for place in range(size):
-        depth = int(at[place]).bit_length() - 1
-        t = (node << depth) + int(at[place]) - (1 << depth)
-        above = code[(place - 1) // 2] if place else 0
-        code[place] = above if above < 0 else split[t] if split[t] >= 0 else -1 - label[t]
-    return code

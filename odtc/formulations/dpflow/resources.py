@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.constrained.subtree_options import code_of, lay
 from odtc.algorithms.dp.lagrangian_flow import Flow, FlowLevel, tie_tolerance
 from odtc.algorithms.dp.pareto import Budgets, label_points, stump_points
 from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns, join_points
@@ -26,7 +27,6 @@ from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow import size_estimate
-from odtc.formulations.dpflow.extract_tree import code_of, lay
 from odtc.formulations.dpflow.network import Columns, write_flow, write_splits
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder

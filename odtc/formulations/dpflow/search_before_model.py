@@ -10,12 +10,11 @@ import numpy as np
 
 from odtc.algorithms.constrained import engines
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
-from odtc.algorithms.constrained.subtree_options import Options
+from odtc.algorithms.constrained.subtree_options import Options, code_of
 from odtc.base import deadline
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits
 from odtc.formulations.dpflow.constrained import Posed
-from odtc.formulations.dpflow.extract_tree import code_of
 from odtc.formulations.dpflow.forms.live_cases import Live
 from odtc.formulations.dpflow.searched import Searched
 from odtc.problem.estimates import Sizes

@@ -17,12 +17,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from odtc.algorithms.constrained.subtree_options import lay
 from odtc.base.compression import packing
 from odtc.base.json_schema import ANY, NUMBER, WHOLE, SchemaError, explain_error, show_value, validate
 from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulations.dpflow.extract_tree import lay
 from odtc.formulations.dpflow.resources import LARGEST
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
