@@ -63,6 +63,7 @@ from odtc.errors import ChoiceError, DataError, OneValueError
 BAD_LINE, SHEET = "bad line", "sheet"  # kinds of remarks: on lines that were skipped, and on the sheets of a workbook
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
+FIRST_CELLS = 64  # of a column, which nearly always show that its points part no thousands
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
 
 
@@ -563,10 +564,12 @@ def _may_part_thousands(column: Column) -> bool:
     as many digits as fit before such a point: 1.219 next to 950, but not 0.125, and not 1.125 with only 1.250."""
     if column.decimal is not None or column.dtype != pl.String or column.values is not None:
         return False
-    cells = column.cells.str.strip_chars()
-    parted = cells.str.contains(r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$")
-    whole = cells.str.contains(r"^-?[0-9]{1,3}$")
-    return bool((parted | whole).all() and parted.any() and cells.str.contains(r"^-?[1-9][0-9]{2}$").any())
+    for part in (column.cells.head(FIRST_CELLS), column.cells):
+        cells = part.str.strip_chars()
+        parted = cells.str.contains(r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$")
+        if not (parted | cells.str.contains(r"^-?[0-9]{1,3}$")).all():
+            return False
+    return bool(parted.any() and cells.str.contains(r"^-?[1-9][0-9]{2}$").any())
 
 
 def _of_thousands(name: str, column: Column) -> tuple[str, str, str]:

@@ -97,6 +97,14 @@ def test_ordinary_decimals_are_not_taken_for_thousands(cells, tmp_path):
     assert "three digits" not in command("fit", "d.csv", "--depth", 1, "-o", "m", folder=tmp_path).err
 
 
+@pytest.mark.parametrize(("last", "noted"), [("2.219", True), ("2.25", False)])
+def test_points_that_may_part_thousands_are_sought_in_all_cells(last, noted, tmp_path):
+    cells = [*map(str, range(100, 200)), "1.219", last]
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{cell},{cell[0]}\n" for cell in cells))
+    said = command("fit", "d.csv", "--depth", 1, "-o", "m", folder=tmp_path)
+    assert ("three digits" in said.err) == noted
+
+
 ROWS = [("", "late"), ("1", "early"), ("2", "early"), ("8", "late"), ("9", "late"), ("7", "late")]
 
 
