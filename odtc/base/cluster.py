@@ -4,10 +4,10 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
 
@@ -25,7 +25,7 @@ METAVAR = "ADDRESS|local"
 _present: ContextVar["Cluster | None"] = ContextVar("odtc cluster", default=None)
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Cluster:
     """A scheduler that has answered.
 

@@ -5,7 +5,7 @@ import functools
 import inspect
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ import typer
 
 from odtc.base import cluster as clusters
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, SEVERAL, default_of, fields_by_name
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import SWITCHES, flag
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
@@ -176,7 +177,7 @@ def share(text: str | float) -> float:
 SECTIONS = {ReadingSpec: DATA, ModelSpec: MODEL_SECTION, SolvingSpec: SOLVER}  # of help, unless a field names one
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Part:
     """Options for the fields of a specification that a command has: the fields `only`, by default all except `leave`.
     With `short` also the short options for constraints; `changed` is the default or the help of a field, if the

@@ -2,7 +2,7 @@
 
 from calendar import monthrange
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from odtc.base.json_schema import FLAG, TEXT, schema_of
 from odtc.base.text import show_number
-from odtc.base.value_class import value_class
+from odtc.base.value_class import frozen_class, value_class
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.file_text import label_types
@@ -41,7 +41,7 @@ def codebook_shape(value: Any, place: str) -> dict:
     return {"columns": dict.fromkeys(columns, TEXT), "values": inside}
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Feature:
     """One column of the data file.
 
@@ -152,7 +152,7 @@ def feature_shape(value, place: str) -> dict:
     }
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Dataset:
     """Rows ready to be encoded; arrays are read-only.
 

@@ -7,7 +7,7 @@ import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from odtc.base.contract import Contract
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
 from odtc.base.text import count_of
+from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import MAX_EXACT, whole_losses
 from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
 from odtc.base.wording import option
@@ -72,7 +73,7 @@ FEWER = "take fewer rows, or put rare classes together"
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Encoded:
     """Binary rows and columns without duplicates; arrays are read-only.
 

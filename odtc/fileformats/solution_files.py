@@ -8,7 +8,7 @@ import re
 import zlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from odtc.base.file_kinds import kind_by_name
 from odtc.base.memory import require_memory
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import count_of
+from odtc.base.value_class import frozen_class
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
 from odtc.model.blocks import Block, NamedBlock
@@ -95,7 +96,7 @@ MEMORY = 11  # bytes that are held for a byte of a solution: 700 MB of short lin
 NO_SOLUTION = {*NO_POINT, Termination.ERROR}
 
 
-@dataclass(frozen=True)
+@frozen_class
 class RawPoint:
     """Content of a solution file.
 

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.model.blocks import Block, NamedBlock
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ OFF = 10 * TOLERANCE
 BROKEN = 1e-4
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Check:
     """`passed` is False only for a contradiction; `text` holds the numbers."""
 

@@ -1,11 +1,10 @@
 """Options of a solve, for every solver: limits, threads, seed and gap."""
 
-from dataclasses import dataclass
-
 from odtc.base.spec_fields import check_ranges, spec_field
+from odtc.base.value_class import frozen_class
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Options:
     """How to solve: `time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads`
     None is the solver's own choice, for own searches odtc.base.threads.allowed(). Raises ChoiceError for a value

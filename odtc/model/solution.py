@@ -1,13 +1,13 @@
 """What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from odtc.base.value_class import value_class
+from odtc.base.value_class import frozen_class, value_class
 from odtc.model.options import Options
 
 __all__ = [
@@ -42,7 +42,7 @@ EDITED = "the edited model"  # a scope: of a model file that was edited since it
 NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Round:
     """What one round of a loop came to: a master with `rows` rows of the loop was solved, and its point
     broke `added` more; or with so many columns (`what`), and as many more were worth it. `incumbent` is the cost of
@@ -129,7 +129,7 @@ class Racer:
         return cls(**facts | {"termination": Termination(facts["termination"]), "gave": tuple(facts["gave"])})
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Solution:
     """The result of a solver, whose objective was computed again from its point.
 

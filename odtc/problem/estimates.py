@@ -1,12 +1,12 @@
 """Estimates of a formulation's size before anything is built, for `--model auto` (odtc.formulations.auto)."""
 
-from dataclasses import dataclass
 from math import inf
 
+from odtc.base.value_class import frozen_class
 from odtc.data.encoding import Encoded
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Sizes:
     """Known sizes of a problem before its formulation is chosen.
 
@@ -31,7 +31,7 @@ class Sizes:
     fitting: bool = False
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Estimate:
     """Estimate of a formulation for a problem of these sizes.
 

@@ -19,12 +19,12 @@ The constraints that it supports, and the formulations that a message names, fol
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import params
 from odtc.errors import ModelError
 from odtc.model.blocks import Axis, Block, Cells
@@ -71,7 +71,7 @@ SAID_BY = {
 Label = str | np.ndarray | Callable[[dict[str, np.ndarray]], np.ndarray]
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Part:
     """coef times the columns of one block, summed.
 
@@ -98,7 +98,7 @@ class Part:
         return self.block[tuple(places) if len(places) != 1 else places[0]], len(summed)
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Expression:
     """A sum of columns for each member of its axes.
 
@@ -182,7 +182,7 @@ class Expression:
         return [part.cells(named)[0].flat() for part in self.parts]
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Need:
     """A statement that the model must make; `at` names nodes of the CompleteTree ("leaves", "branch_nodes", …) of which
     it must."""

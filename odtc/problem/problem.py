@@ -1,13 +1,12 @@
 """The input of the compiler: encoded rows, a shape of tree, a formulation and its parameters."""
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from odtc.base.contract import Member
-from odtc.base.value_class import value_class
+from odtc.base.value_class import frozen_class, value_class
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
@@ -27,7 +26,7 @@ class Choice:
     requested: str = "auto"
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Problem:
     """The input of the compiler: encoded rows, a shape of tree, a formulation and its parameters."""
 

@@ -4,10 +4,10 @@ Files stay in the subset that all solvers read alike (docs/reference/file-format
 except the form of their starts. If a dialect cannot express something, the command says so; it is never dropped.
 """
 
-from dataclasses import dataclass
+from odtc.base.value_class import frozen_class
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Dialect:
     """The dialect of a solver. `reads`: model formats, best first. `gzip`: it reads them as .gz. `start`: the point
     format of its MIP starts, always complete ones (None: it has no starts). `lp_start`: it accepts one for a model

@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from odtc.base import system
 from odtc.base.contract import Member
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.errors import SolverError
 from odtc.solvers.child_process import quick_output
@@ -21,7 +22,7 @@ from odtc.solvers.protocols import PackageSolver
 FOUND = "found"  # instead of a version that cannot be queried
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Program:
     """Start of a solver: the first words of its command, its environment, and the template of the other arguments."""
 

@@ -1,14 +1,15 @@
 """Messages between a solver and the process that started it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.model.solution import Options, Termination
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Job:
     """A model as arrays, which can be sent to another process. `A` is a csc_array, `start` a point."""
 
@@ -24,21 +25,21 @@ class Job:
     start: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Incumbent:
     """A point that a running solver has found: float64 of shape (columns,)."""
 
     x: np.ndarray
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Log:
     """A piece of a running solver's log."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Outcome:
     """Report of a solver at its end; `objective` and `bound` are its own claims."""
 

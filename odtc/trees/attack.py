@@ -6,10 +6,9 @@ side is reached if its part is not empty. In a column that may have any level, e
 there.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.data.binary_splits.column_splits import box_ends
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Split, Subset, Threshold
@@ -96,7 +95,7 @@ def figures(tree: Tree, X: np.ndarray, y: np.ndarray, weight: np.ndarray, boxes:
     return {"robust_errors": lost, "robust_accuracy": 1 - lost / total if total else None}
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Part:
     """The remaining parts of boxes: for the rows `rows`, int (n,), the numbers [low, high] (n, features), NaN if
     missing; for a free column (feature -> set) the same levels for every row; and the numbers that were excluded

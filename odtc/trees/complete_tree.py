@@ -5,16 +5,16 @@ and 2t + 1 (right), its parent is t // 2.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.errors import ChoiceError
 
 DEEPEST = 20  # 2^20 leaves: no exact model of such a tree can be solved or even written
 
 
-@dataclass(frozen=True)
+@frozen_class
 class CompleteTree:
     depth: int
 

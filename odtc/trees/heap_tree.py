@@ -9,11 +9,11 @@ results on the encoded rows, and are numbered after the encoding's splits.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import whole_losses
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded, sums_over
@@ -24,7 +24,7 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.tree import Branch, Leaf, Line, Tree
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Beyond:
     """Splits that are not in the encoding, in the same form as in `Encoded`: column j of X (bool, (rows, splits), for
     the encoded rows) has the results of splits[j]; a 1 means left if ones_left[j]. Hyperplanes that are `kept` are
@@ -50,7 +50,7 @@ class Beyond:
         return self.kept and len(self.splits[j].features) > 1
 
 
-@dataclass(frozen=True)
+@frozen_class
 class HeapTree:
     """A tree of depth D as arrays.
 

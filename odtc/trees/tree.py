@@ -1,13 +1,14 @@
 """A decision tree in the words and units of the data file: what every formulation decodes to."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
 from odtc.base.text import in_notebook
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import NUMERIC, Codebook, Feature, codebook_shape, feature_shape
@@ -22,7 +23,7 @@ from odtc.errors import DataError, TreeError
 SCHEMA = "odtc.tree/1"
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Line:
     """The line that a leaf predicts: intercept + slope x, of the numeric feature x at the position `feature`."""
 
@@ -40,7 +41,7 @@ class Line:
         return f"{self.intercept:.6g} {sign} {abs(self.slope):.6g} {features[self.feature].name}"
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Leaf:
     """A leaf, which predicts `classes[label]`.
 
@@ -73,7 +74,7 @@ class Leaf:
         return tuple(count / whole for count in self.counts)
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Branch:
     split: Split
     left: "Branch | Leaf"
@@ -95,7 +96,7 @@ class Branch:
 Node = Branch | Leaf
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Tree:
     """A decision tree, with its features and classes.
 

@@ -1,9 +1,10 @@
 """The facts of a run under the keys that `--json` prints (docs/reference/json.md), each from one record."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 import numpy as np
 
+from odtc.base.value_class import frozen_class
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset
 from odtc.model.milp import Model
@@ -25,7 +26,7 @@ class Facts:
         }
 
 
-@dataclass(frozen=True)
+@frozen_class
 class ProblemFacts(Facts):
     """A problem, and the size of its model; None if there is no model."""
 
@@ -71,7 +72,7 @@ class ProblemFacts(Facts):
         )
 
 
-@dataclass(frozen=True)
+@frozen_class
 class ModelFacts(ProblemFacts):
     """A problem and its model: with how its rows were selected, its cut families, and the rows that were separated."""
 
@@ -103,7 +104,7 @@ class ModelFacts(ProblemFacts):
         )
 
 
-@dataclass(frozen=True)
+@frozen_class
 class SolveFacts(Facts):
     """End of a run, and its proof."""
 
@@ -150,7 +151,7 @@ class SolveFacts(Facts):
         )
 
 
-@dataclass(frozen=True)
+@frozen_class
 class TreeFacts(Facts):
     """A tree on its training rows, from the counts in its leaves: rows that are correct, their share, and the cost of
     the errors by weight (`Encoded.cost`). The share by weight is None if it equals the share of the rows."""
@@ -193,7 +194,7 @@ def _balanced(tree: Tree) -> float:
     return float((right[held > 0] / held[held > 0]).mean())
 
 
-@dataclass(frozen=True)
+@frozen_class
 class CartFacts(Facts):
     """CART over the same splits at the same depth."""
 
@@ -215,7 +216,7 @@ class CartFacts(Facts):
         )
 
 
-@dataclass(frozen=True)
+@frozen_class
 class AllRowsFacts(Facts):
     """A tree of selected rows on all rows from which these were selected; `breaks` are the constraints that it
     violates there, `relabelled` counts the leaves that predict another class than on the selected rows (None for
@@ -247,7 +248,7 @@ class AllRowsFacts(Facts):
         )
 
 
-@dataclass(frozen=True)
+@frozen_class
 class RoundFacts(Facts):
     """A round of a selection: the rows that it selected, their share of all, and the accuracy of its tree on all rows
     and on the rows to test on. `loss` is the loss on all rows; no tree has less than `bound`, if that is known. The
@@ -264,7 +265,7 @@ class RoundFacts(Facts):
     model: str | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
 
-@dataclass(frozen=True)
+@frozen_class
 class TestFacts(Facts):
     """The tree, and CART's, on labelled rows of another file; `test_majority_accuracy` is the share of these rows that
     are of the most frequent class of the training rows."""

@@ -4,14 +4,14 @@ The command line, the keywords of `odtc.fit` and `odtc.build`, the estimator, `o
 command on a report are derived from the fields of these records. Nothing that is slow to load is imported here.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from odtc.base import cluster as clusters
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, plain, spec_field
-from odtc.base.value_class import value_class
+from odtc.base.value_class import frozen_class, value_class
 from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
@@ -113,7 +113,7 @@ class ModelSpec:
         object.__setattr__(self, "params", dict(self.params or {}))
 
 
-@dataclass(frozen=True)
+@frozen_class
 class SolvingSpec(Options):
     """Specification of the solution: the solvers and the limits."""
 

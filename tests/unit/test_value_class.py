@@ -1,5 +1,7 @@
 """A value class is a frozen dataclass for all that a program sees, but for the refusal to set a field."""
 
+import copy
+import pickle
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any
 
@@ -9,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc
-from odtc.base.value_class import value_class
+from odtc.base.value_class import frozen_class, value_class
+from odtc.model.options import Options
 
 
 def _made(mark) -> type:
@@ -47,6 +50,19 @@ def test_fields_and_replace_work(values, left):
     assert [given.name for given in fields(OURS)] == [given.name for given in fields(THEIRS)]
     changed = replace(OURS(*values), left=left)
     assert (changed.left, changed.right, changed.note) == (left, *values[1:])
+
+
+def test_a_frozen_class_refuses_as_a_frozen_dataclass_does():
+    for kind in (_made(frozen_class), THEIRS):
+        value = kind(1, "a")
+        for name in ("left", "hidden", "other"):
+            with pytest.raises(FrozenInstanceError):
+                setattr(value, name, 2)
+            with pytest.raises(FrozenInstanceError):
+                delattr(value, name)
+        assert vars(value) == {"left": 1, "right": "a", "note": "", "hidden": []}
+        assert copy.copy(value) == replace(value, left=1) == value
+    assert pickle.loads(pickle.dumps(Options(seed=3))) == Options(seed=3)
 
 
 def test_own_methods_and_those_of_a_class_below_it_hold():

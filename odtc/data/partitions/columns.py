@@ -9,7 +9,6 @@ again and reports the error by its row.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ import polars as pl
 
 from odtc.base import deadline
 from odtc.base.cluster import Cluster, lost
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import as_here, option
 from odtc.data.coded_columns import kind_for
 from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
@@ -134,7 +134,7 @@ def whole(found: "list[Cells] | str | None") -> "list[Cells]":
     return found
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Cells:
     """The different cells of a column in some parts, in the order in which they first appear.
 

@@ -7,10 +7,10 @@ decides which trees satisfy a constraint, by their splits, counts or predictions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import as_written
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ BOUNDS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Reference:
     """Reference that decides which trees satisfy a constraint; everything that is given must be true.
 

@@ -9,7 +9,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -19,6 +19,7 @@ import numpy as np
 
 from odtc.base.contract import Member
 from odtc.base.text import show_number
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import command, option, params
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
@@ -70,7 +71,7 @@ NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>%)
 LONGEST = 400  # signs of a number
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Constraint:
     """value of the kind `name` for these arguments, compared by `op` with `bound`; `op` is "" and `bound` 0 of a
     kind without a number. A float as bound is the decimal that it is written as."""

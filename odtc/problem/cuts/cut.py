@@ -7,13 +7,13 @@ satisfies are not, because a solver's own symmetry breaking may keep another one
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from odtc.base.contract import Contract, Member
 from odtc.base.registry import Registry
+from odtc.base.value_class import frozen_class
 from odtc.base.wording import option, params
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
@@ -74,7 +74,7 @@ CUTS = Registry(
 Entry = tuple[tuple[Any, ...], Cells, np.ndarray | float]  # (labels of the rows, columns, coefficients)
 
 
-@dataclass(frozen=True)
+@frozen_class
 class CutRows:
     """A block of rows to append: lower <= Σ coef · columns <= upper. An entry is (labels, columns, coef):
     the labels of the rows, one array per axis, the Cells and the coefficients broadcast together, and

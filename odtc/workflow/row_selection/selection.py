@@ -12,7 +12,7 @@ treats them like all others.
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from odtc.base import deadline
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.text import count_of, show_number
+from odtc.base.value_class import frozen_class
 from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import NUMERIC, Dataset, Selected
 from odtc.data.encoding import encode
@@ -86,7 +87,7 @@ FIRST_SECONDS = 1.0  # of the first tree in any case, because there are no clust
 UNDECIDED_SHARE = 0.1  # of a cluster that is kept if its selection has nothing when its time is over
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Cluster:
     """Rows of one class in one leaf.
 
@@ -106,7 +107,7 @@ class Cluster:
     round: int = 1
 
 
-@dataclass(frozen=True)
+@frozen_class
 class KeptRows:
     """The kept rows of a cluster, as positions in it; `heavy`, bool, marks the rows that must stay correct at any cost;
     `facts` are counts for the reader; `stands_for`, the number of rows that each represents, 1 or more, None for 1;

@@ -5,8 +5,7 @@ found.
 "certified" also a certificate that was written and checked. Everything else is "best found".
 """
 
-from dataclasses import dataclass
-
+from odtc.base.value_class import frozen_class
 from odtc.model.solution import Termination, gap_in_words
 
 PROVED, CERTIFIED, BEST, REFUSED = "proved optimal", "certified", "best found", "NOT VERIFIED"
@@ -19,7 +18,7 @@ REASONS = {
 CLOSEST = "chosen because it is closer to the old tree"
 
 
-@dataclass(frozen=True)
+@frozen_class
 class Claim:
     """Claim about a tree.
 
