@@ -27,7 +27,7 @@ SUM_BITS = 61  # of a sum of whole numbers in 64 bits, with their sign
 PRODUCT_BITS = 110  # of two sums: doubles know it to 2^59, which decides between its values modulo 2^64
 WEIGHT_BITS = 30  # of the sum of the weights, if they are rounded
 ROUNDED = 2.0**-44  # of the squared error around one number: rounding of the costs of all leaves together
-TWO_64 = 2.0**64
+TWO_62, TWO_64 = 2.0**62, 2.0**64
 DIGITS_PER_BIT = 0.301
 
 
@@ -35,6 +35,8 @@ def apart(a, b, c, d):
     """Return a b - c d of whole numbers in 64 bits, nearest in doubles."""
     rest = np.int64(np.uint64(a) * np.uint64(b) - np.uint64(c) * np.uint64(d))
     near = float(a) * float(b) - float(c) * float(d)
+    if -TWO_62 < near < TWO_62:
+        return float(rest)
     return TWO_64 * np.rint((near - float(rest)) / TWO_64) + float(rest)
 
 
