@@ -133,8 +133,7 @@ def test_streed_with_linear_leaves():
 def best_of_levels(X, y, levels, depth) -> float:
     """The optimum of odtc's search over the cuts of these levels, for leaves of five rows or more."""
     costs = ExactLines(y, X, Fraction(0), np.ones(len(y)), np.arange(len(y)))
-    table, ridge, unit, whole = costs.for_search()
-    search = LineSearch(levels, (table, ridge, np.ones(len(y))), 0.0, 5)
+    table = costs.for_search()
+    search = LineSearch(levels, (table.sums, table.ridges, np.ones(len(y))), 0.0, 5)
     search.solve(depth)
-    assert whole
-    return search.cost * float(unit)
+    return search.cost * float(table.unit)

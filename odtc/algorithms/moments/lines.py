@@ -8,12 +8,14 @@ over its columns. A line of more rows fits some of them, so V(A) <= V(B) for row
 bound trees (odtc.algorithms.moments.search).
 
 Weights, numbers and cells are whole numbers of their units, and so are their sums. W = Σ w times each S above is a
-difference of products: it is found modulo 2^64 and, in doubles, nearly, which together are all of its digits. So a cost
-in doubles is off by a few units in the last place of Syy, and the trees that are equal within that are compared as
-Fractions. Numbers with so many digits that their sums do not fit are rounded for the search, which then proves nothing.
+difference of products. The search adds up sums in doubles, if these hold them exactly, or in pairs of doubles, and
+takes the error of each product into account (Dekker 1971), so the difference keeps its digits. If a leaf has two
+different cells of a column, W Sxx is at least the square of their distance times their weights, so its relative error
+is bounded, and with it the error of the cost. Trees that are equal within that bound are compared as Fractions.
 """
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,44 +25,73 @@ from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.kernels import kernel
 from odtc.base.whole_numbers import whole_numbers
 
-SUM_BITS = 61  # of a sum of whole numbers in 64 bits, with their sign
-PRODUCT_BITS = 110  # of two sums: doubles know it to 2^59, which decides between its values modulo 2^64
-WEIGHT_BITS = 30  # of the sum of the weights, if they are rounded
+WHOLE_BITS, WHOLE = 53, 2.0**53  # of whole numbers in a double
+SCALED_BITS = 40  # of numbers in pairs of doubles: the products of their products are doubles, too
+HALVES = 2.0**27 + 1  # cuts a double in two halves, whose products are exact
+ROUND_PAIR = 2.0**-103  # relative: rounding of a sum or product of pairs of doubles, and more
 ROUNDED = 2.0**-44  # of the squared error around one number: rounding of the costs of all leaves together
-TWO_62, TWO_64 = 2.0**62, 2.0**64
-DIGITS_PER_BIT = 0.301
+MOST_OFF = 2.0**-20  # relative error of W Sxx up to which costs are compared
 
 
-def apart(a, b, c, d):
-    """Return a b - c d of whole numbers in 64 bits, nearest in doubles."""
-    rest = np.int64(np.uint64(a) * np.uint64(b) - np.uint64(c) * np.uint64(d))
-    near = float(a) * float(b) - float(c) * float(d)
-    if -TWO_62 < near < TWO_62:
-        return float(rest)
-    return TWO_64 * np.rint((near - float(rest)) / TWO_64) + float(rest)
+def product(a, b):
+    """Return a b and its rounding error (Dekker 1971)."""
+    whole, one, two = a * b, HALVES * a, HALVES * b
+    a1, b1 = one - (one - a), two - (two - b)
+    a2, b2 = a - a1, b - b1
+    return whole, ((a1 * b1 - whole) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def add(total, terms, sign, width):
+    """Add or subtract sums, of `width` doubles, or as many pairs with all second halves at the end."""
+    if len(total) == width:
+        for k in range(width):
+            total[k] += sign * terms[k]
+        return
+    for k in range(width):
+        one, two = total[k], sign * terms[k]
+        whole = one + two
+        back = whole - one
+        rest = (one - (whole - back)) + (two - back) + (total[width + k] + sign * terms[width + k])
+        total[k] = whole + rest
+        total[width + k] = rest - (total[k] - whole)
+
+
+def apart(sums, width, a, b, c, d):
+    """Return the product of the sums a and b less that of c and d."""
+    if len(sums) == width:  # of whole numbers
+        one, two = sums[a] * sums[b], sums[c] * sums[d]
+        if abs(one) < WHOLE and abs(two) < WHOLE:
+            return one - two
+    (one, error), (two, off) = product(sums[a], sums[b]), product(sums[c], sums[d])
+    if len(sums) > width:
+        error += sums[a] * sums[width + b] + sums[width + a] * sums[b]
+        off += sums[c] * sums[width + d] + sums[width + c] * sums[d]
+    whole = one - two
+    back = whole - one
+    return whole + (((one - (whole - back)) + (-two - back)) + (error - off))
 
 
 def line_cost(sums, ridge):
-    """Return the cost of a leaf: its sums w, w y, w y², and w x, w x², w x y of each column, and the ridges."""
-    w, best = float(sums[0]), 0.0
+    """Return the cost of a leaf: its sums w, w y, w y², and w x, w x², w x y of each column; `ridge` is the penalty of
+    each column and the W Sxx that is 0."""
+    w, best, width = sums[0], 0.0, 3 + 3 * ridge.shape[1]
     if w <= 0.0:
         return 0.0
-    for j in range(len(ridge)):
+    for j in range(ridge.shape[1]):
         k = 3 + 3 * j
-        spread = apart(sums[0], sums[k + 1], sums[k], sums[k])
-        if spread > 0.0:
-            both = apart(sums[0], sums[k + 2], sums[k], sums[1])
-            best = max(best, both * both / (spread + ridge[j] * w))
-    return max(0.0, (apart(sums[0], sums[2], sums[1], sums[1]) - best) / w)
+        spread = apart(sums, width, 0, k + 1, k, k)
+        if spread > ridge[1, j]:
+            both = apart(sums, width, 0, k + 2, k, 1)
+            best = max(best, both * both / (spread + ridge[0, j] * w))
+    return max(0.0, (apart(sums, width, 0, 2, 1, 1) - best) / w)
 
 
 @kernel
 def leaf_cost(table, ridge, rows):
-    """Return the cost of a leaf of some rows; `table` is int64 (all rows, sums)."""
-    total = np.zeros(table.shape[1], np.int64)
+    """Return the cost of a leaf of some rows; `table` is float64 (all rows, sums)."""
+    total = np.zeros(table.shape[1])
     for row in rows:
-        for k in range(table.shape[1]):
-            total[k] += table[row, k]
+        add(total, table[row], 1.0, 3 + 3 * ridge.shape[1])
     return line_cost(total, ridge)
 
 
@@ -68,14 +99,13 @@ def leaf_cost(table, ridge, rows):
 def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
     """Return float64 (columns, cuts): the cost of the two leaves of each cut, infinite if it is no less than the second
     of the `limits`, or if a leaf has fewer rows than the first; with `only_best` also if another cut costs no more."""
-    n, width, (least, most) = len(rows), table.shape[1], limits
+    n, width, (least, most) = len(rows), 3 + 3 * ridge.shape[1], limits
     found = np.full((len(size), max(1, np.max(size) - 1)), np.inf)
-    total, held = np.zeros(width, np.int64), 0.0
+    total, held = np.zeros(table.shape[1]), 0.0
     for row in rows:
         held += count[row]
-        for k in range(width):
-            total[k] += table[row, k]
-    order, left, right = np.empty(n, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
+        add(total, table[row], 1.0, width)
+    order, left, right = np.empty(n, np.int64), np.empty(len(total)), np.empty(len(total))
     for g in range(len(size)):
         begin = np.zeros(size[g] + 1, np.int64)
         for i in range(n):
@@ -94,8 +124,7 @@ def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
                 continue
             for at in range(begin[v], begin[v + 1]):
                 below += count[order[at]]
-                for k in range(width):
-                    left[k] += table[order[at], k]
+                add(left, table[order[at]], 1.0, width)
             if begin[v + 1] == n:
                 break
             if below < least or held - below < least:
@@ -103,8 +132,8 @@ def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
             cost = line_cost(left, ridge)
             if cost >= most:
                 continue
-            for k in range(width):
-                right[k] = total[k] - left[k]
+            right[:] = total
+            add(right, left, -1.0, width)
             cost += line_cost(right, ridge)
             if cost < most:
                 found[g, v] = cost
@@ -193,52 +222,74 @@ class ExactLines:
         """Return 0: the rows of a leaf may be on a line."""
         return Fraction(0)
 
-    @property
-    def digits(self) -> int:
-        """How many digits numbers may have so that all of their sums fit the search, if weights are 1."""
-        return max(1, int((SUM_BITS - len(self._row_of).bit_length()) / 2 * DIGITS_PER_BIT))
+    def for_search(self) -> "Table":
+        """Return the sums for a search."""
+        bits = max(sum(map(abs, one.tolist())).bit_length() for one in self.sums)
+        pairs = bits > WHOLE_BITS
+        y, *columns = (max(0, one.bits - SCALED_BITS) if pairs else 0 for one in (self._y, *self._x))
+        shifts = [0, y, 2 * y, *(shift for x in columns for shift in (x, 2 * x, x + y))]
+        first = [np.array([_divided(one, shift) for one in part.tolist()]) for part, shift in zip(self.sums, shifts)]
+        table = np.stack(first, axis=1)
+        if pairs:
+            rests = [_rests(*one) for one in zip(self.sums, first, shifts)]
+            table = np.concatenate([table, np.stack(rests, axis=1)], axis=1)
+        off = (4 * len(self._row_of) + 20 if pairs else 1) * ROUND_PAIR
+        w, s, q, *rest = (sum(map(abs, one.tolist())) for one in self.sums)
+        least = self._weight.least**2
+        products = [w * square for square in rest[1::3]]
+        share = max((off * float(Fraction(one, least * x.gap**2)) for one, x in zip(products, self._x)), default=0.0)
+        zeros = [_divided(one, 2 * shift) * 2 * off for one, shift in zip(products, columns)]
+        ridges = [float(ridge / 4**shift) for ridge, shift in zip(self.ridges, columns)]
+        total = sum(self.sums[1].tolist())
+        around = _divided(q, 2 * y) - float(Fraction(total * total, w * 4**y))
+        slack = ROUNDED * around + 8 * share * _divided(q, 2 * y)
+        return Table(table, np.array([ridges, zeros]), self.unit * 4**y, slack if share < MOST_OFF else np.inf)
 
-    def for_search(self) -> tuple[np.ndarray, np.ndarray, Fraction, bool]:
-        """Return the table of sums, int64 (rows, sums), the ridges, float64 (columns,), the unit of costs, and whether
-        all digits are there."""
-        if _fits(self.sums):
-            return np.stack(self.sums, axis=1), np.array(list(map(float, self.ridges))), self.unit, True
-        weight, of_weight = _rounded(self._weight, WEIGHT_BITS - len(self._row_of).bit_length())
-        most = max(1, (SUM_BITS - int(weight.sum()).bit_length()) // 2)
-        numbers, *columns = (_rounded(one, most) for one in (self._y, *self._x))
-        sums = self._sums(weight, numbers[0], [whole for whole, _ in columns])
-        ridges = [float(self.ridge / (of_weight * unit**2)) for _, unit in columns]
-        return np.stack(sums, axis=1), np.array(ridges), of_weight * numbers[1] ** 2, False
+
+class Table(NamedTuple):
+    """The sums of the rows of a search.
+
+    Attributes
+    ----------
+    sums : float64 (rows, sums or 2 sums)
+    ridges : float64 (2, columns), the penalties and the W Sxx that are 0
+    unit : Fraction, of costs
+    off : float, a bound on the error of the cost of a leaf; infinite if there is none
+    """
+
+    sums: np.ndarray
+    ridges: np.ndarray
+    unit: Fraction
+    off: float
+
+
+def _divided(whole: int, shift: int) -> float:
+    """Return a whole number divided by a power of two, nearest in doubles."""
+    return whole / (1 << shift)
+
+
+def _rests(whole: np.ndarray, first: np.ndarray, shift: int) -> np.ndarray:
+    """Return float64 (rows,): what the doubles of `_divided` leave of whole numbers."""
+    exact = (one - Fraction(near) * (1 << shift) for one, near in zip(whole.tolist(), first.tolist()))
+    return np.array([float(one / (1 << shift)) for one in exact])
 
 
 class _Whole:
-    """Numbers as whole multiples of `unit` around one of them."""
+    """Numbers as whole multiples of `unit` around one of them, with the `least` of them, the least `gap` between two
+    that differ, and their `bits`."""
 
     def __init__(self, values: np.ndarray, centred: bool = True):
         whole, self.unit = whole_numbers(values)
         whole = whole.astype(object)
+        each = sorted(set(whole.tolist()))
+        self.least, self.gap = each[0], min((b - a for a, b in zip(each, each[1:])), default=1)
         self.middle = sorted(whole.tolist())[len(whole) // 2] if centred else 0
         self.whole = whole - self.middle
+        self.bits = max(map(abs, self.whole.tolist())).bit_length()
 
     def of(self, whole: Fraction) -> Fraction:
         """Return the number of a whole number."""
         return (whole + self.middle) * self.unit
-
-
-def _fits(sums: list[np.ndarray]) -> bool:
-    """Return whether all totals and their products fit the search."""
-    bits = [sum(map(abs, one.tolist())).bit_length() for one in sums]
-    squares = [bits[2], *bits[4::3]]
-    return max(bits) <= SUM_BITS and bits[0] + max(squares) <= PRODUCT_BITS
-
-
-def _rounded(numbers: _Whole, bits: int) -> tuple[np.ndarray, Fraction]:
-    """Return whole numbers of at most this many bits and their unit; positive ones stay at least 1."""
-    shift = max(0, int(max(map(abs, numbers.whole.tolist()))).bit_length() - bits)
-    whole = [(one + (1 << shift >> 1)) >> shift for one in numbers.whole.tolist()]
-    if not numbers.middle and min(numbers.whole) > 0:
-        whole = [max(1, one) for one in whole]
-    return np.array(whole, np.int64), numbers.unit * (1 << shift)
 
 
 class LineSearch(SearchByIntervals):
@@ -247,26 +298,16 @@ class LineSearch(SearchByIntervals):
     Parameters
     ----------
     rank : integers (rows, columns)
-    terms : the table and the ridges of `ExactLines.for_search`, and float64 (rows,): how many rows of the data each is
+    terms : the sums and the ridges of a Table, and float64 (rows,): how many rows of the data each is
     price, least, check, told, limits
         As for MomentSearch.
-
-    Attributes
-    ----------
-    is_whole : bool
-        Whether the sums have all digits of the numbers.
     """
 
     def __init__(self, rank, terms, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
         self.terms = self.table, self.ridge, count = terms
         told = told or (lambda *_: None)
-        super().__init__(rank, self.table[:, 0].astype(float), count, price, least, check, told, limits)
-        self.slack, self.most_room, self.is_whole = 0.0, None, True
-
-    @property
-    def around_mean(self) -> float:
-        """The squared error of all rows around one number."""
-        return float(leaf_cost(self.table[:, :3].copy(), np.zeros(0), np.arange(len(self.table))))
+        super().__init__(rank, self.table[:, 0], count, price, least, check, told, limits)
+        self.slack, self.most_room = 0.0, None
 
     def _of_any_rows(self, rank, moments, limits) -> "LineSearch":
         return LineSearch(rank, self.terms, self.price, 1, self.check, limits=limits)

@@ -51,8 +51,8 @@ MEDIANS_OFF = 2e-12  # of Σ w |y - median|, times the rows: what rounding adds 
 UNCERTIFIED = "a certificate of medians takes at most {} numbers, and whole ones that add up to {:g} or less"
 
 TOO_FINE = (
-    "the columns and the target have more digits than the search for linear leaves holds, so it rounds them; round "
-    "them to {} digits for a proof"
+    "some cells of a column differ so little, compared with all of them, that the search for linear leaves may take "
+    "them for equal; round the numbers to fewer digits for a proof"
 )
 NO_LINES = "there is no certificate for linear leaves"
 
@@ -185,17 +185,15 @@ def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.
     """Return a search for trees with linear leaves, with the exact comparison of those that are near-optimal if the
     search has all digits of the numbers."""
     from odtc.algorithms.moments.exact_search import ExactSearch
-    from odtc.algorithms.moments.lines import ROUNDED as ROUNDED_LINES
     from odtc.algorithms.moments.lines import LineSearch
 
-    (rank, count), (table, ridge, unit, whole) = rows, costs.for_search()
-    price = exact_price(problem) / costs.unit
-    engine = LineSearch(rank, (table, ridge, count), float(exact_price(problem) / unit), *terms)
-    engine.is_whole = whole
-    if not whole:
-        return _Engine(engine, unit, np.inf)
-    engine.slack = max(4 * engine.near, ROUNDED_LINES * engine.around_mean)
-    return _Engine(engine, unit, engine.slack, ExactSearch(engine, costs, price, None))
+    (rank, count), table = rows, costs.for_search()
+    price, off = exact_price(problem) / costs.unit, 2**problem.topology.depth * table.off
+    engine = LineSearch(rank, (table.sums, table.ridges, count), float(exact_price(problem) / table.unit), *terms)
+    if off == np.inf:
+        return _Engine(engine, table.unit, off)
+    engine.slack = max(4 * engine.near, off)
+    return _Engine(engine, table.unit, engine.slack, ExactSearch(engine, costs, price, None))
 
 
 def _of_likelihood(
@@ -234,8 +232,7 @@ def search(
     if not by_moments(problem):
         return replace(found, uncertified=UNCERTIFIED.format(MANY, EXACT_BELOW))
     if TASKS.get(problem.encoded.task).LINES:
-        digits = exact_costs(problem.encoded).digits
-        rounded = "" if engine.is_whole else TOO_FINE.format(digits)
+        rounded = TOO_FINE if not found.proved and not engine.slack else ""
         return replace(found, uncertified=NO_LINES, rounded=rounded)
     if found.heap is None:
         return found
