@@ -22,6 +22,7 @@ from odtc.base import phases
 from odtc.base.registry import did_you_mean
 from odtc.base.system import open_file
 from odtc.base.text import count_of, some
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.coded_columns import table_of_columns
@@ -435,7 +436,7 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
 def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, remarks: list) -> Dataset:
     """Return the Dataset of columns; `table` is emptied, so that each column is in memory once. `remarks` are the
     first ones of `Dataset.left_out`."""
-    missing, weights, place = how.missing, how.weights, repr(source["path"] or name)
+    place = repr(source["path"] or name)
     categorical, numeric, auxiliary = _listed(how.categorical), _listed(how.numeric), _listed(how.auxiliary)
     targets = _checked_columns([column.name for column in table], place, how)
     columns = {column.name: column for column in table}
@@ -445,72 +446,48 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     marks = marks_of_texts(how.missing_mark, list(columns), place)
     for n in empty:
         columns.pop(n)
-    names = [n for n in columns if n not in (*targets, weights)]
+    names = [n for n in columns if n not in (*targets, how.weights)]
     phases.begin("types of the columns")
-    n_rows = len(columns[targets[0]].missing)
     orders = _ordered(how, list(columns), place)
-    kinds = [columns[n].kind(n in categorical or n in orders, n in numeric) for n in names]
+    kinds = {n: columns[n].kind(n in categorical or n in orders, n in numeric) for n in names}
     advice = f"correct it, or name the column in {option('categorical')}"
-    numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
+    numbers = {n: columns[n].numbers(advice) for n, kind in kinds.items() if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
     remarks = [*remarks, *(_of_thousands(n, columns[n]) for n in numbers if _may_part_thousands(columns[n]))]
     remarks += [found for n in numbers if (found := _of_percents(n, columns[n])) is not None]
+    remarks += [(n, "empty", f"column {n!r} has no cell, and is left out") for n in empty]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
-    weight = np.ones(n_rows)
-    if weights:
-        weight = column_types.expect_weights(columns[weights].numbers().cells(), weights, place)
-    keep = _kept_rows(columns, names, targets, weights, missing, place)
-    if weights:
-        column_types.expect_weight_left(weight[keep], weights, place)
-    # A leaf of numbers says nothing of rows of weight 0, so that these are rows without a weight.
-    task = task_of(how)
-    weightless = (weight == 0) & task.NUMBERS
-    keep &= ~weightless
-    n_unlabelled = int((_incomplete(columns, [*targets, *([weights] if weights else [])]) | weightless).sum())
-    all_kept = bool(keep.all())
-    n_kept = int(keep.sum())
-
-    taken = [(n, text) for n in [*names, *targets] for text in sorted(columns[n].taken) if not all_kept]
-    asked = {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
-    try:
-        task.expect(asked, how, place)
-    except OneValueError as problem:
-        if all_kept:
-            raise
-        known = ~weightless & ~_incomplete(columns, [*targets, *([weights] if weights else [])])
-        separable = missing == "drop" and _differs(task, {n: columns[n].kept(known) for n in targets}, how, place)
-        raise DataError(_left_out_text(problem, taken, keep, separable, place)) from None
-    coded, features = [], []
-    for n, kind in zip(names, kinds):
-        column = columns.pop(n)
-        if kind == NUMERIC:
-            features.append(Feature(n, NUMERIC, decimal=how.decimal, missing_marks=marks.get(n, ()), layout=how.layout))
-            cells = numbers.pop(n)
-            coded.append(cells if all_kept else cells.kept(keep))
-            continue
-        if not all_kept:
-            column = column.kept(keep)
-        levels = ("false", "true") if kind == BOOLEAN else column.levels
-        order = orders.get(n)
-        levels = levels if order is None else in_order(levels, order, n, place)
+    rows = _rows_of(columns, names, targets, how, place)
+    taken = [(n, text) for n in [*names, *targets] for text in sorted(columns[n].taken) if rows.some_left_out]
+    asked = _labels_of(columns, targets, rows, taken, how, place)
+    features, coded = [], []
+    for n, kind in kinds.items():
+        levels: tuple[str, ...] = ()
+        column = rows.kept(numbers.pop(n, columns.pop(n)))
+        if kind != NUMERIC:
+            levels = ("false", "true") if kind == BOOLEAN else column.levels
+            order = orders.get(n)
+            levels = levels if order is None else in_order(levels, order, n, place)
+            column = column.level_codes(levels, kind)
         features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ()), layout=how.layout))
-        coded.append(column.level_codes(levels, kind))
+        coded.append(column)
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
-    parts = [[column for n, column in zip(names, coded) if (n in auxiliary) == out] for out in (False, True)]
+    n_kept = int(rows.keep.sum())
+    parts = [[column for n, column in zip(kinds, coded) if (n in auxiliary) == out] for out in (False, True)]
     X, auxiliary_X = (table_of_columns(part, n_kept) for part in parts)
     features = [replace(one, has_missing=bool(column.has_missing)) for one, column in zip(features, coded)]
-    rows = Dataset(
+    found = Dataset(
         name=name,
         X=X,
         y=np.zeros(n_kept, np.int32),
         features=tuple(feature for feature in features if feature.name not in auxiliary),
         classes=(),
-        weight=weight if all_kept else weight[keep],
+        weight=rows.kept_weight,
         target=targets[0],
-        missing=missing,
-        n_dropped=int(n_rows - keep.sum()),
-        n_unlabelled=n_unlabelled,
+        missing=how.missing,
+        n_dropped=int((~rows.keep).sum()),
+        n_unlabelled=int(rows.unlabelled.sum()),
         source=source | replace(how, categorical=categorical, numeric=numeric, auxiliary=auxiliary).to_source(),
         auxiliary=tuple(feature for feature in features if feature.name in auxiliary),
         auxiliary_X=auxiliary_X,
@@ -518,10 +495,73 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         padded=tuple(padded),
         merged=tuple(merged),
         missing_words=tuple(taken),
-        left_out=(*remarks, *((n, "empty", f"column {n!r} has no cell, and is left out") for n in empty)),
+        left_out=tuple(remarks),
     )
-    labelled = task.labelled(rows, asked, how, place)
+    task = task_of(how)
+    labelled = task.labelled(found, asked, how, place)
     return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
+
+
+@value_class
+class _Rows:
+    """The rows of a table: float64 (rows,) their weights, and bool (rows,), whether each is kept, and whether it has no
+    label or no weight."""
+
+    weight: np.ndarray
+    keep: np.ndarray
+    unlabelled: np.ndarray
+
+    @property
+    def some_left_out(self) -> bool:
+        return not self.keep.all()
+
+    def kept(self, cells: Any) -> Any:
+        """Return the cells of the rows that are kept, of a column or of its numbers."""
+        return cells.kept(self.keep) if self.some_left_out else cells
+
+    @property
+    def kept_weight(self) -> np.ndarray:
+        return self.weight[self.keep] if self.some_left_out else self.weight
+
+
+def _rows_of(columns: dict[str, Column], names: list[str], targets: list[str], how: ReadingSpec, place: str) -> _Rows:
+    """Return which rows are kept, and their weights."""
+    n_rows = len(columns[targets[0]].missing)
+    weight = np.ones(n_rows)
+    if how.weights:
+        weight = column_types.expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
+    keep = _kept_rows(columns, names, targets, how.weights, how.missing, place)
+    if how.weights:
+        column_types.expect_weight_left(weight[keep], how.weights, place)
+    # A leaf of numbers says nothing of rows of weight 0, so these are rows without a weight.
+    weightless = (weight == 0) & task_of(how).NUMBERS
+    unlabelled = _incomplete(columns, [*targets, *([how.weights] if how.weights else [])]) | weightless
+    return _Rows(weight, keep & ~weightless, unlabelled)
+
+
+def _labels_of(
+    columns: dict[str, Column],
+    targets: list[str],
+    rows: _Rows,
+    taken: Sequence[tuple[str, str]],
+    how: ReadingSpec,
+    place: str,
+) -> dict[str, Column]:
+    """Return the target columns of the rows that are kept.
+
+    Raises DataError if the task cannot use them; the sentence names the cells that were `taken` for missing if the rows
+    that were left out differ.
+    """
+    task, asked = task_of(how), {n: rows.kept(columns[n]) for n in targets}
+    try:
+        task.expect(asked, how, place)
+    except OneValueError as problem:
+        if not rows.some_left_out:
+            raise
+        labelled = {n: columns[n].kept(~rows.unlabelled) for n in targets}
+        separable = how.missing == "drop" and _differs(task, labelled, how, place)
+        raise DataError(_left_out_text(problem, taken, rows.keep, separable, place)) from None
+    return asked
 
 
 def _differs(task, asked: dict[str, Column], how: ReadingSpec, place: str) -> bool:
