@@ -47,8 +47,8 @@ class Hull:
         return np.flatnonzero(~self.extreme)
 
 
-def hull(points: np.ndarray, tolerance: float = TOLERANCE, seed: int = 0) -> Hull:
-    """Return the Hull of points, float64 (points, dimensions), at least one. Deterministic for a seed.
+def hull(points: np.ndarray, tolerance: float = TOLERANCE) -> Hull:
+    """Return the Hull of points, float64 (points, dimensions), at least one.
 
     `tolerance` is in units of a coordinate's range; with a large one fewer points are kept, and all others are still
     mixtures of the kept ones, each off by at most the tolerance (papers/000 (6) with ε' > 0).
@@ -59,7 +59,7 @@ def hull(points: np.ndarray, tolerance: float = TOLERANCE, seed: int = 0) -> Hul
     of[:, 0], weight[:, 0] = np.arange(n), 1.0
     n_open = 0
     for group, columns in _faces(scaled):
-        found = _Search(scaled[np.ix_(group, columns)], tolerance, seed)
+        found = _Search(scaled[np.ix_(group, columns)], tolerance)
         found.run()
         width = found.of.shape[1]
         kept[group], n_open = found.extreme | found.open, n_open + int(found.open.sum())
@@ -108,9 +108,9 @@ def _faces(points: np.ndarray):
 class _Search:
     """The extreme points of distinct points (n, d), and mixtures of them for the others."""
 
-    def __init__(self, points: np.ndarray, tolerance: float, seed: int):
+    def __init__(self, points: np.ndarray, tolerance: float):
         self.points, self.tolerance = points, tolerance
-        self.random = np.random.default_rng(seed)
+        self.random = np.random.default_rng(0)
         n, d = points.shape
         self.extreme = np.zeros(n, bool)
         self.open = np.ones(n, bool)

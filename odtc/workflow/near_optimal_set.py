@@ -325,7 +325,7 @@ def _fewest(found) -> dict | None:
         return None
     fewest = None
     with deadline.cut_short():
-        fewest = fewest_columns(lambda allowed: len(found.cells(frozenset(allowed))), range(len(found.columns)), 200)
+        fewest = fewest_columns(lambda allowed: len(found.cells(frozenset(allowed))), range(len(found.columns)))
     return fewest and {"columns": fewest[0], "names": [found.columns[j] for j in fewest[1]]}
 
 

@@ -361,15 +361,15 @@ class ConstrainedSearch:
         self._tell()
         return self.found
 
-    def tighten_all(self, multipliers: np.ndarray, rounds: int = ROUNDS) -> None:
+    def tighten_all(self, multipliers: np.ndarray) -> None:
         """Find multipliers for all roots of one subset of columns by sweeps (`swept`), starting from float64
         (constraints,)."""
         try:
-            self._tighten_roots(multipliers, rounds, 1)
+            self._tighten_roots(multipliers, 1)
         except (Stopped, TimeLimitReached):
             return
 
-    def _tighten_roots(self, multipliers: np.ndarray, rounds: int, traced: int) -> None:
+    def _tighten_roots(self, multipliers: np.ndarray, traced: int) -> None:
         """Find the cheapest roots in each round, whose trees are traced; at the best multipliers of all rounds every
         root has a bound. If few of them remain after these, the rest has rounds of its own."""
         cuts, reached, leading, spent = Cuts(self.largest / self.scale), -np.inf, multipliers, 0
@@ -388,7 +388,7 @@ class ConstrainedSearch:
                     self._look(alive[place], int(self._cases[alive[place]].subsets[0]), weights, cuts)
             most, multipliers = cuts.best() if self.problem.n_constraints else (-np.inf, multipliers)
             spent += 1
-            if most > reached + 1e-6 * max(1.0, abs(reached)) and spent < rounds:
+            if most > reached + 1e-6 * max(1.0, abs(reached)) and spent < ROUNDS:
                 continue
             weights, number = self._weights(leading)
             self._bound_roots(alive, weights, number, float(self.scale * (self.upper - 1) + weights.budget + 1))
@@ -523,7 +523,7 @@ class ConstrainedSearch:
     def _globally(self) -> None:
         """Find multipliers for all cases at once."""
         if self.swept is not None:
-            self._tighten_roots(self.first, ROUNDS, TRACED)
+            self._tighten_roots(self.first, TRACED)
             return
         R = self.problem.n_constraints
         cuts, multipliers, reached = Cuts(self.largest / self.scale), self.first, -np.inf

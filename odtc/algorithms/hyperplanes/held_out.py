@@ -176,7 +176,6 @@ def choose_prices(
     cost: Callable[[PrunedTree, np.ndarray], np.ndarray],
     copies: np.ndarray | None = None,
     *,
-    se: float = 1.0,
     seconds: float = 10.0,
 ) -> PriceChoice | None:
     """Return which of several objectives makes the trees of `choose_tree` generalise: on each fold every objective
@@ -184,12 +183,12 @@ def choose_prices(
 
     Parameters
     ----------
-    Z, loss, weight, grower, copies, se, seconds
+    Z, loss, weight, grower, copies, seconds
         As for `choose_tree`.
     cost : callable
         (tree, rows) -> float64 (objectives,), the cost of the tree on these rows, one copy of a row each time that it
-        is named; objectives that follow single rows least come first, and the first within `se` standard errors of
-        the best mean is chosen.
+        is named; objectives that follow single rows least come first, and the first within a standard error of the
+        best mean is chosen.
 
     Returns
     -------
@@ -217,7 +216,7 @@ def choose_prices(
     seen = np.array(losses)
     mean = seen.mean(axis=0)
     apart = seen - seen[:, [int(mean.argmin())]]
-    near = apart.mean(axis=0) <= se * apart.std(axis=0, ddof=1) / np.sqrt(len(seen)) + NEAR
+    near = apart.mean(axis=0) <= apart.std(axis=0, ddof=1) / np.sqrt(len(seen)) + NEAR
     place = int(np.flatnonzero(near)[0])
     full = _grown(grower, Z, loss, rows, until, _penalties(families))
     tree = preferred(full, rows)[place]

@@ -60,7 +60,7 @@ def first_trees(search: Any, cost_of: Callable[[tuple], float]) -> None:
         below = []
         for side in coarse.sides(some, column, cut):
             search.check()
-            below.append(coarse.best_below(side, 2, columns) if len(side) else None)
+            below.append(coarse.best_below(side, columns) if len(side) else None)
         tree = _named((column, cut, *below), cuts, 2)
         return cost_of(tree) if _fits(search, tree, every) else np.inf
 

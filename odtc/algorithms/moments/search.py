@@ -247,9 +247,9 @@ class MomentSearch:
                     found += [(column, cut, share, cost)] if cost < np.inf else []
         return found
 
-    def best_below(self, rows: np.ndarray, levels: int, columns: tuple[int, ...]) -> tuple | None:
-        """Return the best tree of one or two levels over some columns, nested, None for a leaf."""
-        return self._whole(self._shallow(rows, levels, self.limits.root._replace(columns=columns)).tree, rows)
+    def best_below(self, rows: np.ndarray, columns: tuple[int, ...]) -> tuple | None:
+        """Return the best tree of two levels over some columns, nested, None for a leaf."""
+        return self._whole(self._shallow(rows, 2, self.limits.root._replace(columns=columns)).tree, rows)
 
     def gain_of_one(self, rows: np.ndarray, columns: tuple[int, ...]) -> float:
         """Return the gain of the best tree of one level over some columns."""

@@ -17,7 +17,7 @@ from odtc.base import deadline
 from odtc.base.value_class import value_class
 
 MOST_ARCS = 200_000  # in a file: some megabytes
-MOST_SUBSETS = 4000  # sets of columns that are tried for the fewest columns
+MOST_SUBSETS = 200  # sets of columns that are tried for the fewest columns
 
 
 @value_class
@@ -206,7 +206,7 @@ def count_using(count, columns: Collection[int], using: Collection[int], without
     return found if set(using) <= allowed else 0
 
 
-def fewest_columns(count, used: Collection[int], most: int = MOST_SUBSETS) -> tuple[int, tuple[int, ...]] | None:
+def fewest_columns(count, used: Collection[int]) -> tuple[int, tuple[int, ...]] | None:
     """Return the fewest distinct columns of a tree of a set, and the first such columns; None if that takes too many
     tries.
 
@@ -214,13 +214,12 @@ def fewest_columns(count, used: Collection[int], most: int = MOST_SUBSETS) -> tu
     ----------
     count : callable, the number of trees that use only the columns of a set
     used : the columns that some tree uses
-    most : int, sets of columns that are tried
     """
     tried = 0
     for size in range(len(used) + 1):
         for columns in combinations(sorted(used), size):
             tried += 1
-            if tried > most:
+            if tried > MOST_SUBSETS:
                 return None
             if count(set(columns)):
                 return size, columns
