@@ -387,7 +387,8 @@ class Tree:
         for number, leaf in enumerate(self.leaves()):
             if leaf.line is not None:
                 rows = np.flatnonzero(reached == number)
-                at = leaf.line.at(RowsOf(X, rows)[:, leaf.line.feature])
+                with np.errstate(over="ignore"):
+                    at = leaf.line.at(RowsOf(X, rows)[:, leaf.line.feature])
                 found[rows] = np.where(np.isnan(at), found[rows], at)
         return found
 

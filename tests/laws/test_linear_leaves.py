@@ -212,3 +212,11 @@ def test_a_refit_inherits_lines_and_measures_the_old_ones(rents):
     assert done.code == 0 and "--task linear --ridge 0.5" in done.err
     figures = done.facts["drift"]["figures"]
     assert len(set(figures.values())) == 1 and max(figures.values()) < 1  # the old tree then and now, and the new one
+
+
+def test_c_of_one_leaf_with_a_line_compiles_without_warnings(rents):
+    """Its function `leaf` needs no row, because there is no branch node."""
+    run("fit", "rents.csv", *LINEAR, "--depth", 0, "-o", "r", folder=rents)
+    assert run("export", "r.tree.json", "--to", "c", "-o", "r.c", folder=rents).code == 0
+    code = (rents / "r.c").read_text(encoding="utf-8")
+    assert code.index("(void)row;") < code.index("return 0;") and "case 0: return isnan(row->x0)" in code
