@@ -235,7 +235,7 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
         heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
     except TreeError:
         heap = None
-    kept = "the columns of the data are others, and hold all that it splits on"
+    kept = "the data has other columns now, but still all columns that it splits on"
     words = "; ".join(map(str, found.changes)) or (str(refused) if heap is None else kept)
     say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
     return heap
