@@ -4,6 +4,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import time
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -27,6 +28,7 @@ EXACT = 2.0**53  # below it, doubles hold every whole number
 TOLD_DIGITS = 15  # of decimals, which doubles distinguish
 MOSTLY = 20  # times as many numbers as words in a column, and words are remarked on
 DATE_FORMS, DATE_NUMBER = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y"), "%Y%m%d"
+MIDNIGHT = time()
 CLOCK = r"[T ]\d{1,2}:\d{2}.*$"  # behind a date
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
@@ -84,19 +86,27 @@ def column_cells(series: pl.Series, place: str, missing: Sequence[str] = MISSING
     return text.set(text.is_in(missing), None)
 
 
+def has_days(series: pl.Series) -> bool:
+    """Return whether a column has a type of dates, and no time of day."""
+    dtype = series.dtype
+    return dtype == pl.Date or (isinstance(dtype, pl.Datetime) and bool((series.dt.time() == MIDNIGHT).all()))
+
+
 def dates_as_numbers(frame: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFrame:
     """Return a frame in which the dates of the columns that the option `dates` names are numbers: 20190314. Other cells
     of these columns stay."""
     named = {name: form for name, form in date_columns(layout.get(DATES)).items() if name in frame.columns}
-    return frame.with_columns(_numbers_of_dates(frame[name], form) for name, form in named.items()) if named else frame
+    return frame.with_columns(date_numbers(frame[name], form) for name, form in named.items()) if named else frame
 
 
 def numbers_of_dates(words: Sequence[str], form: str | None) -> list[str]:
     """Return texts with the dates among them as numbers; `form` is their format, None for the usual ones."""
-    return _numbers_of_dates(pl.Series(words, dtype=pl.String), form).to_list()
+    return date_numbers(pl.Series(words, dtype=pl.String), form).to_list()
 
 
-def _numbers_of_dates(cells: pl.Series, form: str | None) -> pl.Series:
+def date_numbers(cells: pl.Series, form: str | None = None) -> pl.Series:
+    """Return cells with the dates among them as numbers: 20190314; `form` is the format of those that are text, None
+    for the usual ones."""
     if cells.dtype == pl.Date or isinstance(cells.dtype, pl.Datetime):
         return cells.dt.strftime(DATE_NUMBER).cast(pl.Int64)
     if cells.dtype != pl.String:

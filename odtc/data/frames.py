@@ -2,12 +2,14 @@
 
 An array of numbers contains numbers. In an array of objects, and in a data frame, each column is read as the same
 cells in a file would be (odtc.data.column_types): text is a category unless it reads as numbers, a categorical dtype
-is a category, booleans stay booleans; None, NaN, NA and the words for them are missing.
+is a category, booleans stay booleans, and columns whose type is dates are read as `dates` of a file are; None, NaN, NA
+and the words for them are missing.
 """
 
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import date, datetime, time
 from numbers import Integral
 from typing import Any, BinaryIO
 
@@ -16,6 +18,7 @@ import polars as pl
 
 from odtc.data import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
+from odtc.data.reading_spec import DATES, dates_of_columns
 from odtc.errors import DataError
 
 PLACE = "X"  # what messages call the rows
@@ -152,15 +155,19 @@ def learn_features(
     columns have; `categorical` are positions whose kind is not to be guessed, `orders` is from `orders_of`. Raises
     DataError."""
     X, features = np.empty((len(series[0]), len(series))), []
+    dates = {j for j, cells in enumerate(series) if j not in categorical and column_types.has_days(cells)}
+    layout = {DATES: dates_of_columns(None, [names[j] for j in sorted(dates)])} if dates else {}
     for j, (name, cells) in enumerate(zip(names, series)):
+        cells = column_types.date_numbers(cells) if j in dates else cells
         known = column_types.column_cells(cells.alias(name), PLACE)
         kind = column_types.kind_of(cells.dtype, known, j in categorical, False)
         if kind == NUMERIC:
-            features.append(Feature(name, NUMERIC))
+            features.append(Feature(name, NUMERIC, layout=layout))
         else:
             levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(known.cast(pl.String))
             ordered = kind != BOOLEAN and orders is not None and j in orders
-            features.append(Feature(name, kind, _in_order(levels, orders[j]) if ordered else levels, ordered))
+            levels = _in_order(levels, orders[j]) if ordered else levels
+            features.append(Feature(name, kind, levels, ordered, layout=layout))
         X[:, j] = _coded(known, features[-1])
         features[-1] = replace(features[-1], has_missing=bool(np.isnan(X[:, j]).any()))
     return X, tuple(features)
@@ -176,6 +183,7 @@ def encode_cells(series: list[pl.Series], features: tuple[Feature, ...]) -> np.n
     """Return float64 (rows, columns), coded by features that are known: -1 for an unseen level. Raises DataError."""
     X = np.empty((len(series[0]), len(series)))
     for j, (feature, cells) in enumerate(zip(features, series)):
+        cells = column_types.date_numbers(cells) if feature.is_date else cells
         X[:, j] = _coded(column_types.column_cells(cells.alias(feature.name), PLACE), feature)
     return X
 
@@ -187,8 +195,8 @@ def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
 
 
 def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
-    """Return the cells as text if some cell is text, as booleans if all are, otherwise as numbers, whole if all are;
-    `declared`: categorical."""
+    """Return the cells as text if some cell is text, as booleans or dates if all are, otherwise as numbers, whole if
+    all are; `declared`: categorical."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
     if declared or any(isinstance(value, str) or _is_span(value) for value in there):
@@ -196,6 +204,8 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
         return text.cast(pl.Categorical) if declared else text
     if there and all(isinstance(value, (bool, np.bool_)) for value in there):
         return pl.Series([None if value is None else bool(value) for value in known], dtype=pl.Boolean)
+    if there and all(map(_is_day, there)):
+        return pl.Series([None if value is None else date(value.year, value.month, value.day) for value in known])
     if any(hasattr(value, "isoformat") for value in there):
         return pl.Series([None if value is None else str(value) for value in known], dtype=pl.String)
     numbers = pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
@@ -203,6 +213,11 @@ def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
     _expect_apart(known, numbers.gather(whole).to_numpy(), whole, place)
     is_whole = there and not whole and all(isinstance(value, Integral) for value in there)
     return numbers.cast(pl.Int64) if is_whole else numbers
+
+
+def _is_day(value) -> bool:
+    """Return whether a cell is a date without a time of day."""
+    return isinstance(value, date) and (not isinstance(value, datetime) or value.time() == time())
 
 
 def expect_apart(X) -> None:

@@ -56,6 +56,7 @@ from odtc.data.reading_spec import (
     TASK_FIELDS,
     ReadingSpec,
     date_columns,
+    dates_of_columns,
     missing_texts,
 )
 from odtc.data.task import task_of
@@ -264,7 +265,10 @@ def _columns_of(
     first = next(frames)
     how = _without_index(first.columns, place, how, path)
     read_ones = _read_ones(first.columns, place, how)
-    words = {*_checked_columns(read_ones, place, how), *_listed(how.categorical), *_ordered(how, read_ones, place)}
+    targets = _checked_columns(read_ones, place, how)
+    if first.height < BATCH:  # in one of several frames a column may have no time of day by chance
+        how = _with_typed_dates(first, targets, how, place)
+    words = {*targets, *_listed(how.categorical), *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     cluster = None if how.layout else clusters.present()
     while True:
@@ -349,10 +353,11 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
         return _without_some(frame, name, how, source)
     _check_policy(how.missing)
     source = source or {"path": None, "sha256": None}
-    place, frame = repr(source["path"] or name), column_types.dates_as_numbers(frame, how.layout)
+    place = repr(source["path"] or name)
     how = _without_index(frame.columns, place, how, source["path"])
     read_ones = _read_ones(frame.columns, place, how)
-    _checked_columns(read_ones, place, how)
+    how = _with_typed_dates(frame, _checked_columns(read_ones, place, how), how, place)
+    frame = column_types.dates_as_numbers(frame, how.layout)
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     marked = named_columns(frame, read_ones, marks, how.decimal, met)
     columns = code_columns([marked], place, read_ones, how.decimal, how.missing_texts)
@@ -654,6 +659,15 @@ def _label_type(rows: Dataset, target: Column) -> str:
         return TEXT if target.as_written else label_type_of(rows.classes)
     like = BOOL if target.dtype == pl.Boolean else INT if target.dtype.is_integer() else FLOAT
     return label_type_of(rows.classes, False, like) if like == BOOL or target.dtype.is_numeric() else TEXT
+
+
+def _with_typed_dates(frame: pl.DataFrame, targets: Sequence[str], how: ReadingSpec, place: str) -> ReadingSpec:
+    """Return how a table is read whose columns may have a type of dates: those without a time of day are read as if
+    `dates` named them, because each date would be a category otherwise."""
+    with_role = {*targets, how.weights, *_listed(how.categorical), *_ordered(how, frame.columns, place), *how.ignore}
+    with_role |= {*date_columns(how.dates)}
+    found = [name for name in frame.columns if name not in with_role and column_types.has_days(frame[name])]
+    return replace(how, dates=dates_of_columns(how.dates, found)) if found else how
 
 
 def _without_empty(

@@ -2,8 +2,9 @@
 
 import codecs
 import csv
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any
@@ -299,6 +300,13 @@ def date_columns(dates: str | None) -> dict[str, str | None]:
     parts = [one.strip() for one in next(csv.reader([dates or ""], skipinitialspace=True), [])]
     found = [re.fullmatch(r"(?s)(.*?)(?:=(.*%.*))?", part) for part in parts if part]
     return {one[1]: one[2] for one in found}
+
+
+def dates_of_columns(dates: str | None, names: Sequence[str]) -> str:
+    """Return the option `dates` with these columns in addition."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return ",".join(filter(None, [dates, line.getvalue()]))
 
 
 def missing_texts(layout: Mapping[str, Any]) -> tuple[str, ...]:

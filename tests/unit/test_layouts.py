@@ -10,7 +10,7 @@ import shlex
 import statistics
 import zipfile
 from dataclasses import fields
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -410,6 +410,45 @@ def test_dates_of_any_table_are_read_as_numbers(kind, tmp_path):
     )
     assert found.tree.root.split.kind == "threshold" and 20051231 <= found.tree.root.split.threshold < 20060200
     assert list(found.predict(table)) == frame["y"].to_list()
+
+
+def _typed(kind: str, days: list, folder):
+    """A table whose column "a, d" has a type of dates: polars' own, a file, or pandas' moments at midnight."""
+    frame = pl.DataFrame({"a, d": days, "y": ["pq"[day is None or day.year > 2005] for day in days]})
+    if kind == "parquet":
+        frame.write_parquet(folder / "t.parquet")
+        return folder / "t.parquet"
+    if kind == "polars":
+        return frame
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({"a, d": pandas.to_datetime(days), "y": frame["y"].to_list()})
+
+
+@pytest.mark.parametrize("kind", ["parquet", "polars", "pandas"])
+def test_a_column_whose_type_is_dates_needs_no_option(kind, tmp_path):
+    table = _typed(kind, [*DAYS, None], tmp_path)
+    found = odtc.fit(table, target="y", depth=1, missing="separate")
+    assert 20051231 <= found.tree.root.split.threshold < 20060200 and "2005-12-31" in str(found.tree)
+    assert list(found.predict(table)) == ["pq"[day.year > 2005] for day in DAYS] + ["q"]
+    as_text = pl.DataFrame({"a, d": ["31.12.2005", "2006-01-01", "2005-12-30 00:00:00"]})
+    assert list(found.predict(as_text)) == ["p", "q", "p"]
+    named = odtc.fit(table, target="y", depth=1, missing="separate", categorical=["a, d"])
+    assert named.tree.features[0].kind == "categorical"
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas"])
+def test_estimators_read_columns_whose_type_is_dates(kind, tmp_path):
+    table = _typed(kind, DAYS * 2, tmp_path)
+    X, y = table[["a, d"]], np.array(table["y"])
+    learner = odtc.OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert list(learner.predict(X)) == list(y) and "2005-12-31" in str(learner.tree_)
+    assert list(learner.predict(pl.DataFrame({"a, d": ["2005-12-31", "01.01.2006"]}))) == ["p", "q"]
+
+
+def test_moments_of_a_day_stay_levels():
+    moments = [datetime(2020, 1, day, 0, day % 2) for day in range(1, 9)]
+    table = pl.DataFrame({"d": moments, "x": range(8), "y": list("pq" * 4)})
+    assert read(table, target="y").features[0].kind == "categorical"
 
 
 def test_cells_that_are_not_dates_stay_and_are_noted(tmp_path):

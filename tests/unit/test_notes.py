@@ -344,12 +344,12 @@ def test_a_column_is_told_by_its_values_and_their_rows(seed):
 
 
 def test_the_estimators_warn_of_dates_durations_and_names_in_a_frame():
-    """A frame of pandas gives each date a level of its own, as text in a file has; nothing but a warning tells."""
+    """A frame of pandas gives each moment a level of its own, as text in a file has; nothing but a warning tells."""
     days = pd.to_timedelta(range(N), "D")
     frame = pd.DataFrame(
         {
             "size": np.arange(N) % 7 * 0.5,
-            "visit": pd.Timestamp("2020-01-01") + days,
+            "visit": pd.Timestamp("2020-01-01 09:30") + days,
             "stay": days,
             "name": [f"p{at}" for at in range(N)],
             "shape": ["round", "flat", "long", "flat"] * (N // 4),
