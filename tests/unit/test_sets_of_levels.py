@@ -209,7 +209,8 @@ def _table(n: int, levels: list[int]) -> Dataset:
         (50_000, [8] * 4, 1, "auto:levels=8"),
         (2000, [2, 3, 8, 6], 2, "auto:levels=8"),
         (2000, [2, 3, 8, 6], 4, "auto:levels=3"),
-        (400, [8, 8, 4], 3, "auto:levels=4"),  # 128 · 16 + ... splits cubed are too many, 7 + 16 are not
+        (2000, [8, 8, 4], 3, "auto:levels=4"),  # 127 + 127 + 7 splits at three levels are too many
+        (200, [8, 2], 5, "auto:levels=8"),  # below a split on a column few of its levels are left
         (2000, [2, 3], 4, "auto"),  # no set of levels that a single level is not
         (300, [12, 4], 2, "auto:levels=4"),
     ],

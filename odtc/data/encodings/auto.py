@@ -3,12 +3,15 @@
 A column of at most `levels` levels has every set of them, up to its complement: 2^(k-1) - 1 splits for k levels; a
 column of more levels has one split per level. For k up to 3 these are the same splits.
 
-A search of depth D takes about n · s^D · log2 K steps: n rows, K classes (or numbers of which a median is one), and s
-scales, which are the numeric columns, each with all of its thresholds, and each other split. A search without a model
-takes the largest `levels` up to 8 for which all sets add at most MOST_STEPS of them, or at most double their number.
+A search without a model takes the largest `levels` up to 8 for which all sets add at most MOST_STEPS, or double the
+steps. A search of depth D takes about n · log2 K · p of them: n rows, K classes (or numbers, one of which is a median),
+and p sequences of D splits on a path. All thresholds of a numeric column count as one split. Below a split on a set,
+about half of the levels of its column are left, which have the square root of the number of sets.
 """
 
 from math import prod
+
+import numpy as np
 
 from odtc.base.text import some
 from odtc.base.wording import option
@@ -51,21 +54,28 @@ def sized(dataset, depth, **options):
     cells = [len(f.levels) if f.kind != NUMERIC else dataset.n_rows for f in dataset.features]
     n_classes = max(2, len(dataset.classes))
     rows = min(dataset.n_rows, prod(cells) * n_classes)  # equal rows are one
-    scales = [len(order_splits(dataset, at)) if f.ordered else 1 for at, f in enumerate(dataset.features)]
+    others = sum(len(order_splits(dataset, at)) if f.ordered else 1 for at, f in enumerate(dataset.features))
 
-    def steps(levels: int) -> int:
-        n_scales = sum(scales) + sum(_n_splits(k, levels) - 1 for k in counts.values())
-        return rows * n_scales**depth * (n_classes.bit_length() - 1)
+    def steps(levels: int) -> float:
+        sets = [2 ** (k - 1) - 1 for k in counts.values() if SINGLE < k <= levels]
+        single = sum(k for k in counts.values() if not SINGLE < k <= levels)
+        return float(rows) * (n_classes.bit_length() - 1) * _paths(others - len(counts) + single, sets, depth)
 
-    single = steps(SINGLE)
     tried = {SINGLE, *(k for k in counts.values() if SINGLE < k <= MOST_LEVELS)}
-    able = [levels for levels in tried if steps(levels) <= max(single + MOST_STEPS, GROWTH * single)]
-    return options | {"levels": max(able)}
+    most = max(steps(SINGLE) + MOST_STEPS, GROWTH * steps(SINGLE))
+    return options | {"levels": max(levels for levels in tried if steps(levels) <= most)}
 
 
-def _n_splits(n: int, levels: int) -> int:
-    """Return the number of splits on a column of n levels, if columns of at most `levels` have all sets."""
-    return 2 ** (n - 1) - 1 if n <= levels else n
+def _paths(n_others: int, sets: list[int], depth: int) -> float:
+    """Return the number of sequences of so many splits, as D! times the coefficient of x^D in the product of the
+    exponential generating functions of the columns."""
+    length = np.arange(depth + 1.0)
+    with np.errstate(all="ignore"):
+        factorial = np.cumprod(np.maximum(length, 1.0))
+        found = n_others**length / factorial
+        for m in sets:  # m, then m · √m, then m · √m · ∜m, …
+            found = np.convolve(found, m ** (2 - 2 ** (1 - length)) / factorial)[: depth + 1]
+        return float(found[depth] * factorial[depth])
 
 
 def remark(dataset, levels=None, bins=None):
