@@ -25,7 +25,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ODTC_DATA") or ROOT.parent / "shared" / "data")
-SETS = ("2:monks-1,monks-2,monks-3,house-votes-84,hayes-roth,soybean-small", "3:monks-1,monks-3,soybean-small")
+SETS = (
+    "2:monks-1,monks-2,monks-3,house-votes-84,balance-scale,tic-tac-toe,car-evaluation_papers,kr-vs-kp",
+    "3:monks-1,monks-2,monks-3,house-votes-84",
+)
 MODELS, VARIANTS = ("flowoct", "bendersoct"), ("strengthened", "literal")
 FIELDS = ("set", "depth", "solver", "variant", "model", "seconds", "ended", "objective")
 TIMEOUT = 2  # times the limit: the seconds of a cell that was not proved
