@@ -26,7 +26,7 @@ RACE, SEX = "race:African-American", "personal_status_sex:A92"  # against the ot
 SETS = {
     "compas": (
         "compas_6172",
-        "auto:bins=4",
+        "auto:levels=3,bins=4",
         {"auxiliary": ("race",)},
         {
             "recall": "recall[1] >= 0.7",
@@ -37,7 +37,7 @@ SETS = {
     ),
     "german": (
         "german-credit",
-        "auto:bins=4",
+        "auto:levels=3,bins=4",
         {"auxiliary": ("personal_status_sex",)},
         {
             "recall": "recall[2] >= 0.6",

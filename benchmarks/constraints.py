@@ -1,6 +1,6 @@
 """Trees under constraints on real tables, proved by the compiler's own search: eight sets of constraints a table.
 
-    python -m benchmarks.constraints [-o constraints.jsonl] [--encoding auto:bins=8] [--only german-credit]
+    python -m benchmarks.constraints [-o constraints.jsonl] [--encoding auto:levels=3,bins=8] [--only german-credit]
                                      [--depth 2,3] [--sets 3,7] [--time-limit 60] [--mip] [--tenth]
 
 One line of JSON a cell. CPU seconds are those of the search, from the encoded table to the proved tree, on one
@@ -104,7 +104,7 @@ def table_of(lines: list[dict]) -> str:
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("-o", "--out", type=Path, default=Path("constraints.jsonl"))
-    words.add_argument("--encoding", default="auto:bins=8")
+    words.add_argument("--encoding", default="auto:levels=3,bins=8")
     words.add_argument("--only", default="german-credit,compas_6172,adult")
     words.add_argument("--depth", default="2,3")
     words.add_argument("--sets", default="1,2,3,4,5,6,7,8")

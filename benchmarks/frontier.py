@@ -35,7 +35,7 @@ def posed(table: str, depth: int, *constraints: str):
         data_folder() / file,
         "dpflow",
         depth,
-        encoding="auto:bins=8",
+        encoding="auto:levels=3,bins=8",
         reading={"auxiliary": auxiliary},
         constraints=(*BUDGET, *constraints),
         fitting=True,

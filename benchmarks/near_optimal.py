@@ -30,11 +30,11 @@ from odtc.workflow.pipeline import pose
 
 # (set, encoding, depth, price of a leaf as a share of the rows, share above the best)
 BINARY = [
-    ("compas_6172", "auto:bins=4", 4, 0.005, 0.05),
-    ("compas_6172", "auto:bins=4", 5, 0.002, 0.03),
+    ("compas_6172", "auto:levels=3,bins=4", 4, 0.005, 0.05),
+    ("compas_6172", "auto:levels=3,bins=4", 5, 0.002, 0.03),
     ("tic-tac-toe", "onehot", 4, 0.01, 0.05),
     ("car-evaluation_papers", "onehot", 4, 0.005, 0.05),
-    ("german-credit", "auto:bins=4", 3, 0.005, 0.05),
+    ("german-credit", "auto:levels=3,bins=4", 3, 0.005, 0.05),
 ]
 ORDERED = [
     ("pima-diabetes", "thresholds", 3, 0.005, 0.05),

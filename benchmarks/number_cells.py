@@ -27,7 +27,7 @@ WALL = 10  # times the limit of CPU time that a cell may take on the clock
 ROUNDS = 3  # of a cell of tables of levels, of which the best counts
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")  # of adult
 # name of a cell: (set, columns that are left out, encoding)
-BINARY = {"adult levels": ("adult", NUMBERS, "onehot"), "adult 4 bins": ("adult", (), "auto:bins=4")}
+BINARY = {"adult levels": ("adult", NUMBERS, "onehot"), "adult 4 bins": ("adult", (), "auto:levels=3,bins=4")}
 PEER = """
 import sys
 import pandas

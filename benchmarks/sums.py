@@ -42,7 +42,7 @@ CELLS = [
     ("ionosphere", "thresholds"),
     ("ionosphere", "thresholds:bins=8"),
     ("german-credit", "auto"),
-    ("german-credit", "auto:bins=8"),
+    ("german-credit", "auto:levels=3,bins=8"),
     ("balance-scale", "thresholds"),
     ("balance-scale", "onehot"),
     ("tic-tac-toe", "onehot"),

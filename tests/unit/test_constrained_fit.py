@@ -16,7 +16,7 @@ from odtc.workflow import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 
-GERMAN = {"encoding": "auto:bins=8", "reading": {"auxiliary": ("personal_status_sex",)}}
+GERMAN = {"encoding": "auto:levels=3,bins=8", "reading": {"auxiliary": ("personal_status_sex",)}}
 BUDGET = ("features <= 3", "leaf_rows >= 20")
 SEX = "group=personal_status_sex:A92,positive=1"
 

@@ -20,6 +20,7 @@ from odtc.workflow.pipeline import pose
 SEEDS = range(200) if os.environ.get("ODTC_ALL_CELLS") else range(12)
 CLASSES = ("no", "odd", "yes")
 READING = {"auxiliary": ("g",), "missing": "separate"}
+SPLITS = "auto:levels=8"  # all sets of levels
 
 
 @dataclass
@@ -158,7 +159,7 @@ def test_the_best_tree_is_that_of_trying_every_one(seed):
         return
     pairs = itertools.permutations(np.unique(data.y).tolist(), 2)
     prices = ",".join(f"{CLASSES[i]}:{CLASSES[j]}={data.price[i, j]}" for i, j in pairs)
-    encoded = pose(data.frame, "dpflow", 2, reading=READING, constraints=("features <= 9",)).encoded
+    encoded = pose(data.frame, "dpflow", 2, encoding=SPLITS, reading=READING, constraints=("features <= 9",)).encoded
     answers = np.asarray(encoded.X)[encoded.row_of].T.astype(bool)
     of = [encoded.features[test.features[0]].name for test in encoded.splits]
     known = constraints(data, rng, answers, of)
@@ -168,9 +169,10 @@ def test_the_best_tree_is_that_of_trying_every_one(seed):
         if (best is None or cost(data, tree) < best) and all(known[text](tree) for text in texts):
             best = cost(data, tree)
     names = list(data.cells)
-    estimator = odtc.OptimalTreeClassifier(max_depth=2, constraints=texts, cost=prices)
+    estimator = odtc.OptimalTreeClassifier(max_depth=2, encoding=SPLITS, constraints=texts, cost=prices)
+    asked = {"encoding": SPLITS, "reading": READING, "constraints": texts, "cost": prices}
     fits = (
-        lambda: odtc.fit(data.frame, "dpflow", 2, reading=READING, constraints=texts, cost=prices).facts["objective"],
+        lambda: odtc.fit(data.frame, "dpflow", 2, **asked).facts["objective"],
         lambda: estimator.fit(data.frame[names], data.frame["y"], auxiliary=data.frame[["g"]]).objective_,
     )
     for fitted in fits:
