@@ -47,10 +47,17 @@ class Cluster:
         seconds of `patience`."""
         from distributed import Client
 
-        direct = self.direct or None
-        return Client(  # type: ignore[no-untyped-call]
-            self.address, timeout=patience, set_as_default=False, direct_to_workers=direct, security=self.keys
-        )
+        client, direct = Client.__new__(Client), self.direct or None
+        try:
+            client.__init__(  # type: ignore[misc]
+                self.address, timeout=patience, set_as_default=False, direct_to_workers=direct, security=self.keys
+            )
+        except BaseException:
+            # Otherwise the collector closes it at some time, for example while another client starts, and both then
+            # wait forever for one lock of distributed.
+            client.__del__()  # type: ignore[no-untyped-call]
+            raise
+        return client
 
 
 @contextlib.contextmanager

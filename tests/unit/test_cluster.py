@@ -1,6 +1,7 @@
 """A real Dask cluster of two worker processes: it reads a file, proves a tree, and tunes."""
 
 import contextlib
+import gc
 import os
 import urllib.error
 import urllib.parse
@@ -180,8 +181,16 @@ def test_who_has_no_keys_is_not_let_in(tmp_path):
         for address in (cluster.address, cluster.address.replace("tls://", "tcp://")):
             with pytest.raises(ChoiceError, match="expected the address of a Dask scheduler"), connected(address, 1):
                 pass
+            assert open_clients() == []  # the collector would close them, while another one starts and holds a lock
         with cluster.client() as client:
             assert client.submit(sum, [1, 2]).result(30) == 3
+
+
+def open_clients() -> list:
+    """The clients that wait for nothing any more, and are not closed."""
+    from distributed import Client
+
+    return [one.status for one in gc.get_objects() if isinstance(one, Client) and one.status != "closed"]
 
 
 def test_a_cluster_without_keys_is_announced(monkeypatch):
