@@ -673,13 +673,19 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         rare_save_left, rare_now = np.zeros(stride, np.int64), np.int64(0)
     sizes = np.empty(m + 1, np.int64)  # of the sums of each column
     groups = n // wide + 2 if n_grouped else 0
-    ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
     lines = m if stride > 1 or n_grouped else 0
     by_entry = np.zeros(m + 1, np.bool_)
     for j in range(m):
         by_entry[j] = stride > 1 and not grouped[j] and not rare[j] and (least > 1 or blocks[j] * stride > 2 * n)
     if GENERAL:
         line, line_lab, line_gain = lines_of(order, local, column[:m], kind, amount, by_entry, grouped, lines)
+        ends, inner = np.zeros((m, groups + 1), np.int32), np.zeros((m, groups), np.bool_)
+        room, both = np.zeros((4, labels), np.int64), np.zeros(2 * labels, np.int64)
+        peak = np.empty((2, n if lines else 1), np.int64)
+        upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
+        save_right = np.zeros(labels, np.int64)
+        block = np.empty((0, n), np.uint32)  # of each entry in each column, if `place` has groups
+        open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)  # columns with known bounds, not the costs
     for j in range(m):
         if GENERAL and grouped[j]:
             sizes[j] = labels * group_blocks(line[j], place[j], ends[j], inner[j], wide)
@@ -695,17 +701,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     for i in range(n):
         weight += cap[i]
         rows += number[i]
-    room = np.zeros((4, labels), np.int64)
-    both, peak = np.zeros(2 * labels, np.int64), np.empty((2, n if lines else 1), np.int64)
-    upto_group, gone = np.empty((groups + 1, labels), np.int64), np.empty((3, groups + 1), np.int64)
     side = np.ones(n, np.uint8)  # 1 for the entries on the left side of the cut
     of_whole = whole[first[m] : first[m + 1]]
-    # What each label saves on all entries, and on either side of a cut.
-    save_whole, save_left, save_right = (
-        np.zeros(labels, np.int64),
-        np.zeros(labels, np.int64),
-        np.zeros(labels, np.int64),
-    )
+    # What each label saves on all entries, and left of a cut.
+    save_whole, save_left = np.zeros(labels, np.int64), np.zeros(labels, np.int64)
     for i in range(n):
         save_whole[kind[i]] += amount[i]
     # The best stump of every column, which is the bound of either side at both ends of its order.
@@ -774,9 +773,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     starts[0] = cut_weight[0] = cut_rows[0] = 0
     entry, now = np.empty(n, np.uint32), np.zeros(m + 1, np.int64)
     left_out = np.zeros(m, np.bool_)
-    block = np.empty((0, n), np.uint32)  # of each entry in each column, if `place` has groups
     scanned, point = np.zeros(m, np.int64), 0  # the number of the last cut that each column was scanned at
-    open_l, open_r = np.zeros(m, np.bool_), np.zeros(m, np.bool_)  # columns of which bounds are known, not the costs
     for _ in range(m):
         if price >= best or told[0] != 0:
             break
