@@ -1,13 +1,13 @@
 """The splits on one column: its levels, sets of them, its levels in their order, thresholds between its numbers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
 from odtc.data.coded_columns import distinct
-from odtc.data.dataset import Dataset
+from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Missing, Split, SplitList, Subset
 from odtc.errors import ChoiceError
 
@@ -81,6 +81,21 @@ def with_sets(dataset: Dataset, feature: int, sets: Iterable[tuple[float, ...]])
         met.add(one)
         found.append((Subset(feature, chosen), True))
     return found
+
+
+def splits_by_kind(
+    dataset: Dataset, bins: int | None, of_levels: Callable[[Dataset, int], list[tuple[Split, bool]]]
+) -> SplitList:
+    """Return the splits on all columns: thresholds of numbers, cuts of ordered levels, and `of_levels` of other
+    columns, which is called with the data and the position of a feature."""
+
+    def of_column(place: int) -> list[tuple[Split, bool]]:
+        feature = dataset.features[place]
+        if feature.kind == NUMERIC:
+            return threshold_splits(dataset, place, bins)
+        return (order_splits if feature.ordered else of_levels)(dataset, place)
+
+    return SplitList.joined(of_column(place) for place in range(len(dataset.features)))
 
 
 def order_splits(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:

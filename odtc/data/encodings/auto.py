@@ -15,10 +15,9 @@ import numpy as np
 
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.binary_splits.column_splits import BINS, level_splits, order_splits, set_splits, threshold_splits
+from odtc.data.binary_splits.column_splits import BINS, level_splits, order_splits, set_splits, splits_by_kind
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
-from odtc.data.splits import SplitList
 from odtc.errors import ChoiceError
 
 NAME = "auto"
@@ -43,7 +42,11 @@ def splits(dataset, levels=SINGLE, bins=None):
             f"expected levels of {SINGLE} to {MOST_LEVELS} in the encoding 'auto', got levels={levels}; "
             f"{option('encoding', f'subsets:levels={levels}')} takes sets of more"
         )
-    return SplitList.joined(_of_column(dataset, place, levels, bins) for place in range(len(dataset.features)))
+
+    def of_levels(dataset, place):
+        return (set_splits if len(distinct(dataset.X, place)[0]) <= levels else level_splits)(dataset, place)
+
+    return splits_by_kind(dataset, bins, of_levels)
 
 
 def sized(dataset, depth, **options):
@@ -93,12 +96,3 @@ def _levels(dataset: Dataset) -> dict[int, int]:
         for at, feature in enumerate(dataset.features)
         if feature.kind != NUMERIC and not feature.ordered
     }
-
-
-def _of_column(dataset: Dataset, place: int, levels: int, bins: int | None):
-    feature = dataset.features[place]
-    if feature.kind == NUMERIC:
-        return threshold_splits(dataset, place, bins)
-    if feature.ordered:
-        return order_splits(dataset, place)
-    return (set_splits if len(distinct(dataset.X, place)[0]) <= levels else level_splits)(dataset, place)

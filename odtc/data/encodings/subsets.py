@@ -20,14 +20,12 @@ from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import (
     BINS,
     known_values,
-    order_splits,
     set_splits,
-    threshold_splits,
+    splits_by_kind,
     with_sets,
 )
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
-from odtc.data.splits import SplitList
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 
@@ -48,7 +46,15 @@ def splits(dataset, levels=8, bins=None):
     """
     if not 2 <= levels <= MOST_LEVELS:
         raise ChoiceError(f"expected levels of 2 to {MOST_LEVELS} in the encoding 'subsets', got levels={levels}")
-    return SplitList.joined(_of_column(dataset, place, levels, bins) for place in range(len(dataset.features)))
+
+    def of_levels(dataset, place):
+        values, code = distinct(dataset.X, place)
+        if len(values) <= levels:
+            return set_splits(dataset, place)
+        known, _ = known_values(values)
+        return with_sets(dataset, place, _first_sets(known, code, _outcomes(dataset, code, len(values))))
+
+    return splits_by_kind(dataset, bins, of_levels)
 
 
 def remark(dataset, levels=8, bins=None):
@@ -65,19 +71,6 @@ def remark(dataset, levels=8, bins=None):
         f"not all sets: {some(many)}; {option('encoding', f'subsets:levels={MOST_LEVELS}')} takes all sets of up to "
         f"{MOST_LEVELS} levels"
     )
-
-
-def _of_column(dataset: Dataset, place: int, levels: int, bins: int | None):
-    feature = dataset.features[place]
-    if feature.kind == NUMERIC:
-        return threshold_splits(dataset, place, bins)
-    if feature.ordered:
-        return order_splits(dataset, place)
-    values, code = distinct(dataset.X, place)
-    if len(values) <= levels:
-        return set_splits(dataset, place)
-    known, _ = known_values(values)
-    return with_sets(dataset, place, _first_sets(known, code, _outcomes(dataset, code, len(values))))
 
 
 def _first_sets(known: np.ndarray, code: np.ndarray, outcomes: np.ndarray) -> Iterator[tuple[float, ...]]:
