@@ -39,6 +39,10 @@ class ExactLeaves(Protocol):
 
     def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
         """Return the costs of leaves that contain the rows of one part each; `part` is int64 (rows,)."""
+        found = [Fraction(0)] * n_parts
+        for at, rows in rows_by_part(part):
+            found[at] = self.leaf(rows) * self.unit
+        return found
 
 
 def rows_by_part(part: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -48,7 +52,7 @@ def rows_by_part(part: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     yield from zip(held.tolist(), np.split(order, begin[1:]))
 
 
-class ExactCosts:
+class ExactCosts(ExactLeaves):
     """The rows of a search in whole numbers, whose leaves cost squared errors around their mean.
 
     Parameters
@@ -123,13 +127,6 @@ class ExactCosts:
         """Return the cost of a leaf in doubles, of weights and numbers around one of them, float64 (rows,)."""
         apart = apart - weight @ apart / weight.sum()
         return float((weight * apart) @ apart)  # the square by itself may not be a double
-
-    def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
-        """Return the costs of leaves that contain the rows of one part each (`ExactLeaves`)."""
-        found = [Fraction(0)] * n_parts
-        for at, rows in rows_by_part(part):
-            found[at] = self.leaf(rows) * self.unit
-        return found
 
     def least(self, rows: np.ndarray) -> Fraction:
         """Return the cost of the tree with a leaf for each row."""

@@ -44,17 +44,18 @@ def dense_ranks(code, size, rows):
 
 
 def by_rank(rank, many):
-    """Return int64 (rows,): the positions of rows by rising rank."""
+    """Return the positions of rows by rising rank, int64 (rows,), and where those of each rank begin, int64
+    (many + 1,)."""
     begin = np.zeros(many + 1, np.int64)
     for i in range(len(rank)):
         begin[rank[i] + 1] += 1
     for v in range(many):
         begin[v + 1] += begin[v]
-    order = np.empty(len(rank), np.int64)
+    order, place = np.empty(len(rank), np.int64), begin.copy()
     for i in range(len(rank)):
-        order[begin[rank[i]]] = i
-        begin[rank[i]] += 1
-    return order
+        order[place[rank[i]]] = i
+        place[rank[i]] += 1
+    return order, begin
 
 
 def depth_one(code, size, moments, rows, least, price, law, tiny):
@@ -142,7 +143,7 @@ def depth_two(code, size, moments, rows, ends, price, law, tiny):
     for f in range(p - 1):
         if many[f] < 2:
             continue
-        order, at, after = by_rank(dense[f], many[f]), 0, begin[f + 1]
+        order, at, after = by_rank(dense[f], many[f])[0], 0, begin[f + 1]
         added[:, after:] = 0.0
         for i in range(begin[f], begin[f + 1] - 1):
             while dense[f, order[at]] == i - begin[f]:

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import array_of, rows_by_part
+from odtc.algorithms.moments.exact_costs import ExactLeaves, array_of
+from odtc.algorithms.moments.kernels import by_rank
 from odtc.algorithms.moments.search import NO_LIMITS, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.kernels import kernel
@@ -105,26 +106,18 @@ def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
     for row in rows:
         held += count[row]
         add(total, table[row], 1.0, width)
-    order, left, right = np.empty(n, np.int64), np.empty(len(total)), np.empty(len(total))
+    left, right = np.empty(len(total)), np.empty(len(total))
     for g in range(len(size)):
-        begin = np.zeros(size[g] + 1, np.int64)
-        for i in range(n):
-            begin[code[g, rows[i]] + 1] += 1
-        for v in range(size[g]):
-            begin[v + 1] += begin[v]
-        place = begin.copy()
-        for i in range(n):
-            v = code[g, rows[i]]
-            order[place[v]] = rows[i]
-            place[v] += 1
+        order, begin = by_rank(code[g][rows], size[g])
         left[:] = 0
         below = 0.0
         for v in range(size[g] - 1):
             if begin[v] == begin[v + 1]:
                 continue
             for at in range(begin[v], begin[v + 1]):
-                below += count[order[at]]
-                add(left, table[order[at]], 1.0, width)
+                row = rows[order[at]]
+                below += count[row]
+                add(left, table[row], 1.0, width)
             if begin[v + 1] == n:
                 break
             if below < least or held - below < least:
@@ -150,8 +143,8 @@ def compile_now() -> None:
     LineSearch(X, (*costs.for_search()[:2], ones)).solve(1)
 
 
-class ExactLines:
-    """The exact costs of leaves that predict lines (`odtc.algorithms.moments.exact_costs.ExactLeaves`).
+class ExactLines(ExactLeaves):
+    """The exact costs of leaves that predict lines.
 
     Parameters
     ----------
@@ -210,13 +203,6 @@ class ExactLines:
         slope *= y.unit / x.unit
         middle = x.of(Fraction(sums[3 + 3 * column], sums[0]))
         return self._names[column], float(slope), float(y.of(Fraction(sums[1], sums[0])) - slope * middle)
-
-    def parts(self, part: np.ndarray, n_parts: int) -> list[Fraction]:
-        """Return the costs of leaves that contain the rows of one part each; `part` is int64 (rows,)."""
-        found = [Fraction(0)] * n_parts
-        for at, rows in rows_by_part(part):
-            found[at] = self.leaf(rows) * self.unit
-        return found
 
     def least(self, rows: np.ndarray) -> Fraction:
         """Return 0: the rows of a leaf may be on a line."""

@@ -10,6 +10,7 @@ the median and its cost in log n steps. Trees of two levels are found by interva
 import numpy as np
 
 from odtc.algorithms.moments.exact_costs import ROUND, WHOLE
+from odtc.algorithms.moments.kernels import by_rank
 from odtc.algorithms.moments.search import NO_LIMITS, NO_TOTALS, SearchByIntervals
 from odtc.algorithms.moments.tree_limits import Place
 from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
@@ -81,18 +82,8 @@ def best_cut(code, size, w, y, count, rows, terms, totals):
             every[1, up] += every[1, i + 1]
     leaf = spread(every, values, whole, total)
     best, column, cut, near = -leaf, -1, -1, ROUNDING * leaf
-    order = np.empty(n, np.int64)
     for g in range(len(size)):
-        begin = np.zeros(size[g] + 1, np.int64)
-        for i in range(n):
-            begin[code[g, rows[i]] + 1] += 1
-        for v in range(size[g]):
-            begin[v + 1] += begin[v]
-        place = begin.copy()
-        for i in range(n):
-            v = code[g, rows[i]]
-            order[place[v]] = i
-            place[v] += 1
+        order, begin = by_rank(code[g][rows], size[g])
         left, right = np.zeros((2, n + 1)), every.copy()
         lw = ls = lc = 0.0
         for v in range(size[g] - 1):
