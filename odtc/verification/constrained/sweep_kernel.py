@@ -25,6 +25,38 @@ def leaf_of(whole, part, beside, least):
     return best
 
 
+def pairs_of_chain(sums, counts, limit):
+    """Return the least and the greatest sum of side 0 of a second split of the same chain, on either side of each first
+    split: float64 (2 sides, 2, size). Both are found for all first splits in one pass, because the sums of a chain are
+    differences of sums over its first codes.
+
+    Parameters
+    ----------
+    sums, counts : float64 (size,)
+        Over the rows with codes up to each; counts do not decrease, or `limit` is -inf.
+    limit : float
+        The least count of a leaf.
+    """
+    size = len(sums)
+    found = np.empty((2, 2, size))
+    found[:, 0], found[:, 1] = np.inf, -np.inf
+    low, high, k = np.inf, -np.inf, 0
+    for cut in range(size):
+        while k <= cut and counts[cut] - counts[k] >= limit:
+            if counts[k] >= limit:
+                low, high = min(low, sums[k]), max(high, sums[k])
+            k += 1
+        found[0, 0, cut], found[0, 1, cut] = low, high
+    low, high, k = np.inf, -np.inf, size - 1
+    for cut in range(size - 2, -1, -1):
+        while k > cut and counts[k - 1] - counts[cut] >= limit:
+            k -= 1
+            if counts[size - 1] - counts[k] >= limit:
+                low, high = min(low, sums[k]), max(high, sums[k])
+        found[1, 0, cut], found[1, 1, cut] = low - sums[cut], high - sums[cut]
+    return found
+
+
 @kernel
 def two_levels(codes, rows, value, beside, least, price, column, first, second, member, sets, out, each, begin):
     """Write the least cost of a subtree of at most two levels over each set of columns, above label 0 everywhere.
@@ -90,6 +122,9 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
     plain = K == 2 and (least.shape[0] == 0 or (least.shape[0] == 1 and least[0, 0] == least[0, 1]))
     limit = least[0, 0] if plain and least.shape[0] == 1 else -np.inf
     counted = 1 if V > 1 else 0  # without a condition the label's own sums are used instead, above a limit of -inf
+    quick = plain
+    for i in range(n):
+        quick = quick and (V == 1 or own[i, 1] >= 0.0)
     C = member.shape[1]
     best = np.empty((2, C))
     low, high, left, right = np.empty(V), np.empty(V), np.empty(V), np.empty(V)
@@ -110,6 +145,11 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             free[k] += 1
         here[:] = 0.0
         left[:] = 0.0
+        inside = total[start[a] : start[a + 1]].copy()  # the sums over the codes up to each
+        for k in range(1, size):
+            for v in range(V):
+                inside[k, v] += inside[k - 1, v]
+        twice = pairs_of_chain(inside[:, 0], inside[:, counted], limit)
         # For a single split the side with fewer rows is added.
         behind = size == 2 and at[1] > n - at[1]
         for cut in range(size - 1):
@@ -137,7 +177,10 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                     p, m, q, u = 0.0, 0.0, 0.0, 0.0
                     P, Q, M, U = left[0], right[0], left[counted], right[counted]
                     low_p, high_p, low_q, high_q = np.inf, -np.inf, np.inf, -np.inf
-                    for k in range(start[b], start[b + 1] - 1):
+                    if quick and b == a:
+                        low_p, high_p = twice[0, 0, cut], twice[0, 1, cut]
+                        low_q, high_q = twice[1, 0, cut], twice[1, 1, cut]
+                    for k in range(start[b], start[b] if quick and b == a else start[b + 1] - 1):
                         p += here[k, 0]
                         m += here[k, counted]
                         q += total[k, 0] - here[k, 0]

@@ -182,12 +182,13 @@ def exclude(sides: SweptSides, alive: np.ndarray, limit: float) -> None:
             live = np.flatnonzero(alive[roots].any(axis=0))
             if not len(live):
                 continue
-            between = sides.dearest[(code > x) & (code <= y)].sum()
-            bound = of.least(y, 0, live, True) + of.least(x, 1, live, True) - between + sides.node
-            alive[np.ix_(roots, live[bound > limit])] = False
-            live = live[bound <= limit]
-            if not len(live):
-                continue
+            rest = sides.node - sides.dearest[(code > x) & (code <= y)].sum()
+            if of.most(y, 0) + of.most(x, 1) + rest > limit:  # otherwise the bound of no set can exceed it
+                bound = of.least(y, 0, live, True) + of.least(x, 1, live, True) + rest
+                alive[np.ix_(roots, live[bound > limit])] = False
+                live = live[bound <= limit]
+                if not len(live):
+                    continue
             some = np.flatnonzero(alive[roots].any(axis=1))
             f = x + 1 + int(some[len(some) // 2])
             value = of.least(f, 0, live, False) + of.least(f, 1, live, False) + sides.node
@@ -203,6 +204,13 @@ class _SidesOfChain:
         self.root, self.sets = int(sides.chains.splits[chain][0]), sides.problem.column_sets
         self.strict = not sides.lasting.all()
         self._known: dict[tuple[int, int, bool], np.ndarray] = {}
+
+    def most(self, f: int, answer: int) -> float:
+        """Return an upper bound on `least` over every set, without the conditions that more rows could violate: the
+        cost of a leaf."""
+        rows, kept = (self.code > f) == bool(answer), self.sides.lasting
+        sums = np.concatenate([self.sides.gain[rows], self.sides.held[np.ix_(rows, kept)]], axis=1).sum(axis=0)
+        return float(self.sides.base[rows].sum() + self.sides._leaves(sums[:, None], self.sides.problem.least[kept])[0])
 
     def least(self, f: int, answer: int, live: np.ndarray, lasting: bool) -> np.ndarray:
         """Return float64 (live,): W of the rows on this side of position f, over some sets, int (live,); position -1

@@ -32,6 +32,38 @@ def compile_now() -> None:
     subtrees(codes, rows, numbers, rows, numbers[:2], numbers[:2], both, np.arange(2), one, one[None], *written)
 
 
+def pairs_of_scale(sums, counts, least):
+    """Return the least and the greatest sum of the rows with outcome 0 for a second split of the same scale, below
+    either outcome of each first split: float64 (2 outcomes, 2, buckets). One pass finds all of them, because the sums
+    of a scale are differences of sums over its first buckets.
+
+    Parameters
+    ----------
+    sums, counts : float64 (buckets,)
+        Over the rows of the buckets up to each.
+    least : float
+        The rows that a leaf must have.
+    """
+    buckets = len(sums)
+    found = np.empty((2, 2, buckets))
+    found[:, 0], found[:, 1] = np.inf, -np.inf
+    low, high, v = np.inf, -np.inf, 0
+    for k in range(buckets):
+        while v <= k and counts[k] - counts[v] >= least:
+            if counts[v] >= least:
+                low, high = min(low, sums[v]), max(high, sums[v])
+            v += 1
+        found[0, 0, k], found[0, 1, k] = low, high
+    low, high, v = np.inf, -np.inf, buckets - 1
+    for k in range(buckets - 2, -1, -1):
+        while v > k and counts[v - 1] - counts[k] >= least:
+            v -= 1
+            if counts[buckets - 1] - counts[v] >= least:
+                low, high = min(low, sums[v]), max(high, sums[v])
+        found[1, 0, k], found[1, 1, k] = low - sums[k], high - sums[k]
+    return found
+
+
 @kernel
 def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, columns, out, where):
     """Compute the least weighted cost of a subtree of depth 2 over each subset of columns, relative to label 0; two
@@ -115,6 +147,8 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
             k = code[i, a] - first[a]
             order[begin[k]] = i
             begin[k] += 1
+        own = np.cumsum(total_sum[first[a] : first[a + 1]]), np.cumsum(total_count[first[a] : first[a + 1]])
+        twice, twice_half = pairs_of_scale(*own, least), pairs_of_scale(*own, half)
         zero_sum[:] = 0.0
         zero_count[:] = 0.0
         left_sum, left_count, at, slack, room = 0.0, 0.0, 0, -1.0, 0.0
@@ -152,7 +186,10 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
                 s0, c0, s1, c1 = 0.0, 0.0, 0.0, 0.0
                 low0, high0, low1, high1 = np.inf, -np.inf, np.inf, -np.inf
                 any0, most0 = np.inf, -np.inf
-                for v in range(first[b], first[b + 1] - 1):
+                if b == a:
+                    low0, high0, low1, high1 = twice[0, 0, k], twice[0, 1, k], twice[1, 0, k], twice[1, 1, k]
+                    any0, most0 = twice_half[0, 0, k], twice_half[0, 1, k]
+                for v in range(first[b], first[b] if b == a else first[b + 1] - 1):
                     s0 += zero_sum[v]
                     c0 += zero_count[v]
                     s1 += total_sum[v] - zero_sum[v]
