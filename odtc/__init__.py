@@ -18,6 +18,7 @@ _HOMES = {
     "solve": "odtc.workflow.pipeline",
     "decode": "odtc.workflow.pipeline",
     "fit": "odtc.workflow.pipeline",
+    "plan": "odtc.workflow.pipeline",
     "start": "odtc.workflow.pipeline",
     "near_optimal": "odtc.workflow.pipeline",
     "frontier": "odtc.workflow.pipeline",

@@ -128,6 +128,11 @@ def proof(solution) -> str:
     return f", bound {solution.bound:.10g}, {gap_in_words(solution.objective, solution.bound)}"
 
 
+def print_plan(plan, as_json: bool) -> None:
+    """Print the plan of a run (odtc.workflow.plan)."""
+    print_json(plan.to_json()) if as_json else print(plan)
+
+
 def print_no_solution(problem, files, as_json: bool) -> None:
     """Print the facts on a run without a tree, before the message of its NoSolutionError."""
     facts = problem.outcome.to_json() | {"files": [str(path) for path in files]}
@@ -276,7 +281,7 @@ def counting(what: str):
 
 
 class ConsoleReporter:
-    """Reporter (odtc.workflow.reporting) on stderr: sentences, and a live line while the solver runs, with the time
+    """Reporter (odtc.workflow.solving) on stderr: sentences, and a live line while the solver runs, with the time
     limit in seconds, if there is one."""
 
     def __init__(self, limit: float | None = None) -> None:

@@ -138,6 +138,13 @@ ArrayPart = Annotated[
 Depths = Annotated[
     str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
 ]
+ExplainPlan = Annotated[
+    bool,
+    typer.Option(
+        "--explain-plan",
+        help="Only print the plan: search or model, solver, splits, limits and proof, each with the reason.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else.")]
 ManifestFile = Annotated[
     Path | None, value_option("--manifest", "STEM.odt.json", "Manifest (default: the one next to the solution).")

@@ -35,9 +35,9 @@ from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.provenance.without_model import reading_of_tree
-from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
 from odtc.workflow.run import run
+from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec
 
 # Of the weight of the rows, or for another task of the cost of one leaf for all rows: how much worse than the best a

@@ -338,6 +338,14 @@ class SearchesItself(Protocol):
         """Return whether it supports this problem."""
         ...
 
+    def engine(self, problem: Problem) -> str:
+        """Return the search that finds the tree of a supported problem, in words that follow "has"."""
+        return "a search of its own"
+
+    def uncertified(self, problem: Problem) -> str:
+        """Return why its search of a supported problem makes no certificate; "" if it makes one."""
+        return ""
+
     @abstractmethod
     def search(
         self, problem: Problem, start: HeapTree | None, progress: Callable[..., None] | None, floor: float = 0.0

@@ -33,6 +33,7 @@ from odtc.problem.projection import project_tree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.verify import one_leaf
+from odtc.workflow.plan import searches
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
@@ -388,11 +389,6 @@ def _handed_in(problem: Problem, heap: HeapTree | None, name, say) -> HeapTree |
             f"{costs:.10g}, the best tree known with such gaps {paid:.10g}"
         )
     return found
-
-
-def searches(problem: Problem) -> bool:
-    """Return whether the formulation's own search supports a problem."""
-    return problem.module.can(SearchesItself) and problem.module.searches(problem)
 
 
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:

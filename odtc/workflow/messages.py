@@ -148,7 +148,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """Return remarks on a problem before it is solved: which formulation "auto" chose, and where its parameters do not
     help; with `read_here` also which rows of the data file are not in it."""
     notes = []
-    if problem.choice is not None and (problem.constraints or not spec.searching):  # a search is what fit does anyway
+    if problem.choice is not None and (problem.constraints or spec.needs_model):  # a search is what fit does anyway
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
     notes += problem.module.advice(problem)
     if (rows := problem.encoded.dataset) is not None:

@@ -26,23 +26,22 @@ from odtc.workflow.compiling import (
     known_tree,
     prepare,
     pricing,
-    searches,
     separates,
     start,
 )
-from odtc.workflow.constrained.assured_fit import HELD_OUT, fit_assured
+from odtc.workflow.constrained.assured_fit import HELD_OUT, fit_assured, with_rows_to_test
 from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
 from odtc.workflow.constrained.frontier import varied
 from odtc.workflow.decoding import finish, learn, out_of_time, proved, unfinished
 from odtc.workflow.messages import COMPILER, file_notes, no_solution_text, simplified_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
+from odtc.workflow.plan import Plan, searches
 from odtc.workflow.posing import pose, pose_run, test_rows
-from odtc.workflow.reporting import CallbackReporter
 from odtc.workflow.results import Decoded, Fit
-from odtc.workflow.run import run
+from odtc.workflow.run import plan_of, run
 from odtc.workflow.searching import searched
-from odtc.workflow.solving import loop_of, relaxations, solve, solve_or_loop
+from odtc.workflow.solving import CallbackReporter, loop_of, relaxations, solve, solve_or_loop
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
 
 if TYPE_CHECKING:
@@ -73,6 +72,7 @@ __all__ = [
     "near_optimal",
     "no_solution_text",
     "out_of_time",
+    "plan",
     "pose",
     "pose_run",
     "prepare",
@@ -234,6 +234,38 @@ def fit(
         done = run(spec, data, test, reporter=reporter)
     notes = _notes(done, spec, isinstance(data, Dataset), reporter.said, began)
     return replace(done, notes=notes)
+
+
+def plan(data=None, y=None, model: str = "auto", depth: int = 2, *, start_from="auto", test=None, **keywords) -> Plan:
+    """Return what `odtc.fit` does with the same arguments, with reasons; nothing is searched or solved.
+
+    Parameters
+    ----------
+    data, y, model, depth, start_from, test, **keywords
+        As of `fit`. The data is read and encoded.
+
+    Returns
+    -------
+    Plan
+        `print` shows it; `engine` is "search", "model", "loop" or "learner", and `decisions` are records of `of`,
+        `choice` and `why`.
+
+    Raises
+    ------
+    DataError, ChoiceError, SolverError
+
+    Examples
+    --------
+    >>> import odtc
+    >>> odtc.plan("examples/monks/monks-1.csv", depth=2).engine
+    'search'
+    >>> odtc.plan("examples/monks/monks-1.csv", depth=2, solver="highs").engine
+    'model'
+    """
+    confidence = keywords.pop("confidence", None)
+    data, model, depth = labelled(data, y, model, depth, keywords)
+    spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
+    return plan_of(with_rows_to_test(replace(spec, confidence=confidence), test), data)
 
 
 def decode(

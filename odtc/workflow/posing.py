@@ -18,11 +18,12 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes, priced
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
-from odtc.problem.formulation import FORMULATIONS, SearchesItself
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import able_models, keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow.plan import may_search
 from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
 from odtc.workflow.specification import LEAF_ONLY, ModelSpec, RunSpec
 
@@ -114,7 +115,7 @@ def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:
 
     with _part_of_limit(spec, began):
         kinds = tuple(constraint.parse(text, encoded).name for text in spec.model.constraints)
-        return choose(encoded.n_candidate_splits, spec.model.depth, kinds, encoded, spec.searching)
+        return choose(encoded.n_candidate_splits, spec.model.depth, kinds, encoded, not spec.needs_model)
 
 
 def _costs(wanted: ModelSpec, encoded: Encoded) -> np.ndarray:
@@ -169,16 +170,9 @@ def encode_run(spec: RunSpec, data: Dataset | str | Path, later: Sequence[str] =
         by_column = constraint.speak_of_columns((*wanted.constraints, *later)) or bool(radius)
         merge = wanted.model == "auto" or not keeps_rows(_settings(spec, wanted.model))
         scheme = wanted.encoding
-        if _searches(spec):  # a model would grow with each split
+        if may_search(spec):  # a model would grow with each split
             scheme = sized_scheme(dataset, scheme, wanted.depth)
         return encode(dataset, scheme, by_column, radius, merge)
-
-
-def _searches(spec: RunSpec) -> bool:
-    """Return whether the tree is found without a model, as far as that is known before the rows are encoded."""
-    if spec.model.model == "auto":
-        return spec.searching and not spec.model.params.get("robust")
-    return spec.searching and spec.model.model in FORMULATIONS.able(SearchesItself)
 
 
 def read_in_time(spec: RunSpec, path: str | Path) -> Dataset:

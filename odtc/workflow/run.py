@@ -24,18 +24,18 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
 from odtc.verification.verify import FAILED, UNSUPPORTED
-from odtc.workflow.compiling import Prepared, choose_cuts, is_tree_file, prepare, searches, start_name
+from odtc.workflow.compiling import Prepared, choose_cuts, is_tree_file, prepare, start_name
 from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes, test_is_training_text
+from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
-from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
-from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
+from odtc.workflow.solving import STOPPED, ChosenSolver, Reporter, choose_solver, listening, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
 
 AFTER = 0.5  # seconds in which near-optimal trees are counted after an interruption
@@ -89,19 +89,44 @@ def run(
     solver = choose_solver(spec.solving)
     for note in solver.notes:
         reporter.say(note)
-    several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
-    if "," in str(spec.model.model) and not several:
-        raise ChoiceError(
-            f"expected one model, or several with a selection in rounds ({option('select', 'coarse_to_fine')}), whose "
-            f"trees all rows judge, got {spec.model.model}; `odtc tune` chooses among models by cross-validation"
-        )
-    whole = _run_rounds if several else partial(_run_once, met=met)
+    whole = _run_rounds if _has_rounds(spec) else partial(_run_once, met=met)
     solving = spec.solving
     with threads.at_most(solving.threads), workers.team(solving.workers, solving.cluster, reporter.say):
         done = whole(spec, data, test, solver, sink, reporter)
     with interrupts.held(), _handing_in(done):
         sink.write_tree(done, spec)
     return done
+
+
+def plan_of(spec: RunSpec, data: Dataset | Encoded | str | Path, sink: Sink | None = None) -> Plan:
+    """Return the plan of a run: the data is read, selected and encoded, but nothing is searched or solved.
+
+    The parameters and errors are those of `run`. The plan of several models is that of the first, with the others in
+    `Plan.others`; a selection in rounds shows its first round.
+    """
+    sink, select = sink or Sink(), spec.model.select
+    choose_cuts(spec.model.cuts)
+    plans, more = [], ()
+    if _has_rounds(spec):
+        rounds = "each round selects by the last tree; these are the rows of the first one"
+        more = (Decision("rounds", f"at most {rounds_of(select)}", f"{rounds}, and the best tree is kept"),)
+    for once in _one_model_each(spec):
+        once = once.with_model(select=select)
+        problem = pose_run(once, data, prepared=False)
+        sink.posed(problem, once)
+        plans.append(replace(Plan.of(problem, once, sink.wants_model), more=more))
+    return replace(plans[0], others=tuple(plans[1:]))
+
+
+def _has_rounds(spec: RunSpec) -> bool:
+    """Return whether the selection has rounds or parts; raises ChoiceError for several models without them."""
+    several = rounds_of(spec.model.select) > 1 or bool(parts_of(spec.model.select))
+    if "," in str(spec.model.model) and not several:
+        raise ChoiceError(
+            f"expected one model, or several with a selection in rounds ({option('select', 'coarse_to_fine')}), whose "
+            f"trees all rows judge, got {spec.model.model}; `odtc tune` chooses among models by cross-validation"
+        )
+    return several
 
 
 @contextmanager
@@ -216,12 +241,13 @@ def _run_once(
             reporter.say(note)
     labelled = test_rows(problem, test) if test is not None else held_out_rows(problem)
     sink.posed(problem, spec)
-    if learns(problem):
+    plan = Plan.of(problem, spec, sink.wants_model)
+    if plan.engine == LEARNER:
         done = learn(problem, labelled, deadline.limit_left(began, limit), spec.simplify)
         sink.no_model()
         return done
     left = deadline.limit_left(began, limit)
-    if spec.searching and not sink.wants_model and searches(problem):
+    if plan.engine == SEARCH:
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
             share = None if left is None else sink.search_part * left
             start, heard = Start(spec.model.start, tuple(met)), hearing.progress
@@ -240,7 +266,13 @@ def _run_once(
             solving = replace(spec.solving, time_limit=ready.left)
             try:
                 last, solution = solve_or_loop(
-                    ready.model, solving, ready.point, path=path, hearing=hearing, keep=sink.keeper, loop=spec.fitting
+                    ready.model,
+                    solving,
+                    ready.point,
+                    path=path,
+                    hearing=hearing,
+                    keep=sink.keeper,
+                    loop=plan.engine == LOOP,
                 )
             except KeyboardInterrupt:  # before the solver could be stopped, or after it
                 if ready.best_known is None:

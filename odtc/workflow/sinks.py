@@ -33,7 +33,7 @@ class Sink:
     keeper: Keeper | None = None  # writes every round of a loop
     files: list = []
     search_part = 1.0  # of the time limit that the search for the best tree may take
-    wants_model = False  # whether a model has to be solved, even if the formulation could search without one
+    wants_model = ""  # why a model has to be solved, even if the formulation could search without one; "" if not
 
     def for_round(self, number: int) -> "Sink":
         """Return the sink of one round of a selection that selects again."""
@@ -121,9 +121,11 @@ class FileSink(Sink):
         return 0.5 if self.within is not None or self.pool is not None else 1.0  # the rest is for near-optimal trees
 
     @property
-    def wants_model(self) -> bool:
+    def wants_model(self) -> str:
         # A model of leaves that cost sums folds no levels: its states are many, and the list can do without most.
-        return bool(self.format or self.keep or (self.pool is not None and not self._sums))
+        listed = self.pool is not None and not self._sums
+        asked = {"--format": self.format, "--keep": self.keep, "--pool": listed}
+        return next((f"{name} needs a model" for name, stands in asked.items() if stands), "")
 
     def for_round(self, number: int) -> "FileSink":
         """Return a sink with a stem of its own, so that the files of the best round are not overwritten."""

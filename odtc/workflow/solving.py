@@ -1,7 +1,9 @@
-"""From a Model to its Solution: by one solver, by several in parallel, or by the loop of a formulation."""
+"""From a Model to its Solution: by one solver, by several in parallel, or by the loop of a formulation; and those who
+listen meanwhile."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -49,6 +51,59 @@ class Hearing:
 
 
 PLAIN, NOBODY = SolvingSpec(), Hearing()
+
+
+class Reporter:
+    """Reporter that ignores everything; the base of all others."""
+
+    def say(self, sentence: str) -> None:
+        """Take a sentence about the run."""
+
+    @contextmanager
+    def reading(self):
+        """Within it the data is read and encoded."""
+        yield
+
+    @contextmanager
+    def solving(self, solver: ChosenSolver):
+        """Yield the listener to the compilation and the solution of the model, which happen inside."""
+        yield Hearing()
+
+
+@value_class
+class CallbackReporter(Reporter):
+    """Reporter that calls `progress` with Progress records, and `log` with pieces of the solver's log; it stores the
+    sentences about the run in `said`."""
+
+    progress: Callable[[Progress], None] | None = None
+    log: Callable[[str], None] | None = None
+    said: list[str] = field(default_factory=list)
+
+    def say(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+    @contextmanager
+    def solving(self, solver: ChosenSolver):
+        yield Hearing(self.progress, self.log)
+
+
+@contextmanager
+def listening(progress, logs):
+    """Combine two contexts that yield a Hearing each: a reporter's, which shows the progress, and a sink's."""
+    with progress as one, logs as other:
+        yield Hearing(one.progress, _both(one.log, other.log), _both(one.logs, other.logs))
+
+
+def _both(*hearers):
+    hearers = [hearer for hearer in hearers if hearer is not None]
+    if not hearers:
+        return None
+
+    def hear(*words) -> None:
+        for hearer in hearers:
+            hearer(*words)
+
+    return hear
 
 
 def choose_solver(spec: SolvingSpec) -> ChosenSolver:

@@ -204,10 +204,15 @@ class RunSpec:
         return cls(reading, spec, SolvingSpec(**of_solving), fitting, simplify)
 
     @property
-    def searching(self) -> bool:
-        """Return whether the own search of a formulation may prove the tree: no solver is named, and no cuts of a
-        model are requested."""
-        return self.fitting and not self.solving.names_solver and self.model.cuts in (None, "none", ())
+    def needs_model(self) -> str:
+        """The reason why a model is needed, so that the own search of a formulation cannot prove the tree; "" if
+        nothing in the specification needs one."""
+        if not self.fitting:
+            return "a model file is requested"
+        if self.solving.names_solver:
+            named = next(name for name in ("solver", "template", "program") if getattr(self.solving, name))
+            return f"{option(named)} names a solver, which solves a model"
+        return f"{option('cuts')} adds constraints to a model" if self.model.cuts not in (None, "none", ()) else ""
 
     def with_model(self, **fields) -> "RunSpec":
         """Return the specification with other fields of its ModelSpec."""

@@ -16,6 +16,7 @@ from odtc.cli.options import (
     SPLITTING,
     DataFile,
     DialectName,
+    ExplainPlan,
     Json,
     Part,
     Pricing,
@@ -50,6 +51,7 @@ def build(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only print the size of the model for each formulation.")
     ] = False,
+    explain_plan: ExplainPlan = False,
     pricing: Pricing = None,
     o: Stem = None,
     as_json: Json = False,
@@ -67,6 +69,11 @@ def build(
 
         table = sizes_of(spec, data)
         console.print_json(table.to_json()) if as_json else print(table.to_text())
+        return
+    if explain_plan:
+        from odtc.workflow.run import plan_of
+
+        console.print_plan(plan_of(replace(spec, fitting=False), data), as_json)
         return
     if dialect not in (None, "all"):
         reads = find_solver(dialect).DIALECT.reads

@@ -13,6 +13,7 @@ from odtc.cli.options import (
     SOLVING,
     SPLITTING,
     DataFile,
+    ExplainPlan,
     Json,
     Stem,
     completing,
@@ -72,6 +73,7 @@ def fit(
         bool,
         typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them."),
     ] = False,
+    explain_plan: ExplainPlan = False,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
@@ -87,7 +89,7 @@ def fit(
     from odtc.fileformats.model_files import FORMATS
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.provenance.settings import write_settings
-    from odtc.workflow.run import run
+    from odtc.workflow.run import plan_of, run
     from odtc.workflow.run_record import add_to_run
     from odtc.workflow.sinks import FileSink
 
@@ -102,6 +104,11 @@ def fit(
         )
         return sinks[-1]
 
+    if explain_plan:
+        from odtc.workflow.constrained.assured_fit import with_rows_to_test
+
+        console.print_plan(plan_of(with_rows_to_test(spec, test), data, new_sink()), as_json)
+        return
     try:
         if confidence is not None:
             from odtc.workflow.constrained.assured_fit import fit_assured

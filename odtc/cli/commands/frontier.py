@@ -7,7 +7,7 @@ from typing import Annotated
 
 from odtc.base import interrupts
 from odtc.cli import console
-from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, value_option
+from odtc.cli.options import SPLITTING, DataFile, ExplainPlan, Json, Part, takes, value_option
 from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -38,13 +38,14 @@ def frontier(
             "Output: STEM.frontier.json, a web page (.html), or a picture of the curve (.png, .svg, .pdf).",
         ),
     ] = None,
+    explain_plan: ExplainPlan = False,
     as_json: Json = False,
 ) -> None:
     """Find the best tree for each value of a constraint, with proofs."""
     from odtc.base.deadline import limit_left
     from odtc.workflow.constrained.exact_frontier import Frontier
     from odtc.workflow.constrained.frontier import frontier as points_of
-    from odtc.workflow.constrained.frontier import varied
+    from odtc.workflow.constrained.frontier import plan_of_frontier, varied
     from odtc.workflow.messages import read_notes
     from odtc.workflow.posing import pose_run
 
@@ -56,6 +57,9 @@ def frontier(
         problem = pose_run(spec, data, later=texts[:1])
     for note in read_notes(problem.encoded.dataset):
         console.say(note)
+    if explain_plan:
+        console.print_plan(plan_of_frontier(problem, texts, spec), as_json)
+        return
     left = limit_left(began, spec.solving.time_limit)
     with console.live("odtc"):
         points = points_of(problem, texts, left, console.say)

@@ -106,7 +106,7 @@ def refit(
     from odtc.evaluation.refitting import refit as refitted
     from odtc.trees.tree import read_tree
     from odtc.workflow.artifacts import write_tree
-    from odtc.workflow.constrained.assured_fit import HELD_OUT
+    from odtc.workflow.constrained.assured_fit import with_rows_to_test
     from odtc.workflow.messages import read_notes
     from odtc.workflow.provenance.settings import write_settings
     from odtc.workflow.provenance.without_model import data_of_tree, write_record
@@ -117,8 +117,7 @@ def refit(
     spec = replace(spec, reading=reading_of(old, spec.reading, tree))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = with_start(spec.with_model(depth=depth), tree)
-    if spec.confidence is not None and test is None and not spec.reading.hold_out:
-        spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
+    spec = with_rows_to_test(spec, test)
     if not _named(context) & set(LAYOUT):
         spec = replace(spec, reading=_fitting(data, spec.reading, spec.reading.layout, old))
     dataset = read_as(data, spec.reading)

@@ -47,9 +47,9 @@ def solve(
     from odtc.workflow import artifacts, solving
     from odtc.workflow.manifest import SUFFIX
     from odtc.workflow.messages import no_solution_text
-    from odtc.workflow.reporting import listening
     from odtc.workflow.run_facts import SolveFacts
     from odtc.workflow.sinks import open_logs
+    from odtc.workflow.solving import listening
 
     how = spec.solving
     if relax:

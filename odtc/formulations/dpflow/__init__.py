@@ -54,6 +54,12 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 # Of the time that is left, and seconds, for a search without the sums; the second part if it soon ends.
 FREE, FREE_MOST = (0.4, 0.6), 60.0
 ALONE = 0.7  # of the time that is left, if there is no other bound
+# Its searches, in words (`engine`).
+_BY_SUMS = "a search over all cuts for leaves that predict numbers"
+_MEDIANS = "a search over sorted rows for leaves that predict medians"
+_THRESHOLDS = "a search over all trees of these splits"
+_CONSTRAINED = "a search over the trees that satisfy the constraints"
+_COMPARED = "an exact comparison of all trees that satisfy the constraints"
 ANY_COST = True
 MOMENTS = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
@@ -174,11 +180,25 @@ def so_far(problem: Problem) -> Searched | None:
 
 def searches(problem: Problem) -> bool:
     """Return whether `fit` needs no solver: there are no constraints, or the compiler's own searches support them."""
+    return bool(engine(problem))
+
+
+def engine(problem: Problem) -> str:
+    """Return the search that finds the tree of a problem, in words; "" if none supports it."""
     if moments.by_moments(problem):
-        return moments.searches(problem)
+        return _BY_SUMS if moments.searches(problem) else ""
     if moments.of_medians(problem):
-        return True
-    return _under_constraints(problem) or _all_compared(problem) or threshold_search.searches(problem)
+        return _MEDIANS
+    if threshold_search.searches(problem):
+        return _THRESHOLDS
+    if _under_constraints(problem):
+        return _CONSTRAINED
+    return _COMPARED if _all_compared(problem) else ""
+
+
+def uncertified(problem: Problem) -> str:
+    """Return why the search of a problem makes no certificate; "" if it makes one."""
+    return moments.uncertified(problem) if engine(problem) in (_BY_SUMS, _MEDIANS) else ""
 
 
 def _all_compared(problem: Problem) -> bool:
@@ -216,11 +236,12 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
 
 
 def _search(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
-    if moments.by_moments(problem) or moments.of_medians(problem):
+    by = engine(problem)
+    if by in (_BY_SUMS, _MEDIANS):
         return moments.search(problem, start, progress)
-    if _under_constraints(problem) and not threshold_search.by_ranks(problem):
+    if by == _CONSTRAINED:
         return _search_constrained(problem, start, progress, floor)
-    if _all_compared(problem) and not threshold_search.by_ranks(problem):
+    if by == _COMPARED:
         from odtc.formulations.dpflow import constrained
 
         return constrained.compare_all(problem, start)

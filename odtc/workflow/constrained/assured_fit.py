@@ -36,10 +36,10 @@ from odtc.workflow.constrained.assurance import (
 )
 from odtc.workflow.messages import file_notes
 from odtc.workflow.posing import encode_run, held_out_rows, read_in_time, test_rows
-from odtc.workflow.reporting import Reporter
 from odtc.workflow.results import Fit
 from odtc.workflow.run import run
 from odtc.workflow.sinks import Sink
+from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec
 
 RATE = "recall[{}] >= 0.7"
@@ -88,8 +88,7 @@ def fit_assured(
         )
     dataset = data
     if not isinstance(dataset, Dataset):
-        if test is None and not spec.reading.hold_out:
-            spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
+        spec = with_rows_to_test(spec, test)
         with reporter.reading():
             dataset = read_in_time(spec, dataset)
     _expect_assurable(dataset, test)
@@ -127,6 +126,13 @@ def fit_assured(
             reporter.say(_unasked_text(cramped, width, labelled))
         return replace(found, requested=posed.constraints, confidence=confidence)
     raise AssertionError("the requested constraints were tried")
+
+
+def with_rows_to_test(spec: RunSpec, test: object = None) -> RunSpec:
+    """Return the specification, which sets rows aside if a confidence needs rows to test on and none are named."""
+    if spec.confidence is None or test is not None or spec.reading.hold_out:
+        return spec
+    return replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
 
 
 def _expect_assurable(dataset: Dataset, test: str | Path | None) -> None:

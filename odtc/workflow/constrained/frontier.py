@@ -23,9 +23,11 @@ from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.exact_objective import settled_bound
-from odtc.problem.problem import Problem
+from odtc.problem.problem import Choice, Problem
 from odtc.trees.heap_tree import HeapTree
+from odtc.workflow.plan import Decision, Plan, searches
 from odtc.workflow.searching import tells_apart
+from odtc.workflow.specification import RunSpec
 
 MOST_POINTS = 200  # of one frontier: each is a search
 FREE = 0.5  # of the time limit, for the best tree without the constraint
@@ -94,6 +96,16 @@ def varied(text: str) -> list[str]:
     if count > MOST_POINTS:
         raise ChoiceError(f"expected at most {MOST_POINTS} numbers, got {count} in {text!r}")
     return [f"{found['head']} {first + step * place}" for place in range(count)]
+
+
+def plan_of_frontier(problem: Problem, texts: list[str], spec: RunSpec) -> Plan:
+    """Return the plan of a frontier over these constraints, each the loosest or the tightest in turn."""
+    choice = Choice(problem.formulation, "its search finds the trees of a frontier")
+    given = parse(texts[0], problem.encoded)
+    loosest = replace(problem, constraints=(*problem.constraints, given), choice=choice)
+    why = "each is proved by itself, unless one search proves several; the two ends come first"
+    points = Decision("numbers", f"{len(texts)}, from {texts[0]!r} to {texts[-1]!r}", why)
+    return replace(Plan.of(loosest, spec), more=(points,))
 
 
 def frontier(
@@ -207,7 +219,7 @@ class _Halving:
             self.points[place] = settled
             return
         posed = self.searched[place] = replace(problem, constraints=(*problem.constraints, given))
-        if not posed.module.searches(posed):
+        if not searches(posed):
             raise ChoiceError(
                 f"a frontier needs the compiler's own search, which does not take this: {posed.module.refusal(posed)}"
             )
@@ -276,7 +288,7 @@ class _Without:
     def of(cls, problem: Problem, until: float | None) -> "_Without":
         """Search without the constraint, in a part of the time until time.monotonic() is `until`; without a limit
         there is no such search, because each number is then searched to its end."""
-        if until is None or not problem.module.searches(problem):
+        if until is None or not searches(problem):
             return cls(problem, None, 0.0)
         with deadline.within(FREE * max(0.0, until - time.monotonic())):
             found = problem.module.search(problem, None, lambda *told: None)

@@ -15,6 +15,7 @@ from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+from odtc.workflow.plan import searches
 
 STEP = Fraction(1, 100)
 
@@ -76,7 +77,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
             continue
         others = (*problem.constraints[:place], tighter, *problem.constraints[place + 1 :])
         posed = replace(problem, constraints=others)
-        if not posed.module.searches(posed):
+        if not searches(posed):
             raise ChoiceError(
                 f"a price needs the compiler's own search, which does not take this: {posed.module.refusal(posed)}"
             )

@@ -27,7 +27,8 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch
 from odtc.verification.known_trees import is_below
 from odtc.verification.verify import objective_floor, one_leaf
-from odtc.workflow.compiling import greedy, own_tree, searches
+from odtc.workflow.compiling import greedy, own_tree
+from odtc.workflow.plan import searches
 from odtc.workflow.provenance.certificates import certify_run
 from odtc.workflow.results import Fit
 

@@ -229,16 +229,22 @@ def search(
     Searched
     """
     found, engine, scales = _searched(problem, known, tell)
-    if not by_moments(problem):
-        return replace(found, uncertified=UNCERTIFIED.format(MANY, EXACT_BELOW))
-    if TASKS.get(problem.encoded.task).LINES:
-        rounded = TOO_FINE if not found.proved and not engine.slack else ""
-        return replace(found, uncertified=NO_LINES, rounded=rounded)
+    if why := uncertified(problem):
+        lines = TASKS.get(problem.encoded.task).LINES
+        rounded = TOO_FINE if lines and not found.proved and not engine.slack else ""
+        return replace(found, uncertified=why, rounded=rounded)
     if found.heap is None:
         return found
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
 
     return replace(found, certificate=lambda: certify_leaf_sums(problem, engine, scales, found.heap))
+
+
+def uncertified(problem: Problem) -> str:
+    """Return why there is no certificate of this search; "" if there is one."""
+    if not by_moments(problem):
+        return UNCERTIFIED.format(MANY, EXACT_BELOW)
+    return NO_LINES if TASKS.get(problem.encoded.task).LINES else ""
 
 
 def certificate(problem: Problem) -> dict:
