@@ -19,7 +19,6 @@ MODULES = (
     "odtc.algorithms.thresholds.rank_search",
     "odtc.algorithms.thresholds.prefix_sums",
     "odtc.algorithms.bins.bin_bound",
-    "odtc.algorithms.moments.lines",
     "odtc.algorithms.moments.medians",
     "odtc.algorithms.constrained.sweeps.threshold_kernel",
     "odtc.algorithms.constrained.constrained_search",
@@ -69,6 +68,13 @@ def _numbers(ranks: int, depth: int, shape: tuple[int, int]) -> None:
     odtc.fit(X=_columns(ranks, shape), y=target, task="regression", depth=depth, time_limit=60)
 
 
+def _lines() -> None:
+    import odtc
+
+    target = np.random.default_rng(1).integers(0, 99, 60)
+    odtc.fit(X=_columns(40, (60, 2)), y=target, task="regression", leaf="linear", depth=2, time_limit=60)
+
+
 def _classes(ranks: int, depth: int, classes: int, weighted: bool = False) -> None:
     import odtc
 
@@ -91,5 +97,6 @@ PROBLEMS: dict[str, Callable[[], object]] = {
     "numbers by thresholds": lambda: _numbers(10**6, 4, (100, 2)),
     "numbers by many thresholds": lambda: _numbers(10**6, 2, (2_000, 8)),
     "numbers by binary columns": lambda: _numbers(2, 4, (200, 8)),
+    "linear leaves": _lines,
     "near-optimal sets": _near_optimal,
 }

@@ -55,6 +55,7 @@ TOLD = (
     *LAYOUT,
 )  # options of the reading that are stated if they were given
 OF_ROWS = ("hold_out", "n_set_aside")  # and of the selection of a part of the rows
+OF_LINE = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}
 # The shapes of the entries of its tree, and of a leaf, in addition to splits and labels.
 OF_TREE = {
     "schema?": TEXT,
@@ -65,17 +66,18 @@ OF_TREE = {
     "missing?": TEXT,
     "goal?": TEXT,
 }
-OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE], "sums?": [NUMBER], "curve?": [[NUMBER]]}
+OF_LEAF = {"counts?": [NUMBER], "rows?": [WHOLE], "sums?": [NUMBER], "curve?": [[NUMBER]], "line?": OF_LINE}
 TREE_SCHEMA = "odtc.tree/1"
 CLASSES = ("classification",)  # the tasks of which the cost is the weight of the errors
 COSTS = {
     "regression": "the squared error around the mean of each leaf",
+    "linear": "the squared error around the line of each leaf in one numeric column, and the penalty of its slope",
     "median": "the absolute error around the median of each leaf",
     "policy": "the savings against the highest cost of each row that are lost by the actions that are not taken",
     "survival": "D - D log(D/H) of the events D and the hazard H of each leaf",
 }
 # How the target is read, by the options of `odtc fit` that a task has.
-ASKED = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")
+ASKED = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event", "ridge")
 LISTED = 10  # classes that are listed one by one
 NAMES = {
     "classes": "the classes in their order",
@@ -215,6 +217,8 @@ def expect_tree(tree: dict, dataset: Dataset) -> None:
 def expect_leaf(leaf: dict, dataset: Dataset, rows: np.ndarray) -> None:
     """Raise CertificateError if a leaf of the tree of a certificate states counts, sums or points of a curve that
     differ from those of `rows`, the numbers of its rows."""
+    if leaf.get("line"):
+        raise CertificateError("a leaf of the tree of the certificate predicts a line, which this proof does not cover")
     found = {
         key: np.bincount(dataset.y[rows], each[rows], len(dataset.classes))
         for key, each in (("counts", dataset.weight), ("rows", dataset.copies))
@@ -266,7 +270,7 @@ def words(terms: dict) -> str:
     asked = terms.get("requested", {})
     listed = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
     said = [f"task {task}, of which the cost is {COSTS.get(task, 'its own')}"] if task else []
-    said += [f"{key} {value if isinstance(value, str) else ', '.join(value)}" for key, value in asked.items()]
+    said += [f"{key} {', '.join(value) if isinstance(value, list) else value}" for key, value in asked.items()]
     said.append(f"target {terms['target']!r} ({listed})")
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
     said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]

@@ -1,6 +1,7 @@
 """Linear leaves: the search is compared with all trees in rational numbers, and predictions with the lines by hand."""
 
 import json
+from copy import deepcopy
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,15 @@ import pytest
 import odtc
 from odtc.algorithms.moments import lines
 from odtc.algorithms.moments.lines import ExactLines
-from odtc.errors import TreeError
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.reading import read
+from odtc.data.tasks import linear
+from odtc.errors import CertificateError, TreeError
 from odtc.trees.tree import Tree
+from odtc.verification.leaf_sums import check_leaf_sums
+from odtc.verification.leaf_sums.lines import Lines, scales_of
+from odtc.workflow.posing import pose_run
+from odtc.workflow.specification import ModelSpec, RunSpec
 from tests.command_line import odtc as run
 
 LINEAR = ["--task", "regression", "--leaf", "linear"]
@@ -70,7 +78,7 @@ def test_no_tree_costs_less(seed):
     )
     price, ridge = Fraction(lam) / (1 - Fraction(lam)), Fraction(repr(ridge))
     found = best(*exact, range(n), depth, least, price, ridge, {})
-    assert done.proved
+    assert done.proved and done.certified
     assert done.proof.objective / (1 - lam) == pytest.approx(float(found), rel=1e-12, abs=1e-12)
 
 
@@ -94,7 +102,7 @@ def rents(tmp_path):
 
 def test_lines_are_found_shown_and_predicted(rents):
     done = run("fit", "rents.csv", *LINEAR, "--depth", 1, "-o", "r", folder=rents)
-    assert done.code == 0 and "proved optimal: objective 0," in done.out
+    assert done.code == 0 and "proved optimal, certified: objective 0," in done.out
     assert "5 + 2 area" in done.out and "100 - 7 rooms" in done.out
     (rents / "new.csv").write_text("city,area,rooms\nA,100,1\nB,1,1000\nA,,2\n")
     refused = run("predict", "r.tree.json", "new.csv", folder=rents)
@@ -131,12 +139,110 @@ def test_costs_in_doubles_are_within_their_bound_of_the_exact_ones():
         assert abs(lines.leaf_cost(table.sums, table.ridges, rows) - exact) <= table.off < 1e-6 * table.sums[:, 2].sum()
 
 
-def test_cells_that_are_nearly_equal_are_not_proved(tmp_path):
+@pytest.mark.parametrize("seed", range(30))
+def test_the_bounds_of_the_checker_are_below_the_exact_costs_and_near_them(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    X = rng.normal(size=(n, 3)) * [1, 1e-3, 1e4][seed % 3] + [0, 1e6, 1e12][seed // 3 % 3]
+    X[:, 2] = rng.integers(0, 3, n)
+    y, w = rng.normal(size=n), [np.ones(n), rng.random(n) + 0.01][seed % 2]
+    data = of_numbers(X, y, w, [0.0, 0.3][seed % 2])
+    costs = Lines(scales_of(data), data)
+    for size in range(1, n + 1):
+        rows = np.sort(rng.choice(n, size, replace=False))
+        exact, found = costs.low(costs.moments[:, rows].sum(axis=1)), costs.leaf(rows)
+        by_definition = min(
+            line_cost(*([Fraction(repr(float(one))) for one in part[rows]] for part in (X[:, j], y, w)), ridge_of(data))
+            for j in range(3)
+        )
+        assert exact == by_definition * costs.unit and float(exact) - costs.near <= found <= exact
+
+
+def of_numbers(X, y, w, ridge: float):
+    """A data set of linear leaves."""
+    features = tuple(Feature(f"x{j}", "numeric", ()) for j in range(X.shape[1]))
+    rows = Dataset("X", X, np.zeros(len(X), np.int32), features, (), w, "y", task="linear", source={"ridge": ridge})
+    return linear.measured(rows, y, "y")
+
+
+def ridge_of(data) -> Fraction:
+    return Fraction(repr(data.source["ridge"]))
+
+
+@pytest.fixture
+def certified(tmp_path):
+    """(the certificate of a tree with linear leaves, its data)."""
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(30, 2)), 1)
+    y = np.round(np.where(X[:, 0] > 0, 3 * X[:, 1], X[:, 0]) + rng.normal(size=30), 2)
+    np.savetxt(tmp_path / "r.csv", np.column_stack([X, y]), "%g", ",", header="a,b,y", comments="")
+    data = read(tmp_path / "r.csv", task="linear", ridge=0.25)
+    problem = pose_run(RunSpec(model=ModelSpec("dpflow", 2)), data)
+    return json.loads(json.dumps(problem.module.certificate(problem))), data
+
+
+def leaf_of(facts: dict) -> dict:
+    """The leftmost leaf of the tree of a certificate."""
+    node = facts["tree"]["root"]
+    while "split" in node:
+        node = node["left"]
+    return node
+
+
+def test_a_certificate_with_other_facts_is_refused(certified):
+    facts, data = certified
+    assert check_leaf_sums(facts, data).optimal
+
+    def refused(said: str, edit) -> None:
+        other = deepcopy(facts)
+        edit(other)
+        with pytest.raises(CertificateError, match=said):
+            check_leaf_sums(other, data)
+
+    refused("predicts another line than the best", lambda one: leaf_of(one)["line"].update(intercept=100.0))
+    refused("predicts another line than the best", lambda one: leaf_of(one).pop("line"))
+    refused("a line in no numeric column", lambda one: leaf_of(one)["line"].update(feature="y"))
+    refused("the certificate claims", lambda one: one.update(claim="1/7"))
+    refused("the columns of the lines of the certificate", lambda one: one["lines"].pop())
+    refused("not whole numbers at the scales", lambda one: one["lines"][0].update(scale=1))
+    refused("too many digits", lambda one: one["lines"][0].update(scale=-10))
+    refused("the options of its task", lambda one: one["of"].update(requested={"ridge": 0.5}))
+    refused("limits on all splits of a tree", lambda one: one.update(splits=2))
+    refused("it was read for linear|for linear", lambda one: one.update(schema="odtc.certificate/regression"))
+
+
+def test_a_certificate_with_fewer_tried_cuts_proves_less(certified):
+    facts, data = certified
+    for at in range(len(facts["tried"])):
+        fewer = facts | {"tried": facts["tried"][:at] + facts["tried"][at + 1 :]}
+        proof = check_leaf_sums(fewer, data)
+        assert proof.bound <= proof.objective == check_leaf_sums(facts, data).objective
+    assert not check_leaf_sums(facts | {"tried": facts["tried"][:1]}, data).optimal
+    assert check_leaf_sums(facts | {"tried": []}, data).optimal  # the checker tries all cuts of two levels itself
+
+
+def test_a_tree_that_is_not_the_best_is_not_certified(certified):
+    facts, data = certified
+    problem = pose_run(RunSpec(model=ModelSpec("dpflow", 1)), data)
+    shallow = problem.module.certificate(problem)
+    proof = check_leaf_sums(facts | {key: shallow[key] for key in ("tree", "claim")}, data)
+    assert not proof.optimal and proof.bound == pytest.approx(check_leaf_sums(facts, data).objective)
+
+
+def test_few_splits_are_proved_by_the_search_only(rents):
+    done = run("fit", "rents.csv", *LINEAR, "--depth", 2, "--constraint", "splits <= 1", "-o", "r", folder=rents)
+    assert done.code == 0 and "not splits <= 1: the search is the only proof" in done.out
+
+
+def test_cells_that_are_nearly_equal_are_proved_by_the_certificate_only(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (40, 1)) + rng.normal(size=(40, 1)) * 1e-13
     y = X[:, 0] * (X[:, 0] > 1) + rng.normal(size=40)
     np.savetxt(tmp_path / "long.csv", np.column_stack([X, y]), "%.17g", ",", header="a,y", comments="")
     done = run("fit", "long.csv", *LINEAR, "--depth", 1, "-o", "long", folder=tmp_path)
+    assert done.code == 0 and "proved optimal, certified:" in done.out
+    few = "--depth", 2, "--constraint", "splits <= 1"
+    done = run("fit", "long.csv", *LINEAR, *few, "-o", "long", folder=tmp_path)
     assert done.code == 0 and "proved" not in done.out.partition("objective")[0]
     assert "round the numbers to fewer digits for a proof" in done.out + done.err
     assert run("verify", "long.tree.json", folder=tmp_path).code == 0

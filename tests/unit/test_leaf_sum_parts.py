@@ -733,5 +733,5 @@ def test_a_tree_of_more_leaves_or_another_label_is_refused():
         check_leaf_sums(facts, numbers())
     facts = true()
     next(leaves(facts["tree"]["root"], numbers(), np.arange(12)))[0]["label"] = "other"
-    with pytest.raises(CertificateError, match="a label or a curve that cannot be checked|expected"):
+    with pytest.raises(CertificateError, match="a label, a curve or a line that cannot be checked|expected"):
         check_leaf_sums(facts, numbers())

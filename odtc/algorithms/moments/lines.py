@@ -135,14 +135,6 @@ def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
     return found
 
 
-def compile_now() -> None:
-    """Call the loops on little data."""
-    random = np.random.default_rng(0)
-    X, ones = random.integers(0, 40, (200, 2)), np.ones(200)
-    costs = ExactLines(random.integers(0, 99, 200) * ones, X.astype(float), Fraction(0), ones, np.arange(200))
-    LineSearch(X, (*costs.for_search()[:2], ones)).solve(1)
-
-
 class ExactLines(ExactLeaves):
     """The exact costs of leaves that predict lines.
 

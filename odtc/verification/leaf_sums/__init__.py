@@ -1,13 +1,14 @@
-"""The check of a certificate of a tree whose leaves cost a function of sums over their rows: regression, survival.
+"""The check of a certificate of a tree whose leaves cost a function of sums over their rows: regression, survival,
+linear leaves.
 
     {"schema": "odtc.certificate/regression", "data": {...}, "classes": ["mean"], "columns": [...], "depth": D,
      "number_scale": Y, "weight_scale": W, "penalty": "p/q", "claim": "p/q", "tree": {...}, "tried": [...], "of": {...}}
 
 Numbers of many digits have "number_bits" instead of "number_scale" (odtc.verification.leaf_sums.squares).
 
-Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood); a branch node costs `price` of them. The
-tree costs `claim`, or for survival between two ends, ["p/q", "p/q"]; its cost is counted row by row. Columns are those
-of a certificate over thresholds.
+Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood, lines); a branch node costs `price` of them.
+The tree costs `claim`, or for survival between two ends, ["p/q", "p/q"]; its cost is counted row by row. Columns are
+those of a certificate over thresholds.
 
 The cost of rows that no column separates is subtracted first, because no tree avoids it. `tried` lists cuts of the
 rows of a state, for trees of three levels or more: [column, cut, left, right]. A side is null (no bound is given), 0
@@ -41,7 +42,7 @@ from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.leaf_sums import likelihood, squares
+from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
@@ -62,7 +63,7 @@ SHAPE = {
     "splits?": WHOLE,
     "together?": [[TEXT]],
 }
-MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
+MEASURES = {one.SCHEMA: one for one in (squares, likelihood, lines)}
 
 
 def measured_tasks() -> tuple[str, ...]:
@@ -126,6 +127,8 @@ def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
     if limit.rows < 1 or limit.leaves < 0:
         raise ValueError(f"its leaves have {limit.rows} rows, its trees {limit.leaves} leaves")
     measure = law.MEASURE(facts, dataset)
+    if measure.LAW is None and not whole.nothing:
+        raise ValueError(f"limits on all splits of a tree are not supported for {law.TASK}")
     ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
     absent = count_left_out(dataset, ranks, deadline.check, whole.features(facts["columns"]))
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1], limit.words + whole.words)
@@ -220,10 +223,13 @@ def _tree_cost(node, dataset: Dataset, how: tuple, rows: np.ndarray, left: int, 
     rows of each leaf is appended to `leaves`."""
     measure, price, end = how
     if "split" not in node:
-        if node.get("curve") or node["label"] not in dataset.classes:
+        line = node.get("line")
+        if node.get("curve") or node["label"] not in dataset.classes or (line and measure.LAW is not None):
             raise CertificateError(
-                "a leaf of the tree of the certificate states a label or a curve that cannot be checked"
+                "a leaf of the tree of the certificate states a label, a curve or a line that cannot be checked"
             )
+        if measure.LAW is None:
+            measure.expect_line(line, rows)
         told = [*node["counts"], *node["rows"], *node["sums"]]
         sums = dataset.sums[rows].sum(axis=0), np.abs(dataset.sums).max(axis=0)
         found, off = (np.array([part[1], part[0], *part]) for part in sums)

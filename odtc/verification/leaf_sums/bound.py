@@ -41,7 +41,7 @@ class LeafSumsBound:
         self.widest = int(rank.max()) + 1
         self.near = 2 * measure.near  # of rounded numbers: more than the error of them and of a few sums of them
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
-        self._single = single
+        self._single, self._by_sums = single, measure.LAW is not None
         dense = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rank.T], axis=1)
         self.cuts = dense.max(axis=0)  # of each column
         groups = cut_groups(dense, np.argsort(dense, axis=0, kind="stable").T)
@@ -72,7 +72,9 @@ class LeafSumsBound:
         sums = np.zeros((len(self.moments), len(first)), np.int64)
         for own, told in zip(sums, self.moments):
             np.add.at(own, kind, told)
-        told = np.flatnonzero(np.bincount(kind) > (0 if self._single else 1))
+        told = (
+            np.flatnonzero(np.bincount(kind) > (0 if self._single else 1)) if self._by_sums else np.zeros(0, np.int64)
+        )
         exact = {k: self.measure.low(sums[:, k]) for k in told.tolist()}
         most = sum(map(abs, exact.values()), Fraction(0))
         largest = Fraction(2) ** (61 - int(most).bit_length())
@@ -177,7 +179,7 @@ class LeafSumsBound:
     def _side_gains(self, rows: np.ndarray, tried: list, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return (bool (cuts, rows), the left side of each cut; float64 (cuts, 2), the gain of the best tree of two or
         three levels on its left and its right side); None if there are no compiled loops for all cuts at once."""
-        if not tried:
+        if not tried or not self._by_sums:
             return None
         left = np.stack([self.rank[rows, column] <= cut for column, cut, *_ in tried])
         alike = left != left[:, :1]  # splits with exchanged sides count as equal
@@ -204,7 +206,7 @@ class LeafSumsBound:
 
     def _sides(self, rows: np.ndarray, depth: int, tried: list, limit: Limit, exact: bool) -> Sides | None:
         """Return the sides of one or two levels of all tried cuts at once, None if they are found one by one."""
-        if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list:
+        if depth not in (2, 3) or limit != NO_LIMIT or type(tried) is not list or not self._by_sums:
             return None
         if self._at_once is None:
             marks = [(column, cut, abs(group)) for column, own in enumerate(self.alike) for cut, group in own.items()]
@@ -293,6 +295,8 @@ class LeafSumsBound:
     def _leaf(self, rows: np.ndarray, exact: bool = True) -> Fraction | float:
         if exact:
             return self.measure.low(self.moments[:, rows].sum(axis=1))
+        if not self._by_sums:
+            return self.measure.leaf(rows)
         return float(self.measure.costs(*self.measure.rounded[:, rows].sum(axis=1)[:, None])[0]) - self.near
 
     def best(self, rows: np.ndarray, depth: int, need: Fraction | None = None, limit: Limit = NO_LIMIT) -> Fraction:
@@ -306,7 +310,9 @@ class LeafSumsBound:
             return min(leaf, Fraction(cheap))
         columns, cuts, costs = self._roots(rows, depth, limit)
         found = [leaf]
-        for at in np.flatnonzero(costs <= costs.min(initial=np.inf) + self.near).tolist():
+        for at in np.argsort(costs, kind="stable").tolist():
+            if costs[at] - self.near >= min(found):
+                break
             left = self.rank[rows, columns[at]] <= cuts[at]
             for share in limit.shares(depth):
                 sides = zip((rows[left], rows[~left]), limit.of_sides(share))
@@ -332,6 +338,8 @@ class LeafSumsBound:
         """Return (column, cut, cost as a float) of each cut of these rows, with the best tree of depth - 1 on either
         side."""
         measure = self.measure
+        if not self._by_sums:
+            return self._roots_by_sides(rows, depth, limit)
         if depth == 2:
             law, unit = measure.LAW, measure.root_unit
             told = float(measure.rounded[measure.TOLD, rows].sum())
@@ -344,6 +352,18 @@ class LeafSumsBound:
         columns = np.repeat(np.arange(len(roots)), [int(root.fits.sum()) for root in roots])
         cuts = np.concatenate([root.ranks[:-1][root.fits] for root in roots])
         return columns, cuts, float(self.price) + np.concatenate([root.costs[root.fits] for root in roots])
+
+    def _roots_by_sides(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `_roots` if the cost of a leaf is no function of sums; the costs are lower bounds."""
+        deadline.check()
+        columns, cuts, costs = self.measure.stumps(self.rank, rows, limit.rows)
+        for at in range(len(columns)) if depth == 2 else ():
+            left, costs[at] = self.rank[rows, columns[at]] <= cuts[at], np.inf
+            for share in limit.shares(depth):
+                sides = zip((rows[left], rows[~left]), limit.of_sides(share))
+                below = (self._rounded(part, *reversed(own.at(1))) for part, own in sides)
+                costs[at] = min(costs[at], sum(below))
+        return columns, cuts, costs + float(self.price)
 
     def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_roots` for one level, for all columns at once."""

@@ -54,7 +54,6 @@ TOO_FINE = (
     "some cells of a column differ so little, compared with all of them, that the search for linear leaves may take "
     "them for equal; round the numbers to fewer digits for a proof"
 )
-NO_LINES = "there is no certificate for linear leaves"
 
 
 def by_moments(problem: Problem) -> bool:
@@ -230,9 +229,9 @@ def search(
     """
     found, engine, scales = _searched(problem, known, tell)
     if why := uncertified(problem):
-        lines = TASKS.get(problem.encoded.task).LINES
-        rounded = TOO_FINE if lines and not found.proved and not engine.slack else ""
-        return replace(found, uncertified=why, rounded=rounded)
+        return replace(found, uncertified=why)
+    if TASKS.get(problem.encoded.task).LINES and not found.proved and not engine.slack:
+        found = replace(found, rounded=TOO_FINE)
     if found.heap is None:
         return found
     from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
@@ -242,9 +241,7 @@ def search(
 
 def uncertified(problem: Problem) -> str:
     """Return why there is no certificate of this search; "" if there is one."""
-    if not by_moments(problem):
-        return UNCERTIFIED.format(MANY, EXACT_BELOW)
-    return NO_LINES if TASKS.get(problem.encoded.task).LINES else ""
+    return "" if by_moments(problem) else UNCERTIFIED.format(MANY, EXACT_BELOW)
 
 
 def certificate(problem: Problem) -> dict:

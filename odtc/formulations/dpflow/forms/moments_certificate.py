@@ -13,7 +13,8 @@ from odtc.algorithms.moments.tree_limits import Place, fitted
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
-from odtc.data.tasks import regression
+from odtc.data.task import TASKS
+from odtc.data.tasks import linear, regression, survival
 from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms.moments_limits import by_places
@@ -24,7 +25,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.leaf_sums import ALL, measure_of, measured_tasks
+from odtc.verification.leaf_sums import ALL, lines, measure_of, measured_tasks
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import MOST_BITS, whole
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
@@ -125,6 +126,11 @@ def _expect_certifiable(problem: Problem, limit: Limit, whole: WholeTrees) -> No
             "number of splits and on columns used together, and no other constraints; leave them out, or let "
             f"{command('fit')} prove the tree by its search only"
         )
+    if TASKS.get(encoded.task).LINES and not whole.nothing:
+        raise ChoiceError(
+            f"a certificate of linear leaves supports limits on the rows of a leaf and on leaves, not "
+            f"{' and '.join(whole.words)}: the search is the only proof"
+        )
     if why := whole.why_not(problem.topology.depth, limit.leaves, encoded.n_candidate_splits):
         raise ChoiceError(f"{why}: the search is the only proof")
     if encoded.task not in measured_tasks():
@@ -143,8 +149,11 @@ def _without_curves(facts: dict) -> dict:
 def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
     """Return the scales at which weights and numbers are whole, and the costs of leaves at these. Numbers are counted
     in a power of ten if that makes them whole, otherwise in a power of two."""
-    weights = {"weight_scale": _scale(dataset.weight, "weights")}
-    tries = [weights]
+    if law.TASK == linear.NAME:
+        tries = [lines.scales_of(dataset)]
+    else:
+        weights = {"weight_scale": _scale(dataset.weight, "weights")}
+        tries = [weights]
     if law.TASK == regression.NAME:
         numbers, tries = dataset.sums[:, -1], []
         with contextlib.suppress(ChoiceError):
@@ -153,7 +162,7 @@ def _measured(law, dataset: Dataset) -> tuple[dict, Any]:
     for at, scales in enumerate(tries, 1):
         try:
             measure = law.MEASURE(scales, dataset)
-            if (measure.moments[0] == 0)[measure.moments[1] > 0].any():
+            if law.TASK == survival.NAME and (measure.moments[0] == 0)[measure.moments[1] > 0].any():
                 raise CertificateError("the hazard of a row with an event is too small to differ from 0")
             return scales, measure
         except CertificateError as refused:
