@@ -234,6 +234,38 @@ def test_few_splits_are_proved_by_the_search_only(rents):
     assert done.code == 0 and "not splits <= 1: the search is the only proof" in done.out
 
 
+@pytest.mark.parametrize(
+    ("form", "ridge", "least"),
+    [({}, 0.0, 1), ({"fold": "false"}, 0.5, 1), ({"lambda": "0.3"}, 2.0, 1), ({"proof": "true"}, 0.0, 1), ({}, 0.5, 3)],
+)
+def test_the_linear_program_of_lines_has_the_same_optimum(form, ridge, least):
+    rng = np.random.default_rng(4)
+    given = {"X": np.round(rng.normal(size=(14, 2)), 1), "y": np.round(rng.normal(size=14), 2), "depth": 2}
+    given |= {"task": "regression", "leaf": "linear", "ridge": ridge, "constraints": f"leaf_rows >= {least}"}
+    searched = odtc.fit(model="dpflow", params={key: form[key] for key in form if key == "lambda"}, **given)
+    solved = odtc.fit(model="dpflow", params=form, solver="highs", **given)
+    assert solved.verified and solved.proof.objective == pytest.approx(searched.proof.objective, rel=1e-9)
+    assert solved.model is not None and not solved.model.integrality.any()
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_a_pool_has_the_trees_of_least_cost(tmp_path, ridge):
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.normal(size=(8, 2)), 1), np.round(rng.normal(size=8), 1)
+    np.savetxt(tmp_path / "r.csv", np.column_stack([X, y]), "%g", ",", header="a,b,y", comments="")
+    run("fit", "r.csv", *LINEAR, "--ridge", ridge, "--depth", 1, "--pool", 6, "-o", "r", folder=tmp_path)
+    exact = [[Fraction(repr(x)) for x in row] for row in X.tolist()], [Fraction(repr(one)) for one in y.tolist()]
+    parts = {frozenset([part, frozenset(range(8)) - part]) for part in lower_sides(X)}
+    costs = [sum(leaf_cost(*exact, [1] * 8, sorted(part), Fraction(repr(ridge))) for part in both) for both in parts]
+    found = [one["objective"] for one in json.loads((tmp_path / "r.pool.json").read_text())["trees"]]
+    assert found == pytest.approx([float(cost) for cost in sorted(costs)[:6]], rel=1e-9)
+
+
+def lower_sides(X) -> list[frozenset]:
+    """The rows on the lower side of each threshold."""
+    return [frozenset(np.flatnonzero(column <= cut).tolist()) for column in X.T for cut in np.unique(column)[:-1]]
+
+
 def test_cells_that_are_nearly_equal_are_proved_by_the_certificate_only(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (40, 1)) + rng.normal(size=(40, 1)) * 1e-13
@@ -296,7 +328,6 @@ def test_the_estimator_refuses_what_does_not_go_together(given, said):
         (["--leaf", "linear"], "--leaf linear needs --task regression, got it with --task classification"),
         (["--task", "regression", "--ridge", 1], "--ridge needs --task regression --leaf linear"),
         ([*LINEAR, "--ridge", -1], "--ridge: expected a number, 0 or more, got -1.0"),
-        ([*LINEAR, "--pool", 3, "--depth", 1], "only odtc's search for the best tree knows linear leaves: leave out"),
         ([*LINEAR, "--model", "flowoct"], "--task linear has leaves whose cost is not a sum over rows"),
     ],
 )

@@ -8,7 +8,7 @@ odtc.algorithms.dp.state_expansion.)
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -124,6 +124,34 @@ class SquareRows(MomentRows):
 
 class LikelihoodRows(MomentRows):
     LAW = laws.LIKELIHOOD
+
+
+@value_class
+class LineRows(MomentRows):
+    """Rows whose leaves predict lines: the columns of `loss` are the sums of TABLE, as its costs are
+    (odtc.algorithms.moments.lines). With a ridge, two leaves may cost more than one for the rows of both, so no cost of
+    a row counts as unavoidable."""
+
+    TABLE: ClassVar[Any]
+
+    def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
+        from odtc.algorithms.moments.lines import line_costs  # most runs never need it
+
+        table = np.ascontiguousarray(sums.reshape(-1, sums.shape[-1]))
+        return float(self.TABLE.unit) * line_costs(table, self.TABLE.ridges).reshape(sums.shape[:-1])
+
+    @cached_property
+    def floor(self) -> np.ndarray:
+        return np.zeros(len(self.X))
+
+    @cached_property
+    def near(self) -> float:
+        return ROUNDING * (len(self.X) + 16) * float(self.TABLE.unit) * float(self.loss[:, 2].sum())
+
+
+def line_rows(table) -> type[LineRows]:
+    """Return the rows of a table of sums."""
+    return type("LineRowsOfTable", (LineRows,), {"TABLE": table})
 
 
 def moment_rows(law: int) -> type[MomentRows]:

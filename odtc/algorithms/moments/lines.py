@@ -97,6 +97,15 @@ def leaf_cost(table, ridge, rows):
 
 
 @kernel
+def line_costs(sums, ridge):
+    """Return float64 (leaves,): the costs of leaves with these sums, float64 (leaves, sums)."""
+    found = np.empty(len(sums))
+    for i in range(len(sums)):
+        found[i] = line_cost(sums[i], ridge)
+    return found
+
+
+@kernel
 def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
     """Return float64 (columns, cuts): the cost of the two leaves of each cut, infinite if it is no less than the second
     of the `limits`, or if a leaf has fewer rows than the first; with `only_best` also if another cut costs no more."""

@@ -11,13 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from odtc.algorithms.dp.state_expansion import build_graph, build_valued_graph, generate
-from odtc.algorithms.dp.state_graph import Graph, Rows, moment_rows
+from odtc.algorithms.dp.state_graph import Graph, Rows, line_rows, moment_rows
 from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
 from odtc.base.value_class import value_class
-from odtc.base.wording import option
-from odtc.data.task import TASKS
-from odtc.errors import ChoiceError
+from odtc.data.task import TASKS, exact_costs
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
 from odtc.problem.branch_penalty import branch_penalty
@@ -54,10 +52,8 @@ class Program:
         if self.by_moments:
             task = TASKS.get(encoded.task)
             if task.LINES:
-                raise ChoiceError(
-                    f"only odtc's search for the best tree knows linear leaves: leave out {option('solver')}, "
-                    f"{option('format')}, {option('pool')} and {option('within')}, or {option('leaf', 'linear')}"
-                )
+                table = exact_costs(encoded).for_search()
+                return line_rows(table).of(encoded.X, table.sums, encoded.copies, least)
             return moment_rows(LAWS[task.LOSS]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
         return Rows.of(encoded.X, self.costs.loss, encoded.copies, least)
 
