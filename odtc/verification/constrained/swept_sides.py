@@ -152,12 +152,11 @@ class SweptSides:
             -1, begin[-1]
         )
         behind = np.append(behind.cumsum(axis=1), np.zeros((len(behind), 1)), axis=1)
-        for j, chain in enumerate(chains.splits):
-            if first[j]:
-                # Rows on side 0 of split f of the chain have codes up to f.
-                zero = behind[:, begin[j] : begin[j] + len(chain)] - behind[:, begin[j] - 1][:, None]
-                stump = self._leaves(zero, least) + self._leaves(total[:, None] - zero, least)
-                best[chains.column[j]] = min(best[chains.column[j]], stump.min())
+        of = np.repeat(np.arange(size), np.diff(chains.begin))  # the chain of each split
+        # Rows on side 0 of split f of a chain have codes up to f.
+        zero = behind[:, np.arange(len(of)) + of] - behind[:, begin[of] - 1]
+        stump = self._leaves(zero, least) + self._leaves(total[:, None] - zero, least)
+        np.minimum.at(best, chains.column[first], np.minimum.reduceat(stump, chains.begin[:-1])[first])
         return np.minimum(self._leaves(total[:, None], least)[0], self.node + best[sets].min(axis=1))
 
     def _leaves(self, sums: np.ndarray, least: np.ndarray) -> np.ndarray:
