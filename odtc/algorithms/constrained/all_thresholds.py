@@ -350,11 +350,10 @@ class ThresholdSearch(CoarseSearch):
         while bound_of(sweep.least) < self.upper:
             if self._tick():
                 return False
-            j, f, value = sweep.step()
-            bounds = bound_of(value)
-            for s in sweep.sides.of_scale[j]:
-                if bounds[s] < self.upper:
-                    left.setdefault(int(s), []).append((float(bounds[s]), int(self.splits[j][f])))
+            j, f, among, value = sweep.step(scale * (self.upper - 1) + budget + 1)
+            for s, bound in zip(among.tolist(), bound_of(value).tolist()):
+                if bound < self.upper:
+                    left.setdefault(s, []).append((bound, int(self.splits[j][f])))
             known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
             self.bound = max(self.bound, int(min(self.upper, known, max(0.0, bound_of(sweep.least)))))
         known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)

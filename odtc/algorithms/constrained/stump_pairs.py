@@ -161,7 +161,7 @@ class StumpSides(Sides):
         self.of_scale = [np.flatnonzero(problem.subsets[:, c]) for c in self.column]
         self.allowed = problem.allowed[1][sums.flat]
 
-    def _made(self, j: int, f: int, answer: int) -> Any:
+    def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Any:
         return Side(self._least(*self._leaf_and_stumps(self._rows(j, f, answer))), 0.0)
 
     def _rows(self, j: int, f: int, answer: int) -> np.ndarray:

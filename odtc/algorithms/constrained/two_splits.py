@@ -67,7 +67,7 @@ class _Stumps:
 class _TwoSplitSides(StumpSides):
     """The cost of two sides together, with one split below."""
 
-    def _made(self, j: int, f: int, answer: int) -> _Stumps:
+    def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> _Stumps:
         if len(self._known) * self.allowed.nbytes * 8 > MOST_HELD:
             self._known.clear()
         alone, each = self._leaf_and_stumps(self._rows(j, f, answer))

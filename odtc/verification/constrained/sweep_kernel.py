@@ -106,6 +106,15 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
         for i in range(n):
             code[i, b] = start[b] + dense[codes[rows[i], b]]
         start[b + 1] = start[b] + used
+    # The codes of each row but the first of a chain: sums over that one are never needed, and a row has few others if
+    # most chains are levels of columns.
+    upper, until = np.empty(n * S, np.int32), np.zeros(n + 1, np.int64)
+    for i in range(n):
+        until[i + 1] = until[i]
+        for b in range(S):
+            if code[i, b] > start[b]:
+                upper[until[i + 1]] = code[i, b]
+                until[i + 1] += 1
     own, every = np.empty((n, V)), np.zeros(V)
     total, here = np.zeros((start[S], V)), np.zeros((start[S], V))
     for i in range(n):
@@ -138,6 +147,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
             at[code[i, a] - start[a] + 1] += 1
         for k in range(size):
             at[k + 1] += at[k]
+        mine = np.flatnonzero(member[:, column[a]])
         free = at.copy()
         for i in range(n):
             k = code[i, a] - start[a]
@@ -157,9 +167,9 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                 i = order[turn]
                 for v in range(V):
                     left[v] += own[i, v]
-                for b in range(S):
+                for nonzero in range(until[i], until[i + 1]):
                     for v in range(V):
-                        here[code[i, b], v] += own[i, v]
+                        here[upper[nonzero], v] += own[i, v]
             for v in range(V if behind else 0):
                 left[v] = every[v] - left[v]
                 for k in range(start[S]):
@@ -180,7 +190,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                     if quick and b == a:
                         low_p, high_p = twice[0, 0, cut], twice[0, 1, cut]
                         low_q, high_q = twice[1, 0, cut], twice[1, 1, cut]
-                    for k in range(start[b], start[b] if quick and b == a else start[b + 1] - 1):
+                    for k in range(start[b + 1] - 1, start[b + 1] if quick and b == a else start[b], -1):
                         p += here[k, 0]
                         m += here[k, counted]
                         q += total[k, 0] - here[k, 0]
@@ -197,7 +207,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                 else:
                     low[:] = 0.0
                     high[:] = 0.0
-                    for k in range(start[b], start[b + 1] - 1):
+                    for k in range(start[b + 1] - 1, start[b], -1):
                         for v in range(V):
                             low[v] += here[k, v]
                             high[v] += total[k, v] - here[k, v]
@@ -210,9 +220,7 @@ def two_levels(codes, rows, value, beside, least, price, column, first, second, 
                             price + leaf_of(high, nothing, beside, least) + leaf_of(right, high, beside, least),
                         )
                 best[0, c], best[1, c] = one, two
-            for number in range(len(sets)):
-                if not member[number, column[a]]:
-                    continue
+            for number in mine:
                 one, two = np.inf, np.inf
                 for j in range(sets.shape[1]):
                     one, two = min(one, best[0, sets[number, j]]), min(two, best[1, sets[number, j]])

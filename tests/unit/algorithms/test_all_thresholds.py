@@ -102,14 +102,14 @@ def test_a_root_whose_evaluation_was_stopped_is_not_lost(monkeypatch):
     problem, scale = random_table(1)
     assert takes(problem, scale)
     stopped, best = ThresholdSearch(problem, scale, 3), search(problem)
-    root, stops = ThresholdSides.root, iter([True, False] * 10_000)
+    apart, stops = ThresholdSides.apart, iter([True, False] * 10_000)
 
-    def root_or_stop(self, j, f):
-        if next(stops):
+    def root_or_stop(self, j, zero, one, among):
+        if zero == one and next(stops):
             raise TimeLimitReached("it has passed")
-        return root(self, j, f)
+        return apart(self, j, zero, one, among)
 
-    monkeypatch.setattr(ThresholdSides, "root", root_or_stop)
+    monkeypatch.setattr(ThresholdSides, "apart", root_or_stop)
     for _ in range(10_000):
         try:
             found = stopped.run()

@@ -40,8 +40,8 @@ class RootSweep:
             for j, mine in enumerate(places)
             if len(mine)
         }
-        whole = [self._half(j, -1, len(places[j])) for j in self._upto]
-        self._heap: list[tuple[float, int, int, int]] = [one for one in whole if one is not None]
+        whole = [self._half(j, -1, len(places[j]), sides.of_scale[j], np.inf) for j in self._upto]
+        self._heap: list[tuple[float, int, int, int, np.ndarray]] = [one for one in whole if one is not None]
         heapq.heapify(self._heap)
 
     @property
@@ -49,39 +49,50 @@ class RootSweep:
         """A lower bound on the cost of all roots that were not evaluated; infinite if there is none left."""
         return self._heap[0][0] if self._heap else np.inf
 
-    def step(self) -> tuple[int, int, np.ndarray]:
+    def step(self, limit: float = np.inf) -> tuple[int, int, np.ndarray, np.ndarray]:
         """Evaluate the root in the middle of the interval with the least bound.
+
+        Parameters
+        ----------
+        limit : float
+            A subset of columns over which no tree of an interval weighs less than this is not bounded inside it.
 
         Returns
         -------
         scale, place : int
             The root.
-        value : float64 (subsets,)
-            The least weighted cost of a tree with it over each subset of columns.
+        among : int (some subsets,)
+            The subsets of columns of which some tree may weigh less than the limit.
+        value : float64 (some subsets,)
+            The least weighted cost of a tree with it over each of these.
         """
-        _, j, a, b = self._heap[0]
+        _, j, a, b, among = self._heap[0]
         middle = (a + b) // 2
         f = int(self.places[j][middle])
-        value = self.sides.root(j, f)
-        halves = [half for half in (self._half(j, a, middle), self._half(j, middle, b)) if half is not None]
+        value = self.sides.apart(j, f, f, among)
+        each = self._half(j, a, middle, among, limit), self._half(j, middle, b, among, limit)
+        halves = [half for half in each if half is not None]
         heapq.heappop(self._heap)  # now that nothing can stop this step
         for half in halves:
             heapq.heappush(self._heap, half)
-        return j, f, value
+        return j, f, among, value
 
     def rest(self) -> Iterator[tuple[int, np.ndarray, float]]:
         """Yield the roots that were not evaluated: (scale, int (roots,) positions, bound of all of them)."""
-        for bound, j, a, b in self._heap:
+        for bound, j, a, b, _ in self._heap:
             yield j, self.places[j][a + 1 : b], bound
 
-    def _half(self, j: int, a: int, b: int) -> tuple[float, int, int, int] | None:
-        """Return the roots strictly between two roots of `places`, with their bound; -1 and their number are before
-        and behind all. None if there are no such roots."""
+    def _half(
+        self, j: int, a: int, b: int, among: np.ndarray, limit: float
+    ) -> tuple[float, int, int, int, np.ndarray] | None:
+        """Return the roots strictly between two roots of `places`, with their bound over the subsets `among`, and
+        those of these whose bound is below the limit; -1 and their number are before and behind all. None if there are
+        no such roots."""
         if b - a < 2:
             return None
         mine = self.places[j]
         x = int(mine[a]) if a >= 0 else -1
         y = int(mine[b]) if b < len(mine) else len(self.sides.splits[j])
         between = self._upto[j][y + 1] - self._upto[j][x + 1]  # rows with codes x + 1 .. y
-        bound = self.sides.apart(j, y, x) - between
-        return float(bound[self.sides.of_scale[j]].min(initial=np.inf)), j, a, b
+        bound = self.sides.apart(j, y, x, among) - between
+        return float(bound.min(initial=np.inf)), j, a, b, among[bound < limit]

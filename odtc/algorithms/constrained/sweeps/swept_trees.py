@@ -60,7 +60,7 @@ class SweptTrees:
         cheapest = np.inf
         while sweep.least < max(enough, cheapest):
             self.search.tick()
-            j, f, found = sweep.step()
+            j, f, _, found = sweep.step()
             at = place[j, f]
             value[at], exact[at] = found[0], True
             cheapest = min(cheapest, value[at])
@@ -71,10 +71,11 @@ class SweptTrees:
     def trace(self, root: int, weights: Weights) -> tuple[Structure | None, float]:
         """Return (the cheapest tree with this root, its weighted cost), or (None, inf), like trace_tree.trace."""
         sides, _ = self._sides(weights.multipliers)
-        value = float(sides.root(*self.cell[root])[0])
+        j, f = self.cell[root]
+        value = float(sides.apart(j, f, f, np.zeros(1, int))[0])
         if np.isinf(value):
             return None, np.inf
-        (j, f), held = self.cell[root], {}
+        held = {}
         split = np.full(2 ** (self.search.problem.depth + 1), -1, np.int32)
         split[1] = root
         for answer in (0, 1):

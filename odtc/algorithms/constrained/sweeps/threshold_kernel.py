@@ -112,6 +112,15 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
             code[i, b] = first[b] + place[codes[b, rows[i]]]
         first[b + 1] = first[b] + used
         widest = max(widest, used)
+    # The buckets of each row but the first of a scale: sums over that one are never needed, and a row has few others if
+    # most scales are levels of columns.
+    upper, until = np.empty(n * S, np.int32), np.zeros(n + 1, np.int64)
+    for i in range(n):
+        until[i + 1] = until[i]
+        for b in range(S):
+            if code[i, b] > first[b]:
+                upper[until[i + 1]] = code[i, b]
+                until[i + 1] += 1
     total_sum, total_count = np.zeros(first[S]), np.zeros(first[S])
     every, held = 0.0, 0.0
     for i in range(n):
@@ -164,9 +173,9 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
                 left_count += copy
                 slack -= abs(term)
                 room -= copy
-                for b in range(S):
-                    zero_sum[code[i, b]] += term
-                    zero_count[code[i, b]] += copy
+                for nonzero in range(until[i], until[i + 1]):
+                    zero_sum[upper[nonzero]] += term
+                    zero_count[upper[nonzero]] += copy
                 at += 1
             if behind:
                 at = begin[0]
@@ -189,7 +198,7 @@ def subtrees(codes, rows, delta, copies, shape, leaf, column, start, member, col
                 if b == a:
                     low0, high0, low1, high1 = twice[0, 0, k], twice[0, 1, k], twice[1, 0, k], twice[1, 1, k]
                     any0, most0 = twice_half[0, 0, k], twice_half[0, 1, k]
-                for v in range(first[b], first[b] if b == a else first[b + 1] - 1):
+                for v in range(first[b + 1] - 1, first[b + 1] if b == a else first[b], -1):
                     s0 += zero_sum[v]
                     c0 += zero_count[v]
                     s1 += total_sum[v] - zero_sum[v]

@@ -16,7 +16,7 @@ from odtc.base.value_class import value_class
 class Side:
     """W of one root outcome: relative to label 0, and the cost of label 0 there."""
 
-    value: np.ndarray  # float64 (subsets,)
+    value: np.ndarray  # float64 (subsets,); NaN where it was not needed
     base: float
 
     @property
@@ -38,34 +38,32 @@ class Sides:
         self.splits, self.price = splits, price
         self._known: dict[tuple[int, int, int], Any] = {}
 
-    def zero(self, j: int, f: int) -> Any:
+    def zero(self, j: int, f: int, among: np.ndarray) -> Any:
         """Return W of the rows with outcome 0 for split f of scale j; of all rows for the position behind the last
         split."""
-        return self._side(j, f, 0) if f < len(self.splits[j]) else self._side(-1, 0, 0)
+        return self._side(j, f, 0, among) if f < len(self.splits[j]) else self._side(-1, 0, 0, among)
 
-    def one(self, j: int, f: int) -> Any:
+    def one(self, j: int, f: int, among: np.ndarray) -> Any:
         """Return W of the rows with outcome 1 for it; of all rows for the position before the first split."""
-        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+        return self._side(j, f, 1, among) if f >= 0 else self._side(-1, 0, 0, among)
 
-    def root(self, j: int, f: int) -> np.ndarray:
-        """Return float64 (subsets,): the least weighted cost of a tree with split f of scale j at its root."""
-        return self.apart(j, f, f)
-
-    def apart(self, j: int, zero: int, one: int) -> np.ndarray:
-        """Return float64 (subsets,): the least weighted cost of a branch node whose sides are the rows with outcome 0
-        for split `zero` of scale j and the rows with outcome 1 for split `one` of it."""
-        return self.both(self.zero(j, zero), self.one(j, one)) + self.price
+    def apart(self, j: int, zero: int, one: int, among: np.ndarray) -> np.ndarray:
+        """Return float64 (some subsets,): the least weighted cost of a branch node whose sides are the rows with
+        outcome 0 for split `zero` of scale j and the rows with outcome 1 for split `one` of it, over the subsets
+        `among`, int (some subsets,). With one split for both, it is the root of a tree."""
+        return (self.both(self.zero(j, zero, among), self.one(j, one, among)) + self.price)[among]
 
     def both(self, zero: Any, one: Any) -> np.ndarray:
         """Return float64 (subsets,): the least weighted cost of two sides."""
         return zero.full + one.full
 
-    def _side(self, j: int, f: int, answer: int) -> Any:
-        if (j, f, answer) not in self._known:
-            self._known[j, f, answer] = self._made(j, f, answer)
-        return self._known[j, f, answer]
+    def _side(self, j: int, f: int, answer: int, among: np.ndarray) -> Any:
+        known = self._known.get((j, f, answer))
+        if known is None or np.isnan(known.full[among]).any():
+            known = self._known[j, f, answer] = self._made(j, f, answer, among)
+        return known
 
-    def _made(self, j: int, f: int, answer: int) -> Any:
+    def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Any:
         raise NotImplementedError
 
 
@@ -103,37 +101,43 @@ class ThresholdSides(Sides):
         width = int(subsets.sum(axis=1).max())
         order = np.argsort(~subsets, axis=1, kind="stable")[:, :width]
         self.columns = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1]).astype(np.int64)
-        column, self.member = np.nonzero(subsets.T)
-        self.start = np.searchsorted(column, np.arange(subsets.shape[1] + 1)).astype(np.int64)
+        self.subsets = subsets
         self.column = np.array([problem.column[mine[0]] for mine in splits], np.int64)
         self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
         self._best: dict[tuple[int, int, int], tuple[int, int]] = {}
 
-    def _made(self, j: int, f: int, answer: int) -> Side:
+    def _made(self, j: int, f: int, answer: int, among: np.ndarray) -> Side:
         chosen = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
-        rows = np.flatnonzero(chosen)
-        out, where = np.empty(len(self.columns)), np.empty((len(self.columns), 2), np.int64)
+        rows, value = np.flatnonzero(chosen), np.full(len(self.subsets), np.nan)
+        if j < 0:  # of all scales
+            among = np.arange(len(self.subsets))
+        inside = self.subsets[among]
+        column, member = np.nonzero(inside.T)
+        scales = np.flatnonzero(inside.any(axis=0)[self.column])
+        out, where = np.empty(len(among)), np.empty((len(among), 2), np.int64)
         subtrees(
-            self.codes,
+            self.codes if len(scales) == len(self.codes) else self.codes[scales],
             rows,
             self.delta,
             self.copies,
             self.shape,
             self.leaf,
-            self.column,
-            self.start,
-            self.member,
-            self.columns,
+            self.column[scales],
+            np.searchsorted(column, np.arange(inside.shape[1] + 1)).astype(np.int64),
+            member,
+            self.columns[among],
             out,
             where,
         )
-        self._best[j, f, answer] = int(where[0, 0]), int(where[0, 1])
-        return Side(out, float(self.zero_label[rows].sum()))
+        scale, place = where[0].tolist()
+        self._best[j, f, answer] = int(scales[scale]) if scale >= 0 else -1, place
+        value[among] = out
+        return Side(value, float(self.zero_label[rows].sum()))
 
     def best_split(self, j: int, f: int, answer: int) -> tuple[int, int]:
-        """Return (scale, position) of the first split of the best subtree of a side over the first subset; (-1, -1) if
+        """Return (scale, position) of the first split of the best subtree of a side over the only subset; (-1, -1) if
         it is a leaf."""
-        self._side(j, f, answer)
+        self._side(j, f, answer, np.zeros(1, int))
         return self._best[j, f, answer]
 
     def best_stump(self, rows: np.ndarray) -> tuple[int, int]:
