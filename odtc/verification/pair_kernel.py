@@ -4,6 +4,10 @@ For a first column f, every evaluated cut has for each column g lower bounds l[g
 most one split, on g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts
 are valid for each g; only columns that could be part of a tree below the target are counted from the rows. An interval
 is halved until its bounds reach the target. The whole state is in arrays (`Place`), so the check can be paused.
+
+The second split is never better between two neighbouring members that save under the same label only than before or
+behind all such neighbours: as they change sides, what that label saves on one side rises as they do, and what the
+labels of the other side save at most is convex. So the members between two such splits are one block.
 """
 
 import numpy as np
@@ -43,7 +47,8 @@ class Place:
     Attributes
     ----------
     at : int64 (4,), whether it was begun, the first column, intervals on the stack, rows in `held_sums`
-    line, block : int32 (columns, members), members by rising rank, and the block of each: those of one rank
+    line : int32 (columns, members), members by rising rank, as member << 1 | last, where last marks the last of a rank
+    block : int32 (columns, members), the block of each member in each column
     blocks : int64 (columns + 1,), where the blocks of each column begin
     first_entry, of_label, gains, own_most : the entries of each member, and the largest cost of a member
     total, held_sums : int64 (1, labels), the gain of all members, and of those left of the evaluated cut
@@ -146,30 +151,23 @@ def least_pair(
     for j in range(len(own_most)):
         W += own_most[j]
     need = target - price
+    room = np.zeros((2, n_labels), np.int64)
     if not at[BEGUN]:
         at[BEGUN] = 1
         for g in range(F):
             among = slice(blocks[g], blocks[g + 1])
-            lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total[0], np.int64(0), W, price)[1]
+            lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total[0], np.int64(0), W, price, room)[1]
             lower[0, 1, g] = lower[1, 0, g]
         minimum[1, 0] = minimum[0, 1] = least_of(lower[1, 0])
         weight[1] = W
     of_nothing = np.zeros(len(own_most), np.int32)
     counted = np.int64(0)
     for f in range(at[COLUMN], F):
-        n_blocks = blocks[f + 1] - blocks[f]
-        if n_blocks < 2:
-            continue
         if f > at[COLUMN] or not at[TOP]:
-            cut_weight[: n_blocks + 1] = 0
-            cut_rows[: n_blocks + 1] = 0
-            for j in range(len(own_most)):
-                cut_weight[block[f, j] + 1] += own_most[j]
-                cut_rows[block[f, j] + 1] += 1
-            for b in range(n_blocks):
-                cut_weight[b + 1] += cut_weight[b]
-                cut_rows[b + 1] += cut_rows[b]
-            stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, n_blocks - 1, 0, 1, 0
+            last_cut = cuts_of(line[f], own_most, cut_weight, cut_rows)
+            if last_cut < 2:
+                continue
+            stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, last_cut - 1, 0, 1, 0
             at[COLUMN], at[TOP], at[SUMMED] = f, 1, 0
             held_sums[:] = 0
         top, summed = at[TOP], at[SUMMED]
@@ -211,7 +209,7 @@ def least_pair(
                     counted += abs(place - held_to[g]) + len(own)
                     held_to[g] = place
                     whole = table[blocks[g] : blocks[g + 1]]
-                    lower[0, new, g], lower[1, new, g] = stumps(whole, own, held_sums[0], total[0], w, W, price)
+                    lower[0, new, g], lower[1, new, g] = stumps(whole, own, held_sums[0], total[0], w, W, price, room)
                 left, right = least_of(lower[0, new]), least_of(lower[1, new])
                 if left + right < need:
                     return price + left + right
@@ -244,21 +242,69 @@ def list_members(
                 e += 1
             m += 1
             first_entry[m] = e
+    kind = kinds_of(of_label, gains, first_entry, total.shape[1])
     for f in range(F):
-        at, b, last = 0, -1, -1
+        at, last = 0, -1
         for j in range(n):
             i = order[f, j]
             if inside[i]:
-                if rank[i, f] != last:
-                    b += 1
-                    last = rank[i, f]
-                line[f, at] = local[i]
-                block[f, local[i]] = b
+                if at and rank[i, f] != last:
+                    line[f, at - 1] |= 1
+                last = rank[i, f]
+                line[f, at] = local[i] << 1
                 at += 1
-        blocks[f + 1] = blocks[f] + b + 1
+        if at:
+            line[f, at - 1] |= 1
+        blocks[f + 1] = blocks[f] + list_blocks(line[f], kind, block[f])
         for j in range(m):
             for e in range(first_entry[j], first_entry[j + 1]):
                 table[blocks[f] + block[f, j], of_label[e]] += gains[e]
+
+
+def kinds_of(of_label, gains, first_entry, n_labels):
+    """Return the label under which each member saves, as 1 more than its number; 0 if under none, -1 if under several.
+
+    With two labels a negative gain is one of the second label. The result is int32 (members,).
+    """
+    kind = np.zeros(len(first_entry) - 1, np.int32)
+    for j in range(len(kind)):
+        for e in range(first_entry[j], first_entry[j + 1]):
+            if gains[e] != 0:
+                own = of_label[e] + 1 if n_labels > 1 or gains[e] > 0 else 2
+                kind[j] = own if kind[j] == 0 else -1
+    return kind
+
+
+def list_blocks(line, kind, block):
+    """Write the block of each member of a column, in which all ranks save under one label, or which is one rank; return
+    how many blocks there are."""
+    at, of_block, of_rank, begin = 0, 0, 0, 0
+    for j in range(len(line)):
+        own = kind[line[j] >> 1]
+        if own != 0 and of_rank != own:
+            of_rank = own if of_rank == 0 else -1
+        if line[j] & 1:
+            if of_block != 0 and of_rank != 0 and (of_block != of_rank or of_block < 0):
+                at += 1
+                of_block = 0
+            if of_block == 0:
+                of_block = of_rank
+            for i in range(begin, j + 1):
+                block[line[i] >> 1] = at
+            begin, of_rank = j + 1, 0
+    return at + 1 if len(line) else 0
+
+
+def cuts_of(line, own_most, cut_weight, cut_rows):
+    """Return how many ranks a line has; what the members left of each cut cost at most, and how many they are, are
+    written to the other arrays."""
+    b, weight = 0, np.int64(0)
+    for j in range(len(line)):
+        weight += own_most[line[j] >> 1]
+        if line[j] & 1:
+            b += 1
+            cut_weight[b], cut_rows[b] = weight, j + 1
+    return b
 
 
 def least_of(bounds):
@@ -272,16 +318,23 @@ def least_of(bounds):
 def move(line, held, block, of_label, gains, first_entry, begin, end):
     """Add rows begin … end of a line to the sums of each block, or subtract them if end is before begin."""
     sign = 1 if end > begin else -1
-    for j in range(min(begin, end), max(begin, end)):
-        i = line[j]
-        if held.shape[1] == 1:
+    if held.shape[1] == 1:
+        for j in range(min(begin, end), max(begin, end)):
+            i = line[j] >> 1
             held[block[i], 0] += sign * gains[i]
-        else:
-            for e in range(first_entry[i], first_entry[i + 1]):
-                held[block[i], of_label[e]] += sign * gains[e]
+        return
+    if len(of_label) == len(first_entry) - 1:  # each member saves under one label, as none saves under no label
+        for j in range(min(begin, end), max(begin, end)):
+            i = line[j] >> 1
+            held[block[i], of_label[i]] += sign * gains[i]
+        return
+    for j in range(min(begin, end), max(begin, end)):
+        i = line[j] >> 1
+        for e in range(first_entry[i], first_entry[i + 1]):
+            held[block[i], of_label[e]] += sign * gains[e]
 
 
-def stumps(table, part, sums, total, own, W, price):
+def stumps(table, part, sums, total, own, W, price, room):
     """Return the least cost of one split on a column, or of a label, on a part of the rows and on the others.
 
     Parameters
@@ -290,6 +343,7 @@ def stumps(table, part, sums, total, own, W, price):
     sums, total : int (labels,), their sums
     own, W : int, the largest cost of the rows of the part, and of all rows
     price : int, the penalty of a branch node
+    room : int64 (2, labels), for sums
 
     Returns
     -------
@@ -309,7 +363,8 @@ def stumps(table, part, sums, total, own, W, price):
             min(up, down, price + min(down + p_least, up - p_most)),
             min(above, below, price + min(below + q_least, above - q_most)),
         )
-    one, two = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
+    one, two = room
+    room[:] = 0
     best, other = 0, 0  # the largest gain of one split
     for b in range(size - 1):
         up = down = above = below = 0

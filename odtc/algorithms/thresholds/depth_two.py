@@ -452,11 +452,14 @@ def entries_of(line, label, gain, most, count, local):
     return lab, own, cap, number
 
 
-def parting_columns(order, local):
-    """Return the columns that separate a node: (how many, the columns, their numbers of blocks, and the block of each
-    entry in each).
+def parting_columns(order, local, kind, amount, joins):
+    """Return the columns that separate a node: (how many, the columns, how many sums each has, and the sum that each
+    entry belongs to).
 
-    The line after the last column has one block, for the sums of a side.
+    A sum is of the entries of a block, or, if `joins`, of neighbouring blocks that gain under one label only. A test
+    between two of these is no better than one at an end of them: as entries change sides, the saving of that label on
+    one side rises as they do, and what the labels of the other side save at most is convex. (That is not so for the
+    first of two tests, nor where leaves need a number of rows.) The line after the last column has one sum, of a side.
     """
     F, n = order.shape
     column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
@@ -470,11 +473,33 @@ def parting_columns(order, local):
             b += e & 1
         if b > 1:
             column[m] = g
-            blocks[m] = b
+            blocks[m] = join_blocks(order[g], local, kind, amount, place[m]) if joins and b > 2 else b
             m += 1
     blocks[m] = 1
     place[m] = 0
     return m, column, blocks, place
+
+
+def join_blocks(line, local, kind, amount, place):
+    """Return how many sums a column has if neighbouring blocks that gain under one label are one; that of each entry
+    is written to `place`. Tests of two outcomes are no such columns, as theirs are counted by `rare_answers`."""
+    n = len(line)
+    none, several = -1, -2
+    at, of_sum, of_block, begin = np.int64(0), none, none, 0
+    for i in range(n):
+        e = local[line[i] >> 1]
+        if amount[e] != 0 and of_block != kind[e]:
+            of_block = kind[e] if of_block == none else several
+        if line[i] & 1:
+            if begin > 0 and of_sum != none and of_block != none and (of_sum != of_block or of_sum == several):
+                at += 1
+                of_sum = none
+            if of_sum == none:
+                of_sum = of_block
+            for j in range(begin, i + 1):
+                place[local[line[j] >> 1]] = at
+            begin, of_block = i + 1, none
+    return at + 1
 
 
 def blocks_of(order, column, local):
@@ -653,10 +678,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     """
     F, n = order.shape
     lab, own, cap, number = entries_of(order[0], label, gain, most, count, local)
-    m, column, blocks, place = parting_columns(order, local)
+    kind, amount = kinds_of(lab, own, stride)
+    m, column, blocks, place = parting_columns(order, local, kind, amount, least <= 1)
     # Columns of many blocks: these are grouped, and have sums of each label that saves something.
     labels = max(2, stride)
-    kind, amount = kinds_of(lab, own, stride)
     wide = group_size(n)
     grouped = np.zeros(m + 1, np.bool_)
     n_grouped = 0
