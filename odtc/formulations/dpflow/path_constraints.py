@@ -36,14 +36,12 @@ from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 from odtc.base.value_class import value_class
-from odtc.formulations.dpflow.extract_tree import best_way, tree_along
-from odtc.problem.constraints.constraint import broken, mended
 from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsSplits
 from odtc.problem.exact_objective import search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
-WORK = 30_000_000  # arcs that the search for an incumbent may look at, and the same number for choices of splits
+WORK = 30_000_000  # arcs of all choices of splits that are looked at
 AT_ONCE = 4_000_000  # of them together
 
 
@@ -68,7 +66,7 @@ def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
     graph = barred(problem, graph)
     if not nodes:
         return ConstrainedProgram(graph)
-    best, left = incumbent(problem, graph) if problem.params.fix else None, graph
+    best, left = known_tree(problem)[0] if problem.params.fix else None, graph
     if best is not None:
         most = problem.module.objective(problem, best) / float(search_costs(problem).step)
         left = within(graph, most)
@@ -156,17 +154,24 @@ def _alive(graph: Graph, most: float) -> list[np.ndarray]:
     return [whole <= most for _, whole in lattice.outside_costs(graph.levels, costs, graph.values)]
 
 
-def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
-    """Return a good tree that satisfies the constraints, None if none is found: the best trees over few splits, chosen
-    greedily and then by exchange, or for other constraints the best ones at higher penalties for branch nodes,
-    repaired."""
-    few = budgets(problem)
-    graphs = [graph, *(_few(graph, group, most) for group, most in few)]
-    if not few:
-        graphs += [_priced(graph, float(graph.rows.loss.sum()) / 2**k) for k in range(1, 20)]
-    heaps = [mended(problem, tree_along(problem, each, best_way(each))) for each in graphs]
-    kept = [heap for heap in heaps if heap is not None and not broken(problem, heap)]
-    return min(kept, key=lambda heap: problem.module.objective(problem, heap), default=None)
+def known_tree(problem: Problem) -> tuple[HeapTree | None, bool]:
+    """Return (a good tree that satisfies the constraints, whether it is proved to be the best), by the first steps of
+    the search under constraints, or by its end if it has ended; (None, False) if there is no tree, or no search."""
+    from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+    from odtc.formulations.dpflow.constrained import Posed
+
+    posed = problem.derived(Posed)
+    if posed.search is None or posed.problem is None:
+        return None, False
+    found = posed.search.found
+    if not found.proved:
+        if not isinstance(posed.search, ConstrainedSearch):
+            return None, False
+        found = ConstrainedSearch(posed.problem.arrays, deadline.is_over).run(exactly=False)
+        deadline.check()
+    if found.split is None:
+        return None, False
+    return posed.problem.tree(found.split, found.label), found.proved
 
 
 def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
@@ -178,45 +183,6 @@ def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
     ]
 
 
-def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
-    """Return the program over the splits of a good choice of at most this many groups."""
-    n, work = int(group.max()) + 1, 0
-    chosen, value = np.zeros(n, bool), np.inf
-    while work < WORK and most:
-        grows = chosen.sum() < min(most, n)
-        swaps = (
-            [(new, new) for new in np.flatnonzero(~chosen)]
-            if grows
-            else [(old, new) for old in np.flatnonzero(chosen) for new in np.flatnonzero(~chosen)]
-        )
-        if not swaps:
-            break
-        sets = np.repeat(chosen[None], len(swaps), axis=0)
-        for held, (old, new) in zip(sets, swaps):
-            held[old], held[new] = False, True
-        values, looked = _values(graph, sets[:, group])
-        work += looked
-        if not grows and values.min() >= value - graph.rows.near:
-            break
-        chosen, value = sets[values.argmin()], values.min()
-    return among(graph, chosen[None, group])
-
-
-def _values(graph: Graph, held: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return (least cost of a tree over each of these sets of splits, arcs that were looked at), in pieces."""
-    deadline.check()
-    step = max(1, int(AT_ONCE / _arcs_each(graph, held.mean(axis=1).max())))
-    parts = [among(graph, held[begin : begin + step]) for begin in range(0, len(held), step)]
-    return np.concatenate([part.values[0] for part in parts]), sum(
-        len(level.state) for part in parts for level in part.levels
-    )
-
-
 def _arcs_each(graph: Graph, share: float) -> float:
     """Return the approximate number of arcs that this share of the splits leaves of the program."""
     return 1 + sum(len(level.state) * share ** (j + 1) for j, level in enumerate(graph.levels))
-
-
-def _priced(graph: Graph, extra: float) -> Graph:
-    """Return the same program with this amount added to the penalty of a branch node."""
-    return replace(graph, levels=tuple(replace(level, cost=level.cost + extra) for level in graph.levels))

@@ -86,9 +86,11 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
         heap = with_min_leaf_rows(settle(heap.split, problem.encoded), problem.encoded, program.rows.least)
         kept = None if broken(problem, heap) else heap
         return _along(problem, paths.sight.graph, kept, paths.shape.levels)
-    heap, better = network.pruned(problem, program.rows, program.price, paths.shape, heap), paths.sight.incumbent
-    wrong = broken(problem, heap)
-    return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
+    least, better = network.pruned(problem, program.rows, program.price, paths.shape, heap), paths.sight.incumbent
+    if better is None or not (broken(problem, least) or objective(problem, least) > objective(problem, better)):
+        return least
+    least = network.pruned(problem, program.rows, program.price, paths.shape, better)
+    return better if broken(problem, least) else least
 
 
 def _along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
