@@ -20,12 +20,28 @@ KINDS = {
     ".tsv": "a table of data, which `odtc fit` and `odtc build` read",
     ".parquet": "a table of data, which `odtc fit` and `odtc build` read",
     ".html": "a page for the browser",
+    ".log": "the log of a solver",
+    ".certificate.json": "a certificate, which `odtc verify` checks",
+    ".columns.json": "the columns of a run of cg",
+    ".tune.json": "the scores of `odtc tune`",
+    **dict.fromkeys((".svg", ".png", ".pdf"), "a picture"),
+    **dict.fromkeys((".py", ".c", ".java", ".js", ".r", ".sql"), "code, as `odtc export` writes it"),
+    **dict.fromkeys((".pmml", ".onnx", ".pkl", ".tex"), "a tree for another program, as `odtc export` writes it"),
 }
 
 
 def kind_by_name(path: str | PathLike[str], *expected: str) -> str:
     """Return "; by its name it is a tree, which …" for a file of another kind than those whose names end as
     `expected`; "" if the name does not show a kind."""
-    name = str(path).lower().removesuffix(".gz")
-    end = next((end for end in KINDS if name.endswith(end)), None)
+    end = _end_of(path)
     return "" if end is None or end in expected else f"; by its name it is {KINDS[end]}"
+
+
+def what_it_is(path: str | PathLike[str], end: str | None = None) -> str:
+    """Return what a file is, by its name or by the end that names of its kind have, without what reads it."""
+    return KINDS.get(end or _end_of(path) or "", "a file of another program").partition(",")[0].partition(";")[0]
+
+
+def _end_of(path: str | PathLike[str]) -> str | None:
+    name = str(path).lower().removesuffix(".gz")
+    return next((end for end in KINDS if name.endswith(end)), None)

@@ -222,7 +222,8 @@ def read_bytes(path: str | Path) -> bytes:
         data.isascii() or data.decode("utf-8")
     except UnicodeDecodeError:
         raise SolutionError(
-            f"expected a solution file in text, got {str(path)!r}, which is neither UTF-8 nor UTF-16; write it again"
+            f"expected a solution file in text, got {str(path)!r}, which is neither UTF-8 nor UTF-16; write it "
+            f"again{kind_by_name(path, '.sol')}"
         ) from None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

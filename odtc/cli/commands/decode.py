@@ -1,7 +1,6 @@
 """`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed again."""
 
 import math
-import os
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +79,7 @@ def decode(
 
 
 def verify(
-    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol|TREE.json|STEM")] = None,
+    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE|STEM")] = None,
     manifest: ManifestFile = None,
     log: Annotated[Path | None, value_option("--log", "FILE", "Log of the solver.")] = None,
     solver_template: RawOf = None,
@@ -102,121 +101,116 @@ def verify(
 ) -> None:
     """Recompute a result: solution against model, tree against data, proof. Exit code 1 if anything disagrees.
 
-    For a TREE.json, check that it belongs to its run and that its counts are those of the data. For a STEM, check its
-    solution file (or its tree, if no solver wrote one), certificate, near-optimal trees and frontier.
+    FILE is anything that odtc wrote: a solution, TREE.json, certificate, frontier or near-optimal set; another file
+    stands for the solution or tree of its run. For a STEM, check the solution (or the tree, if no solver wrote one),
+    certificate, near-optimal trees and frontier.
     """
+    from odtc.workflow.provenance.named_files import NamedFiles, files_to_verify
     from odtc.workflow.provenance.searched_again import claimed_facts, claimed_text
-    from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
+    from odtc.workflow.provenance.tree_file import recheck_tree
 
     if (solution_file is None) == (certificate is None):
         raise ChoiceError(
             "expected a solution or tree file, or --certificate with the file of one, "
             + ("got neither" if certificate is None else "not both")
         )
-    if certificate is not None:
-        with console.at_work("verify", as_json):
-            proved, lines = certify.verify_certificate(certificate, data, time_limit)
-        if as_json:
-            console.print_json(proved)
-        else:
-            print(*lines, sep="\n")
+    given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
+    files = NamedFiles(certificate=certificate) if solution_file is None else files_to_verify(solution_file)
+    if solution_file is not None and (files.main is None or files.main.suffix == ".json"):
+        _expect_no_solver(given, files)
+    if files.main is None:
+        if files.certificate is not None:
+            _verify_certificate(files, data, time_limit, as_json)
+        if files.frontier is not None:
+            _verify_frontier(files.frontier, data, time_limit, as_json)
         return
-    named = solution_file
-    frontier = _frontier_of(named)
-    if frontier is not None and (frontier == named or not _has_more(named)):
-        given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
-        if needless := [name for name, value in given.items() if value is not None]:
-            raise ChoiceError(
-                f"{needless[0]} needs a solution file, but {str(frontier)!r} is a frontier; leave the option out"
-            )
-        _verify_frontier(frontier, data, time_limit, as_json)
-        return
-    solution_file, certificate, near_best = _of_stem(named)
-    if solution_file.suffix == ".json":
-        given = {"--manifest": manifest, "--log": log, "--solver-template": solver_template, "--confirm": confirm}
-        if needless := [name for name, value in given.items() if value is not None]:
-            raise ChoiceError(
-                f"{needless[0]} needs a solution file, but {str(solution_file)!r} has the name of a tree; leave "
-                "the option out"
-            )
+    if files.main.suffix == ".json":
         with console.at_work("verify", as_json):
-            done, again, *remarks = recheck_tree(solution_file, data, time_limit)
+            done, again, *remarks = recheck_tree(files.main, data, time_limit)
         dropped = done.dataset.n_dropped if done.dataset is not None else None
     else:
         solvers = tuple(filter(None, (confirm or "").split(",")))
+        tree = None if files.main == solution_file else files.main.with_suffix(".tree.json")
         with _told_without_solution(as_json), console.at_work("verify", as_json):
             done, again, dropped, *remarks = _rechecked(
-                solution_file,
-                (manifest, log, solver_template),
-                data,
-                (solvers, time_limit),
-                None if solution_file == named else solution_file.with_suffix(".tree.json"),
+                files.main, (manifest, log, solver_template), data, (solvers, time_limit), tree
             )
-    decoded, proof, lines, derived = done.decoded, {}, [], again.derived(done)
-    if certificate is not None:
-        with console.at_work("verify", as_json):
-            proved, lines = certify.verify_certificate(certificate, data, time_limit)
-            check, proof = check_of_certificate(done, certificate, proved, data), {"certificate": proved}
-        decoded = replace(decoded, checks=[*decoded.checks, check])
-        same = proved.get("objective") is not None and math.isclose(proved["objective"], done.proof.objective)
-        if check.passed and same and _proves(proved, done.proof.bound):
-            derived += ["certified", "bound", "gap", *["termination"] * bool(proved.get("optimal"))]
-    for path in near_best:
-        from odtc.workflow.provenance.near_best import check_near_best
-
-        with console.at_work("verify", as_json):
-            check, word = check_near_best(done, path, time_limit)
-        decoded = replace(decoded, checks=[*decoded.checks, check])
-        remarks.append(word)
-    if frontier is not None:
-        from odtc.workflow.provenance.frontier_file import recheck_frontier
-
-        with console.at_work("verify", as_json):
-            found = recheck_frontier(frontier, data, time_limit, done.dataset)
-        decoded = replace(decoded, checks=[*decoded.checks, *found.checks])
-        remarks.append(found.note)
+    derived = again.derived(done)
+    checks, proof, lines, more = _checks_of_stem(done, files, data, time_limit, derived, as_json)
+    remarks += [*more, files.note]
+    decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
     words = claimed_facts(done.facts, derived)
     if not as_json:
         console.print_checks(decoded.checks)
         print(*lines, sep="\n", end="\n" * bool(lines))
         remarks.append(claimed_text(words, again.bound))
     else:
-        console.print_json(
-            done.facts
-            | proof
-            | {
-                "claimed": words,
-                "own_bound": again.bound,
-                "n_rows_dropped": dropped,
-                "tree": None,
-                "files": [],
-                "checks": [check.to_json() for check in decoded.checks],
-                "verified": decoded.verified,
-            }
-        )
+        rest = {"claimed": words, "own_bound": again.bound, "n_rows_dropped": dropped, "tree": None, "files": []}
+        checked = {"checks": [check.to_json() for check in decoded.checks], "verified": decoded.verified}
+        console.print_json(done.facts | proof | rest | checked)
     for words in filter(None, remarks):
         console.say(words)
     console.refuse_failed(decoded.checks)
 
 
-def _frontier_of(given: Path) -> Path | None:
-    """Return the frontier that was named, or the one of a stem; None if there is none."""
-    from odtc.base.commit import expect_settled
-    from odtc.workflow.constrained.frontier import SUFFIX
-
-    expect_settled(given)
-    if os.path.exists(given):
-        return given if given.name.endswith(SUFFIX) else None
-    path = Path(f"{given}{SUFFIX}")
-    return path if path.is_file() else None
+def _expect_no_solver(given: dict, files) -> None:
+    """Raise ChoiceError for an option that needs a solution file, if none is verified."""
+    path = files.main or files.certificate or files.frontier
+    what = "has the name of a tree" if files.main else "is a certificate" if files.certificate else "is a frontier"
+    if needless := [name for name, value in given.items() if value is not None]:
+        raise ChoiceError(f"{needless[0]} needs a solution file, but {str(path)!r} {what}; leave the option out")
 
 
-def _has_more(stem: Path) -> bool:
-    """Return whether a stem has files to verify in addition to its frontier."""
-    from odtc.verification.certificate import SUFFIX
-    from odtc.workflow.artifacts import NEAR_BEST
+def _checks_of_stem(
+    done, files, data: Path | None, time_limit: float | None, derived: list[str], as_json: bool
+) -> tuple[list, dict, list[str], list[str]]:
+    """Return (checks, facts, lines and remarks) of the files of the same stem as a run: its certificate, near-optimal
+    trees and frontier. What the certificate proves is added to `derived`."""
+    checks, proof, lines, remarks = [], {}, [], []
+    if files.certificate is not None:
+        from odtc.workflow.provenance.tree_file import check_of_certificate
 
-    return any(os.path.isfile(f"{stem}{ending}") for ending in (".sol", ".tree.json", SUFFIX, *NEAR_BEST))
+        with console.at_work("verify", as_json):
+            proved, lines = certify.verify_certificate(files.certificate, data, time_limit)
+            checks.append(check_of_certificate(done, files.certificate, proved, data))
+        proof = {"certificate": proved}
+        same = proved.get("objective") is not None and math.isclose(proved["objective"], done.proof.objective)
+        if checks[0].passed and same and _proves(proved, done.proof.bound):
+            derived += ["certified", "bound", "gap", *["termination"] * bool(proved.get("optimal"))]
+    for path in files.near_best:
+        from odtc.workflow.provenance.near_best import check_near_best
+
+        with console.at_work("verify", as_json):
+            check, word = check_near_best(done, path, time_limit)
+        checks.append(check)
+        remarks.append(word)
+    if files.frontier is not None:
+        from odtc.workflow.provenance.frontier_file import recheck_frontier
+
+        with console.at_work("verify", as_json):
+            found = recheck_frontier(files.frontier, data, time_limit, done.dataset)
+        checks += found.checks
+        remarks.append(found.note)
+    return checks, proof, lines, remarks
+
+
+def _verify_certificate(files, data: Path | None, time_limit: float | None, as_json: bool) -> None:
+    """Verify a certificate, and the tree that was written with it; print what is proved."""
+    from odtc.workflow.provenance.tree_file import check_certified_tree
+
+    checks = []
+    with console.at_work("verify", as_json):
+        proved, lines = certify.verify_certificate(files.certificate, data, time_limit)
+        if files.tree is not None:
+            checks.append(check_certified_tree(files.certificate, files.tree, data))
+    if as_json:
+        more = {"checks": [check.to_json() for check in checks], "verified": all(check.passed for check in checks)}
+        console.print_json(proved | more if checks else proved)
+    else:
+        print(*lines, sep="\n")
+        for check in checks:
+            print(f"{'tree' if check.passed else 'FAIL'}      {check.text}")
+    console.refuse_failed(checks, "the certified tree")
 
 
 def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as_json: bool) -> None:
@@ -240,36 +234,6 @@ def _verify_frontier(path: Path, data: Path | None, time_limit: float | None, as
     if found.note:
         console.say(found.note)
     console.refuse_failed(found.checks, "the frontier")
-
-
-def _of_stem(given: Path) -> tuple[Path, Path | None, list[Path]]:
-    """Return (the solution file or the tree to verify, the certificate next to it or None, the near-optimal trees) for
-    a file or stem: a file is verified by itself, near-optimal trees with their run, and a stem with all its files."""
-    from odtc.base.commit import expect_settled
-    from odtc.verification.certificate import SUFFIX
-    from odtc.workflow.artifacts import NEAR_BEST
-
-    expect_settled(given)
-    if os.path.exists(given):
-        near = next((ending for ending in NEAR_BEST if given.name.endswith(ending)), None)
-        if near is None:
-            return given, None, []
-        stem = str(given).removesuffix(near)
-        solution = Path(f"{stem}.sol")
-        return solution if solution.is_file() else Path(f"{stem}.tree.json"), None, [given]
-    solution, tree, certificate = names = [Path(f"{given}{ending}") for ending in (".sol", ".tree.json", SUFFIX)]
-    there = [os.path.isfile(path) for path in names]
-    if there == [False, False, True]:
-        raise ChoiceError(f"of {str(given)!r} there is only a certificate; check it with --certificate {certificate}")
-    if not any(there):
-        if given.suffix:  # a file was meant, and its reader reports the error
-            return given, None, []
-        raise ChoiceError(
-            f"expected a solution or tree file, or the stem of one, got {str(given)!r}, and there is neither "
-            f"{solution} nor {tree}; name the file, or the STEM of the run"
-        )
-    near_best = [path for path in map(Path, (f"{given}{ending}" for ending in NEAR_BEST)) if path.is_file()]
-    return solution if there[0] else tree, certificate if there[2] else None, near_best
 
 
 def _proves(proof: dict, bound: float | None) -> bool:

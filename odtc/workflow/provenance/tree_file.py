@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.text import some
+from odtc.data.encoding import encode
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS
 from odtc.errors import OdtcError, TreeError
@@ -15,6 +16,7 @@ from odtc.model.feasibility import Check, is_close
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import Certifies
 from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.certificate import read_certificate
@@ -153,6 +155,19 @@ def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None 
     why = _of_another_run(facts, proved, done) or _of_other_rows(path, facts, proved, done, data)
     own = f"the tree of {path.name} costs what this one costs"
     return Check("certificate", not why, f"{path.name} {why}; certify this run again" if why else own)
+
+
+def check_certified_tree(certificate: Path, path: Path, data: Path | None = None) -> Check:
+    """Check that the tree file next to a certificate contains the tree of this certificate, with the counts of the
+    data."""
+    facts, tree = read_certificate(certificate, tuple(checks())), read_tree(path)
+    same = facts["tree"] is not None and Tree.from_json(facts["tree"]).to_json() == tree.to_json()
+    encoded = encode(certified_rows(certificate, facts, data)[1], "auto")
+    heap = HeapTree.from_tree(tree, encoded, CompleteTree(max(1, tree.depth)), True, True)
+    counted = heap.to_tree(encoded).to_json()["root"] == tree.to_json()["root"]
+    held = "the tree" if same else "another tree than that"
+    words = f"{path.name} holds {held} of the certificate {certificate.name}"
+    return Check("tree file", same and counted, words if counted else f"{words}, and other counts than the data")
 
 
 def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
