@@ -334,6 +334,27 @@ def test_a_refit_inherits_from_a_model_that_a_solver_solved(tmp_path, solver):
     assert said.facts["model"] == "flowoct" and "--auxiliary g" in said.err
 
 
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("--constraint", "leaves <= 3", "--lambda", 0.01, "--auxiliary", "g"), ("leaves <= 3", "lambda=0.01", "g")),
+        (("--cost", "bad:good=2.5", "--lambda", 0.25), ("bad:good=2.5", "lambda=0.25")),
+        (("--encoding", "auto:bins=3", "--class-weight", "bad=2", "--depth", 1), ("bins=3", "bad:good=2", "--depth 1")),
+        (("--min-leaf-rows", 7, "--missing", "separate"), ("leaf_rows >= 7", "--missing separate")),
+        (("--task", "regression", "--target", "age", "--lambda", 0.02), ("regression", "age", "lambda=0.02")),
+        (("--task", "regression", "--target", "age", "--min-leaf-rows", 6), ("leaf_rows >= 6",)),
+    ],
+)
+def test_a_refit_inherits_from_a_certificate(tmp_path, words, told):
+    grouped(tmp_path)
+    assert command("certify", "then.csv", *words, "-o", "old", folder=tmp_path).code == 0
+    said = command("refit", "old.tree.json", "now.csv", "-o", "new", folder=tmp_path)
+    assert said.code == 0, said.err
+    inherits = next(line for line in said.err.splitlines() if line.startswith("inherited from the run of the old tree"))
+    for part in told:
+        assert part in inherits
+
+
 def test_a_refit_inherits_the_confidence(tmp_path):
     grouped(tmp_path)
     words = ("--constraint", "recall[bad] >= 0.2", "--confidence", 0.8, "--time-limit", 40)

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import Collection
 from dataclasses import asdict, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,8 @@ def from_folder(given, folder: Path):
 
 
 def settings_of(tree_path: str | Path) -> RunSpec | None:
-    """Return the specification of the run that left a tree, by the record or the manifest next to it; None if neither
-    states it."""
+    """Return the specification of the run that left a tree, by the record, the manifest or the certificate next to
+    it; None if none states it."""
     path = Path(tree_path)
     stem = str(path).removesuffix(".tree.json")
     try:
@@ -79,6 +80,11 @@ def settings_of(tree_path: str | Path) -> RunSpec | None:
     try:
         manifest, (solving, start) = read_manifest(f"{stem}.odt.json"), read_solving(stem)
         return of_manifest(manifest.facts, manifest.problem, start, solving)
+    except (OdtcError, KeyError, TypeError, ValueError):
+        pass  # such as a tree that `odtc certify` wrote
+    try:
+        facts = read_object(f"{stem}.certificate.json", "certificate", TreeError)
+        return of_certificate(facts) if facts["tree"] == read_object(path, "tree", TreeError) else None
     except (OdtcError, KeyError, TypeError, ValueError):
         return None
 
@@ -109,6 +115,29 @@ def of_manifest(facts: dict, problem: Problem, start, solving: SolvingSpec) -> R
         select=(data.get("selection") or {}).get("scheme"),
     )
     return RunSpec(ReadingSpec.from_manifest(data), model, solving)
+
+
+def of_certificate(facts: dict) -> RunSpec:
+    """Return the specification of the trees that a certificate is about: how the rows are read, the splits, the costs
+    and the constraints."""
+    classes, cost = facts["classes"], None
+    if "loss" in facts:  # (1-λ) loss + λ branch nodes, in units of `scale`
+        penalty = Fraction(facts["penalty"]) / Fraction(facts["scale"])
+        unit = (Fraction(facts["scale"]) - Fraction(facts["penalty"])) / Fraction(facts["weight_scale"])
+        matrix = [[float(Fraction(one) / unit) for one in row] for row in facts["loss"]]
+        cost = cost_text(matrix, classes) or None
+    else:  # loss + λ/(1-λ) branch nodes, in units of the square of a number for regression
+        price = Fraction(facts["penalty"]) / Fraction(facts.get("number_scale", 1)) ** 2
+        penalty = price / (1 + price)
+    model = ModelSpec(
+        model="auto",
+        depth=facts["depth"],
+        params={"lambda": float(penalty)} if penalty else {},
+        encoding=facts["encoding"],
+        cost=cost,
+        constraints=tuple(facts["of"]["constraints"]),
+    )
+    return RunSpec(ReadingSpec.from_manifest(facts["data"]), model)
 
 
 def inherited(given: RunSpec, named: Collection[str], old: RunSpec, forget: Collection[str]) -> RunSpec:
