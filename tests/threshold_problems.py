@@ -145,8 +145,8 @@ def accepted(facts: dict, dataset: Dataset) -> Proof | None:
         return None
 
 
-def is_true(facts: dict, proof: Proof, dataset: Dataset) -> bool:
-    """Whether what was proved holds for these very rows, tests, costs and depth, by trying every tree."""
+def splits_of(facts: dict, dataset: Dataset) -> np.ndarray:
+    """bool (rows, splits), the rows that each split of the columns of a certificate sends left."""
     parts = []
     for column in facts["columns"]:
         j = next(j for j, feature in enumerate(dataset.features) if feature.name == column["feature"])
@@ -158,9 +158,13 @@ def is_true(facts: dict, proof: Proof, dataset: Dataset) -> bool:
         else:
             values = column.get("thresholds", np.unique(cells[~np.isnan(cells)])[:-1])
             parts += [cells <= value for value in values]
-    weight = dataset.weight * facts["weight_scale"]
+    return np.stack(parts, axis=1) if parts else np.zeros((dataset.n_rows, 0), bool)
+
+
+def is_true(facts: dict, proof: Proof, dataset: Dataset) -> bool:
+    """Whether what was proved holds for these very rows, tests, costs and depth, by trying every tree."""
+    weight, X = dataset.weight * facts["weight_scale"], splits_of(facts, dataset)
     least = facts["least"] if facts["least"] > 1 else 0
     ones = np.ones(len(weight), np.int64)
-    X = np.stack(parts, axis=1) if parts else np.zeros((len(weight), 0), bool)
     best = cheapest(X, dataset.y, weight, facts["depth"], facts["penalty"], 1, ones, least, facts["loss"])
     return proof.bound * facts["scale"] <= best + 1e-6 and proof.objective * facts["scale"] >= best - 1e-6

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Checks a certificate of odtc against its data, with nothing of odtc: node check.js PROOF.certificate.json [DATA.csv]
 //
-// It reads the data by itself (data.js), counts what the tree costs, and holds every target against what one label, or
+// It reads the data by itself (data.js), counts what the tree costs, and holds every state against what one label, or
 // one split and the bounds of its two sides, leave. All sums are of whole numbers below 2^53, which doubles add exactly.
 // Trees under constraints are checked by constrained.js, trees of numbers and of survival by leaf-sums.js.
 // Exit code 0 and "proved", or 1 and the first thing that is not so.
@@ -18,8 +18,8 @@ const { leftOf, bits, same, allSplits, rankColumns, countSplits } = require("./c
 
 function check(facts, data) {
   if (facts.schema in MEASURES) return checkLeafSums(facts, data);
-  const ofThresholds = facts.schema === "odtc.certificate/2", constrained = facts.schema === "odtc.certificate.constrained/1";
-  expect(ofThresholds || constrained || facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1 or 2, or odtc.certificate.constrained/1");
+  const constrained = facts.schema === "odtc.certificate.constrained/1";
+  expect(constrained || facts.schema === "odtc.proof/1", "it is no certificate of schema odtc.proof/1 or odtc.certificate.constrained/1");
   const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.penalty, "the price");
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = constrained ? null : whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
@@ -36,21 +36,7 @@ function check(facts, data) {
   const loss = data.y.map((k, i) => facts.loss[k].map((v) => weight[i] * v));
   expect(loss.reduce((sum, line) => sum + line.reduce((a, b) => a + b, 0), 0) < EXACT, "its numbers are too large to be added exactly");
   if (constrained) return checkConstrained(facts, data, weight, loss);
-  if (ofThresholds) return checkThresholds(facts, data, loss, { depth, price, scale, claim });
-  const left = facts.splits.map((split) => leftOf(split, data));
-  facts.splits.forEach((split, f) => {
-    for (const twin of [...(split.same || []), ...(split.complement || [])])
-      expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that is left out as a twin of another separates the rows otherwise");
-  });
-  const splits = allSplits(data);
-  const asked = new Set(left.map((side) => same(bits(side))));
-  const absent = [...splits].filter((split) => !asked.has(split)).length;
-  if (facts.of) expectTerms(facts, data, left.length, absent === 0, []);
-  const paid = treeCost(facts, data, loss, { depth, price }, 1);
-  expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
-  const least = bound(facts, left, loss, price, depth);
-  expect(least === claim, `its targets bound all trees by ${least / scale}, it claims ${claim / scale}`);
-  return { objective: claim / scale, bound: claim / scale, candidates: left.length, splits: splits.size, absent };
+  return checkThresholds(facts, data, loss, { depth, price, scale, claim });
 }
 
 // The options that say how the target of a task is read.
@@ -94,6 +80,7 @@ function expectTree(facts, data) {
 function expectLeaf(node, data, rows) {
   const each = { counts: (i) => data.weight[i], rows: (i) => data.copies[i] }, sums = data.sums || [];
   const found = Object.fromEntries(Object.entries(each).map(([key, of]) => [key, data.classes.map((_, k) => rows.reduce((sum, i) => sum + (data.y[i] === k ? of(i) : 0), 0))]));
+  expect(!node.line, "a leaf of its tree predicts a line, which this proof does not cover");
   const isList = (value, of) => Array.isArray(value) && value.every((v) => (of ? isList(v) : typeof v === "number"));
   for (const key of ["counts", "rows", "sums", "curve"]) expect(!(key in node) || isList(node[key], key === "curve"), `the ${key} of a leaf of its tree are no list of numbers`);
   if ((node.sums || []).length) found.sums = (sums[0] || []).map((_, s) => rows.reduce((sum, i) => sum + sums[i][s], 0));
@@ -123,74 +110,6 @@ function treeCost(facts, data, loss, { depth, price }, least) {
   expectTree(facts, data);
   return cost(facts.tree.root, data.y.map((_, i) => i), depth);
 }
-
-function bound(facts, left, loss, price, depth) {
-  // Rows that answer all splits alike are one row; what even their best label costs is counted apart, as no tree avoids it.
-  const K = loss[0].length, group = new Map(), rows = [];
-  loss.forEach((line, i) => {
-    const key = left.map((side) => (side[i] ? "1" : "0")).join("");
-    if (!group.has(key)) { group.set(key, rows.length); rows.push({ left: left.map((side) => side[i]), loss: new Array(K).fill(0) }); }
-    const row = rows[group.get(key)];
-    line.forEach((v, k) => { row.loss[k] += v; });
-  });
-  for (const row of rows) { row.floor = Math.min(...row.loss); row.extra = row.loss.map((v) => v - row.floor); row.most = Math.max(...row.extra); }
-  const F = left.length, chains = new Map();
-  facts.splits.forEach((split, f) => { if (split.kind === "threshold") chains.set(split.feature, [...(chains.get(split.feature) || []), f]); });
-  for (const chain of chains.values()) chain.sort((a, b) => facts.splits[a].threshold - facts.splits[b].threshold);
-  const sum = (some, k) => some.reduce((total, i) => total + rows[i].extra[k], 0);
-  const oneLabel = (some) => { let best = Infinity; for (let k = 0; k < K; k++) best = Math.min(best, sum(some, k)); return best; };
-  const keyOf = (some) => some.join(",");
-  const stump = (some) => {
-    // The least cost of one label, or of one split and two labels.
-    let best = oneLabel(some);
-    for (let f = 0; f < F; f++) {
-      const total = new Array(K).fill(0), here = new Array(K).fill(0);
-      for (const i of some) for (let k = 0; k < K; k++) { total[k] += rows[i].extra[k]; if (rows[i].left[f]) here[k] += rows[i].extra[k]; }
-      best = Math.min(best, price + Math.min(...here) + Math.min(...total.map((v, k) => v - here[k])));
-    }
-    return best;
-  };
-  expect(facts.targets.length <= Math.max(1, depth - 1), "it has targets below the last level but one");
-  let below = new Map();
-  for (let j = facts.targets.length - 1; j >= 0; j--) {
-    const here = new Map();
-    for (const entry of facts.targets[j].split(";")) {
-      if (!entry) continue;
-      expect(/^[0-9]{1,16}(,[0-9]{1,9})*$/.test(entry), "a target is not written as numbers between commas");
-      const [target, ...literals] = entry.split(",").map(Number);
-      expect(target < EXACT, "a target is too large");
-      expect(literals.length === j && new Set(literals.map((l) => l >> 1)).size === j && literals.every((l) => l < 2 * F), `a state of level ${j} has other than ${j} literals of different splits`);
-      const some = rows.map((_, i) => i).filter((i) => literals.every((l) => rows[i].left[l >> 1] === Boolean(l & 1)));
-      expect(some.length > 0, "a state holds no rows");
-      const floor = some.reduce((total, i) => total + rows[i].floor, 0), height = depth - j;
-      expect(oneLabel(some) + floor >= target, `a cost of at least ${target} is claimed, but one label costs less`);
-      const sides = [0, 1].map((side) => left.map((_, f) => some.filter((i) => rows[i].left[f] === (side === 0))));
-      const separates = left.map((_, f) => sides[0][f].length > 0 && sides[1][f].length > 0);
-      const worth = sides.map((part) => part.map((rest, f) => {
-        if (!separates[f]) return 0;
-        if (height === 1) return oneLabel(rest);
-        if (height === 2) return stump(rest);
-        return below.get(keyOf(rest)) || 0;
-      }));
-      // The left side of a lower threshold is part of that of a higher one, which costs at least as much, and at most
-      // what the rows between can cost more; the right side the other way round.
-      const gone = left.map((_, f) => sides[0][f].reduce((total, i) => total + rows[i].most, 0));
-      const carried = worth.map((part) => part.slice());
-      for (const chain of chains.values()) for (let a = 0; a < chain.length; a++) for (let b = 0; b < chain.length; b++) {
-        const [f, g] = [chain[a], chain[b]], between = Math.abs(gone[f] - gone[g]);
-        carried[0][f] = Math.max(carried[0][f], b <= a ? worth[0][g] : worth[0][g] - between);
-        carried[1][f] = Math.max(carried[1][f], b >= a ? worth[1][g] : worth[1][g] - between);
-      }
-      for (let f = 0; f < F; f++) if (separates[f])
-        expect(carried[0][f] + carried[1][f] + price + floor >= target, `a cost of at least ${target} is claimed, but the sides of split ${f} are bounded by less`);
-      here.set(keyOf(some), Math.max(here.get(keyOf(some)) || 0, target - floor));
-    }
-    below = here;
-  }
-  return rows.reduce((total, row) => total + row.floor, 0) + (below.get(keyOf(rows.map((_, i) => i))) || 0);
-}
-
-// ---- certificates over thresholds ----
 
 function checkThresholds(facts, data, loss, { depth, price, scale, claim }) {
   const least = whole(facts.least, "the least rows"), stated = whole(facts.bound, "the bound");

@@ -1,28 +1,19 @@
 """A certificate: a tree, and a few numbers by which anyone can check that no tree over these splits is better.
 
-    {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "splits": [split, ...], "depth": D,
-     "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C, "tree": {...}, "targets": [...],
-     "of": {...}}
+    {"schema": "odtc.proof/1", "data": {...}, "classes": [...], "columns": [column, ...], "least": N, "depth": D,
+     "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C, "bound": B, "tree": {...},
+     "states": [text, ...], "of": {...}}
 
 "of" states the terms of the claim (odtc.verification.claim): the checker derives them from the data and compares them.
 
 All numbers are whole: a row of class k and weight w costs w W loss[k][c] if c is predicted, a branch node costs P, and
-the tree costs C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one per state of level
-j: t is a lower bound on the cost of any tree of D - j levels on the rows that satisfy the j literals; literal 2f means
-the right side of split f, 2f + 1 its left side.
+the tree costs C, which is S times its objective. A column is all thresholds between neighbouring numbers of a feature,
+those under "thresholds", or one other split (odtc.verification.threshold_columns). Every leaf has N rows of the data
+or more (1: any). No tree costs less than B; a tree that costs more is not proved optimal, only bounded.
 
 The check needs only the data file and nothing of the compiler. It counts the tree's cost row by row. Then, for every
-state with a target t, from the last level up, it checks that no tree on the rows of the state costs less
-(odtc.verification.lower_bound). So the target of the root is a bound, and it must be C. (Sums are computed in float64,
-which is exact for whole numbers below 2^53.)
-
-A certificate over thresholds, "odtc.certificate/2", has instead of "splits" and "targets"
-
-    "columns": [{"feature": F, "kind": "threshold"}, …], "least": N, "bound": B, "states": [text, …]
-
-A column is all thresholds between neighbouring numbers of a feature, those under "thresholds", or one other split.
-Every leaf has N rows of the data or more (1: any). No tree costs less than B (odtc.verification.interval_bound); a
-tree that costs more is not proved optimal, only bounded.
+state, from the last level up, it checks that no tree on the rows of the state costs less than its bound
+(odtc.verification.interval_bound). (Sums are computed in float64, which is exact for whole numbers below 2^53.)
 """
 
 import math
@@ -57,20 +48,16 @@ from odtc.verification.claim import (
     expect_leaf,
     expect_losses,
     expect_tree,
-    merged_split_shape,
     node_shape,
     split_shape,
 )
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
-from odtc.verification.coverage import Sides, answered, count_uncovered
+from odtc.verification.coverage import count_left_out
 from odtc.verification.interval_bound import IntervalBound
-from odtc.verification.lower_bound import LowerBound, read_split
 from odtc.verification.node_cuts import Rows
-from odtc.verification.threshold_columns import count_left_out, distinct_columns, rank_columns
+from odtc.verification.threshold_columns import answered, distinct_columns, rank_columns
 
-SCHEMA = "odtc.certificate/1"
-OF_THRESHOLDS = "odtc.certificate/2"
-SCHEMAS = (SCHEMA, OF_THRESHOLDS)
+SCHEMA = "odtc.proof/1"
 SUFFIX = ".certificate.json"
 LISTED = 12  # costs that are listed one by one
 EXACT = 2.0**53  # below it, doubles hold every whole number
@@ -109,26 +96,19 @@ def _column_shape(value, place):
     return split_shape(value, place)
 
 
-# The shape of a certificate (odtc.base.json_schema): of all, and of each schema.
-TERMS = {
+# The shape of a certificate (odtc.base.json_schema).
+SHAPE = {
     "classes": [TEXT],
+    "columns": [_column_shape],
+    "least": WHOLE,
     "depth": WHOLE,
     "weight_scale": WHOLE,
     "loss": [[WHOLE]],
     "penalty": WHOLE,
     "scale": WHOLE,
     "claim": WHOLE,
-    "tree": {"root": node_shape} | OF_TREE,
-}
-SHAPE = TERMS | {
-    "splits": [merged_split_shape],
-    "targets": [TEXT],
-    "of?": CLAIM_SHAPE,
-}
-SHAPE_OF_THRESHOLDS = TERMS | {
-    "columns": [_column_shape],
-    "least": WHOLE,
     "bound": WHOLE,
+    "tree": {"root": node_shape} | OF_TREE,
     "states": [TEXT],
     "of": CLAIM_SHAPE,
 }
@@ -150,12 +130,12 @@ SOURCE = {
 }
 
 
-def read_certificate(path, schemas: tuple[str, ...] = SCHEMAS) -> dict:
+def read_certificate(path, schemas: tuple[str, ...] = (SCHEMA,)) -> dict:
     """Return the JSON object of a certificate of one of these schemas; raises CertificateError."""
     facts = read_object(path, "certificate", CertificateError)
     if facts.get("schema") not in schemas:
         raise CertificateError(
-            f"expected a certificate of schema {SCHEMA!r} or {OF_THRESHOLDS!r} in {str(path)!r}, got "
+            f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got "
             f"{show_value(facts.get('schema'))}; "
             f"make it with {command('certify')}"
         )
@@ -187,11 +167,8 @@ def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: Non
         With the first thing that is not correct.
     """
     try:
-        if facts.get("schema") == OF_THRESHOLDS:
-            validate(facts, SHAPE_OF_THRESHOLDS)
-            return _check_thresholds(facts, dataset, pause)
         validate(facts, SHAPE)
-        return _check(facts, dataset, pause, bounds=True)
+        return _check(facts, dataset, pause)
     except NOT_WHOLE as problem:
         raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
 
@@ -207,8 +184,6 @@ def _scales(facts: dict) -> tuple[int, int, int, int, int]:
 
 def stated(facts: dict, dataset: Dataset) -> Proof:
     """Return the claim of a certificate with its bounds unchecked, for an interrupted check."""
-    if facts["schema"] == SCHEMA:
-        return _check(facts, dataset)
     return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
 
 
@@ -226,7 +201,7 @@ def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = la
     )
 
 
-def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
+def _check(facts: dict, dataset: Dataset, pause: Callable[[], None]) -> Proof:
     depth, price, claim, scale, _ = _scales(facts)
     least, stated = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
     loss = _loss(facts, dataset)
@@ -264,47 +239,6 @@ def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1
             f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims "
             f"{claim / scale:.10g}"
         )
-
-
-def _check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: None, bounds: bool = False) -> Proof:
-    """Check the proof over splits; without `bounds` the stated bound of the root is not checked."""
-    depth, price, claim, scale, weight_scale = _scales(facts)
-    loss = _loss(facts, dataset)
-    sides = Sides((left_of(split, dataset) for split in facts["splits"]), dataset.n_rows)
-    for at, split in enumerate(facts["splits"]):
-        for other in (*split.get("same", ()), *split.get("complement", ())):
-            if not sides.parts_as(at, left_of(other, dataset)):
-                raise CertificateError(
-                    f"the certificate leaves out the split {read_split(other)} as one of {read_split(split)}, "
-                    f"which parts the rows otherwise"
-                )
-    _expect_cost(facts, dataset, loss)
-    # Rows with equal results for all splits are one row: no tree separates them.
-    kind, first = sides.kinds()
-    merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
-    pause()
-    n_possible_splits, absent = count_uncovered(dataset, sides)
-    terms = claim_of(dataset, depth, len(sides), not absent)
-    if "of" in facts:  # older certificates state no terms, so the proof covers the terms derived here
-        expect(facts, terms)
-    bound = LowerBound(facts, sides.of_rows(first), merged, price, depth)
-    if bounds and (least := bound.of_root(pause)) != claim:
-        raise CertificateError(
-            f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
-            "the root has no such target"
-        )
-    return Proof(
-        claim / scale,
-        depth,
-        len(sides),
-        dataset.n_file_rows,
-        bound.n_targets,
-        _terms(facts, price, scale, weight_scale),
-        n_possible_splits,
-        absent,
-        terms,
-        claim / scale,
-    )
 
 
 def _terms(facts, price, scale, weight_scale) -> str:

@@ -6,180 +6,135 @@ data, by how each split divides the rows: two splits that divide them in the sam
 written.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from hashlib import sha256
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
-from odtc.verification.alike_rows import alike_rows
-
-FEW = 8  # splits of a feature that are looked up one by one
-TOGETHER = 2**16  # rows whose results are laid out together; this many bits are whole bytes
+from odtc.verification.threshold_columns import ColumnRanks, distinct_numbers, row_tokens
 
 
-class Sides:
-    """The rows that splits send left, with a bit for each row: an eighth of the memory of a byte for each.
-
-    Attributes
-    ----------
-    packed : uint8 (splits, bytes), as numpy.packbits returns them
-    n_rows : int
-    size : int64 (splits,), how many rows go left
-    first, first_other : int64 (splits,), the first row that goes left, and right; 0 if there is none
-    """
-
-    def __init__(self, columns: Iterable[np.ndarray], n_rows: int):
-        """`columns` are bool (rows,), for each split, one after the other."""
-        self.n_rows = n_rows
-        packed, facts = [], []
-        for column in columns:
-            packed.append(np.packbits(column))
-            facts.append((np.count_nonzero(column), column.argmax(), column.argmin()))
-        self.packed = np.stack(packed) if packed else np.zeros((0, -(-n_rows // 8)), np.uint8)
-        self.size, self.first, self.first_other = np.array(facts, np.int64).reshape(-1, 3).T
-
-    def __len__(self) -> int:
-        return len(self.packed)
-
-    def is_one(self, split: int, column: np.ndarray) -> bool:
-        """Return whether a column, bool (rows,), is equal to the rows that the split sends left."""
-        return np.array_equal(np.packbits(column), self.packed[split])
-
-    def parts_as(self, split: int, column: np.ndarray) -> bool:
-        """Return whether a column, bool (rows,), is equal to the rows that the split sends left, or right."""
-        return self.is_one(split, column) or self.is_one(split, ~column)
-
-    def holds(self, column: np.ndarray) -> bool:
-        """Return whether a column, bool (rows,), is equal to the rows that some split sends left, or right."""
-        return sha256(np.packbits(column)).digest() in self._digests
-
-    @cached_property
-    def _digests(self) -> set[bytes]:
-        of_last = 8 * self.packed.shape[1] - self.n_rows  # bits behind the last row, which are 0
-        found = set()
-        for line in self.packed:
-            other = ~line
-            if of_last:
-                other[-1] &= 0xFF << of_last & 0xFF
-            found |= {sha256(line).digest(), sha256(other).digest()}
-        return found
-
-    def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return bool (splits, rows), of some rows, int (rows,)."""
-        return (self.packed[:, rows >> 3] >> (7 - (rows & 7)).astype(np.uint8) & 1).astype(bool)
-
-    def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Merge rows that all splits send to the same sides: returns the kind of each row, and the first row of each
-        kind, int64."""
-        words = np.zeros((self.n_rows, max(1, -(-len(self) // 64))), np.uint64)
-        lines = words.view(np.uint8)
-        for begin in range(0, self.n_rows if len(self) else 0, TOGETHER):
-            bits = np.unpackbits(self.packed[:, begin // 8 : (begin + TOGETHER) // 8], axis=1)
-            here = np.packbits(bits, axis=0).T[: self.n_rows - begin]
-            lines[begin : begin + TOGETHER, : here.shape[1]] = here
-        return alike_rows(words)
-
-
-def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return the result of a function for each cell of a column, bool (rows,).
-
-    It is called once per value for a table that has a code for each cell (odtc.data.coded_columns). That module is not
-    imported here, because a checker uses nothing of the compiler.
+def count_left_out(
+    dataset: Dataset, ranks: ColumnRanks, check: Callable[[], None] = lambda: None, of: Sequence[str] | None = None
+) -> tuple[int, dict[str, tuple[int, int]]]:
+    """Return how many splits there are, and how many of them no column has.
 
     Parameters
     ----------
-    X : float64 (rows, columns), or CodedColumns
-    column : int
-    ask : called with float64 (cells,); returns bool (cells,)
+    dataset : Dataset
+    ranks : ColumnRanks
+    check : called for each column; may raise to end it
+    of : the feature of each column, if only columns of the same feature count, because constraints on features
+        distinguish equal splits of different features
+
+    Returns
+    -------
+    (splits by a midpoint, a level or a missing cell, each counted once for its feature;
+    {feature: (left out, splits)} of the features for which some are left out)
     """
-    held = X.columns[column] if hasattr(X, "columns") else None
-    if held is None or held.code is None:
-        return ask(X[:, column])
-    return ask(held.values)[held.code]
-
-
-def count_uncovered(
-    dataset: Dataset, columns: Sides | np.ndarray, of: Sequence[str] | None = None
-) -> tuple[int, dict[str, tuple[int, int]]]:
-    """Return (splits, {feature: (left out, splits)}): the number of splits, and the features for which some are left
-    out.
-
-    Splits by a midpoint, by a level, or by whether a cell is missing are counted if they divide the rows of the data,
-    once for each way in which they do so. A split is left out if it is not among `columns`, Sides or bool (splits,
-    rows), the rows that each split sends left. With `of`, the feature of each split, only splits of the same feature
-    count, because under a constraint on features a split of another feature is a different one.
-    """
-    sides = columns if isinstance(columns, Sides) else Sides(columns, columns.shape[1])
+    of_features = [
+        _sides(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
+        for at, feature in enumerate(dataset.features)
+    ]
+    asked = {
+        feature.name: [some for some in sides if not (some.nested and feature.name in ranks.complete)]
+        for feature, sides in zip(dataset.features, of_features, strict=True)
+    }
+    if of is None:
+        cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank, check))
+    else:
+        own = {name: [at for at, one in enumerate(of) if one == name] for name in asked}
+        cut = (one for name, sides in asked.items() for one in _are_cuts(sides, ranks.rank[:, own[name]], check))
     total, lacking = 0, {}
-    for at, feature in enumerate(dataset.features):
-        splits = _Splits(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
-        total += splits.many
-        if of is None and splits.many <= FEW:
-            absent = sum(not sides.holds(splits.side(place)) for place in range(splits.many))
-        else:
-            asks = np.array([split for split in range(len(sides)) if of is None or of[split] == feature.name], np.int64)
-            absent = splits.many - len(splits.among(sides, asks))
-        if absent:
-            lacking[feature.name] = absent, splits.many
+    for feature, sides in zip(dataset.features, of_features, strict=True):
+        total += (n_splits := sum(len(some.values) for some in sides))
+        left_out = sum(int(np.count_nonzero(~next(cut))) for _ in asked[feature.name])
+        if left_out:
+            lacking[feature.name] = left_out, n_splits
     return total, lacking
 
 
-class _Splits:
-    """The splits of one feature.
+@value_class
+class _Sides:
+    """Sides of splits of the rows by one feature: of each value the rows that have it, or if they are nested those at
+    most as great.
 
-    Sides of thresholds are nested, and those of levels have no row in common, so all are different sets of rows.
-    Therefore a column of splits is compared only with the one split that it can be equal to, and not all splits are
-    written down.
-
-    Parameters
+    Attributes
     ----------
-    cells : float64 (rows,), NaN if missing
-    ordered : bool, whether its splits are cuts of an order, as thresholds are; otherwise single levels
-    separate : bool, whether there is a split on missing cells
+    cells : (rows,)
+    values : (sides,), rising
+    nested : bool
     """
 
-    def __init__(self, cells: np.ndarray, ordered: bool, separate: bool):
-        self.cells, self.ordered = cells, ordered
-        self.absent = np.isnan(cells)
-        n_absent = int(self.absent.sum())
-        self.values, rows = np.unique(cells[~self.absent], return_counts=True)
-        # Of two levels one implies the other, unless missing cells are on the other side of both.
-        last = ordered or (len(rows) == 2 and not n_absent)
-        self.rows = (np.cumsum(rows) if ordered else rows)[: len(rows) - last]
-        if not n_absent and len(rows) == 1:  # all rows are on one side
-            self.rows = self.rows[:0]
-        self.asks_absent = separate and 0 < n_absent < len(cells)
-        self.many = len(self.rows) + self.asks_absent
+    cells: np.ndarray
+    values: np.ndarray
+    nested: bool
 
-    def among(self, sides: Sides, splits: np.ndarray) -> set[int]:
-        """Return the splits that are equal to the rows that some splits, int64 (splits,), send left, or right."""
-        found: set[int] = set()
-        of_left, of_right = (sides.size, sides.first), (sides.n_rows - sides.size, sides.first_other)
-        for inside, (size, first) in zip((True, False), (of_left, of_right)):
-            places = self._places(size[splits], first[splits], sides.n_rows)
-            for at in np.flatnonzero(places >= 0).tolist():
-                place = int(places[at])
-                if place not in found:
-                    side = self.side(place)
-                    if sides.is_one(int(splits[at]), side if inside else ~side):
-                        found.add(place)
-        return found
-
-    def _places(self, size: np.ndarray, first: np.ndarray, n_rows: int) -> np.ndarray:
-        """Return int64: the only split whose side can have this many rows with this first one; -1 if there is none."""
-        place = np.searchsorted(self.rows, size) if self.ordered else np.searchsorted(self.values, self.cells[first])
-        last = len(self.rows)
-        fits = np.append(self.rows, -1)[np.minimum(place, last)] == size
-        place = np.where(self.absent[first], last if self.asks_absent else -1, np.where(fits, place, -1))
-        return np.where((0 < size) & (size < n_rows), place, -1)
-
-    def side(self, place: int) -> np.ndarray:
+    def rows(self, side: int) -> np.ndarray:
         """Return the rows of a side, bool (rows,)."""
-        if place == len(self.rows):
-            return self.absent
-        return self.cells <= self.values[place] if self.ordered else self.cells == self.values[place]
+        value = self.values[side]
+        return self.cells <= value if self.nested else self.cells == value
+
+    def keys(self, token: np.ndarray) -> np.ndarray:
+        """Return for each side the exclusive or of the tokens of its rows."""
+        if self.nested and len(self.values) == 1:
+            return np.bitwise_xor.reduce(token[self.rows(0)])[None]
+        order = np.argsort(self.cells, kind="stable")
+        cells = self.cells[order]
+        first, last = (np.searchsorted(cells, self.values, side=side) for side in ("left", "right"))
+        sums = np.concatenate([[np.uint64(0)], np.bitwise_xor.accumulate(token[order])])
+        return sums[last] if self.nested else sums[last] ^ sums[first]
+
+
+def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
+    """Return the sides of the splits of a feature: by its thresholds or levels (cuts of these if they have an order),
+    and by the missing cells if `separate`."""
+    known = ~np.isnan(cells)
+    values = distinct_numbers(cells[known])
+    if ordered:
+        found = [_Sides(cells, values[:-1], True)]
+    elif known.all():  # of two levels one implies the other, unless missing cells are on the other side of both
+        found = [_Sides(cells, values[: 1 if len(values) == 2 else len(values) * (len(values) > 1)], False)]
+    else:
+        found = [_Sides(cells, values, False)]
+    asks = separate and known.any() and not known.all()
+    return [*found, _Sides(known.astype(float), np.zeros(1), False)] if asks else found
+
+
+def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) -> list[np.ndarray]:
+    """Return for each side whether some cut of a column separates the rows in this way, bool (sides,) each.
+
+    Sides with equal keys are compared row by row. A key is the exclusive or of random numbers of the rows, taken to be
+    the same for a side and its complement: equal sides have equal keys, so none is missed.
+    """
+    found = [np.zeros(len(some.values), bool) for some in asked]
+    if not any(map(len, found)):
+        return found
+    token = row_tokens(len(rank))
+    whole = np.bitwise_xor.reduce(token)
+    keys = [some.keys(token) for some in asked]
+    places = [(which, side) for which, some in enumerate(keys) for side in range(len(some))]
+    wanted = np.concatenate(keys)
+    wanted = np.minimum(wanted, wanted ^ whole)
+    order = np.argsort(wanted, kind="stable")
+    wanted = wanted[order]
+    for place in order[: np.searchsorted(wanted, 0, side="right")]:  # all rows on one side: nothing to separate
+        which, side = places[place]
+        rows = asked[which].rows(side)
+        found[which][side] = rows.all() or not rows.any()
+    for column in rank.T:
+        check()
+        cuts = _Sides(column, distinct_numbers(column)[:-1], True)
+        of_cuts = cuts.keys(token)
+        of_cuts = np.minimum(of_cuts, of_cuts ^ whole)
+        first, last = (np.searchsorted(wanted, of_cuts, side=side) for side in ("left", "right"))
+        for cut in np.flatnonzero(first < last):
+            for which, side in (places[place] for place in order[first[cut] : last[cut]]):
+                if not found[which][side]:
+                    same = asked[which].rows(side) == cuts.rows(cut)
+                    found[which][side] = same.all() or not same.any()
+    return found
 
 
 def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:

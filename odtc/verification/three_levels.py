@@ -1,19 +1,21 @@
 """The best tree of three levels over few cuts, counted from the data: a state of a certificate that names no others.
 
 Compiled loops count sums over all sets of three cuts (odtc.verification.leaf_sums.every_tree); numpy counts those over
-pairs of cuts on either side of each.
+pairs of cuts on either side of each, and with two levels those over pairs of cuts of all rows, by products of matrices.
+All sums are of whole numbers, so that they are exact in any order.
 """
 
 import math
 
 import numpy as np
 
+from odtc.base.threads.matrix_products import for_product
 from odtc.errors import CertificateError
-from odtc.verification.lower_bound import Blocks
 from odtc.verification.node_cuts import NodeCuts, Rows
 
 LABELS = 3  # that compiled loops take at most
 SETS = 5_000_000  # of three cuts
+BLOCK = 1 << 22  # answers of rows that are numbers at once, because all would take as much memory as everything else
 MOST = 3e8  # sums of sets of three cuts, for a certificate to leave one state to the check
 
 
@@ -60,34 +62,88 @@ def least_cost(rows: Rows, members: np.ndarray, n_states: int) -> float:
     return float((sides.reshape(-1, 2).sum(axis=1) + rows.price).min(initial=np.inf))
 
 
+def least_of_two(answers: np.ndarray, loss: np.ndarray, price: float) -> float:
+    """Return the cost of the best tree of two levels whose root is a split, with any number of rows in a leaf;
+    infinite if no split separates the rows.
+
+    Parameters
+    ----------
+    answers : bool (rows, splits)
+    loss : float64 (rows, labels), whole numbers
+    price : float, of a branch node
+    """
+    held = np.count_nonzero(answers, axis=0)
+    answers = answers[:, (held > 0) & (held < len(answers))]
+    if not answers.shape[1]:
+        return math.inf
+    if loss.shape[1] != 2:
+        return float(_of_roots(_pairs(answers, loss), loss.sum(axis=0), price).min())
+    gap, total = loss[:, 0] - loss[:, 1], loss.sum()
+    (pairs,) = _pairs(answers, gap[:, None])
+    one, all_ = np.diagonal(pairs).astype(float), loss.sum(axis=1) @ answers
+    true = _halves(all_, one, pairs, price)
+    false = _halves(total - all_, gap.sum() - one, one.astype(pairs.dtype) - pairs, price)
+    return float((true + false).min() + price)
+
+
+def _halves(total: np.ndarray, gap: np.ndarray, pairs: np.ndarray, price: float) -> np.ndarray:
+    """Return float64 (splits,): the least cost of one side of each split, with at most one more split.
+
+    Parameters
+    ----------
+    total : float64 (splits,), the cost of both labels on this side
+    gap : float64 (splits,), the cost of the first label minus that of the second
+    pairs : (splits, splits), the same on the part of this side for which another split is true
+    """
+    # min(a, b) = (a + b - |a - b|) / 2, and |t| + |g - t| is the greater of |g| and |2t - g|, which is greatest at the
+    # ends of t.
+    most, least = pairs.max(axis=1).astype(float), pairs.min(axis=1).astype(float)
+    parted = np.maximum(2 * most - gap, gap - 2 * least)
+    return (total - np.maximum(np.abs(gap), parted - 2 * price)) / 2
+
+
 def _least_sides(answers: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
     """Return float64 (splits, 2): the cost of the best tree of two levels on either side of each split (true and
     false), in any order; `answers` is bool (rows, splits)."""
-    every = np.arange(len(answers))
-    whole, total, found = _pairs(answers, loss, every), loss.sum(axis=0), []
+    whole, total, found = _pairs(answers, loss), loss.sum(axis=0), []
     for own in answers.T:
-        part = every[own if 2 * own.sum() <= len(own) else ~own]  # the sums of the others follow by subtraction
-        pairs, here = _pairs(answers, loss, part), loss[part].sum(axis=0)
+        part = own if 2 * own.sum() <= len(own) else ~own  # the sums of the others follow by subtraction
+        pairs, here = _pairs(answers[part], loss[part], whole.dtype), loss[part].sum(axis=0)
         found.append([_two_levels(pairs, here, price), _two_levels(whole - pairs, total - here, price)])
     return np.array(found)
 
 
-def _pairs(answers, loss, part):
-    """Return float64 (labels, splits, splits): the cost of a label on the rows for which two splits are true."""
-    blocks, splits = Blocks(answers, part, np.dtype(float)), np.arange(answers.shape[1])
-    return np.stack([blocks.pairs(splits, line[part]) for line in loss.T])
+def _pairs(answers: np.ndarray, loss: np.ndarray, real=None) -> np.ndarray:
+    """Return (labels, splits, splits): the cost of a label on the rows for which two splits are true, in float32 if
+    that counts all of these whole numbers exactly, because it multiplies twice as fast, or in the type `real`."""
+    real = real or (np.float32 if float(np.abs(loss).sum()) < 2**24 else np.float64)
+    found = np.zeros((loss.shape[1], answers.shape[1], answers.shape[1]), real)
+    step = max(1, BLOCK // max(1, answers.shape[1]))
+    for begin in range(0, len(answers), step):
+        X = answers[begin : begin + step].astype(real)
+        for table, costs in zip(found, loss[begin : begin + step].T.astype(real)):
+            with for_product(X.size * X.shape[1]):
+                table += (X * costs[:, None]).T @ X
+    return found
 
 
 def _two_levels(pairs, total, price) -> float:
     """Return the least cost of a tree of two levels, from the sums over pairs of splits and over all rows,
     by labels."""
+    return float(min(total.min(), _of_roots(pairs, total, price).min(initial=np.inf)))
+
+
+def _of_roots(pairs, total, price) -> np.ndarray:
+    """Return float64 (splits,): the same of a tree with each split at its root."""
+    total = total.astype(pairs.dtype)
     one = np.diagonal(pairs, axis1=1, axis2=2)
     true = pairs.min(axis=0), (one[:, :, None] - pairs).min(axis=0)
     false = (
         (one[:, None] - pairs).min(axis=0),
         (total[:, None, None] - one[:, :, None] - one[:, None] + pairs).min(axis=0),
     )
-    cost = 0.0
+    cost = np.full(len(one[0]), float(price))
     for (left, right), leaf in ((true, one), (false, total[:, None] - one)):
-        cost = cost + np.minimum(leaf.min(axis=0), (left + right).min(axis=1) + price)
-    return float(min(total.min(), cost.min() + price))
+        split = (left + right).min(axis=1, initial=np.inf).astype(float) + price
+        cost += np.minimum(leaf.min(axis=0), split)
+    return cost

@@ -6,7 +6,7 @@ rows of rank <= k left. No table of splits and rows is made.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from itertools import pairwise
 
@@ -23,7 +23,7 @@ class ColumnRanks:
 
     Attributes
     ----------
-    rank : int32 (rows, columns), each column in one piece
+    rank : int32 or int8 (rows, columns), each column in one piece
     size : int64 (columns,), the cuts of each column
     complete : names of the features of which all thresholds between neighbouring numbers are among the cuts
     """
@@ -68,7 +68,7 @@ def rank_columns(
         cells = cells_of(column["feature"], dataset)
         cuts = column.get("thresholds")
         if cuts is None:
-            cuts = _values(cells[~np.isnan(cells)])[:-1]
+            cuts = distinct_numbers(cells[~np.isnan(cells)])[:-1]
             complete.add(column["feature"])
         elif not all(map(math.isfinite, cuts)) or any(a >= b for a, b in pairwise(cuts)):
             raise ValueError("its thresholds are not finite numbers in rising order")
@@ -80,6 +80,11 @@ def rank_columns(
     for column, of_rows in zip(rank, ranks):
         column[:] = of_rows
     return ColumnRanks(rank.T, np.array(sizes, np.int64), frozenset(complete))
+
+
+def of_splits(left: np.ndarray) -> ColumnRanks:
+    """Return single splits as columns; `left` is bool (splits, rows), the rows that each split sends left."""
+    return ColumnRanks((~left).view(np.int8).T, np.ones(len(left), np.int64), frozenset())
 
 
 def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:
@@ -101,80 +106,25 @@ def cells_of(name: str, dataset: Dataset) -> np.ndarray:
     raise CertificateError(f"the certificate splits on the column {name!r}, which the data does not have")
 
 
-def count_left_out(
-    dataset: Dataset, ranks: ColumnRanks, check: Callable[[], None] = lambda: None, of: Sequence[str] | None = None
-) -> tuple[int, dict[str, tuple[int, int]]]:
-    """Return how many splits there are, and how many of them no column has (as
-    odtc.verification.coverage.count_uncovered).
+def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return the result of a function for each cell of a column, bool (rows,).
+
+    It is called once per value for a table that has a code for each cell (odtc.data.coded_columns). That module is not
+    imported here, because a checker uses nothing of the compiler.
 
     Parameters
     ----------
-    dataset : Dataset
-    ranks : ColumnRanks
-    check : called for each column; may raise to end it
-    of : the feature of each column, if only columns of the same feature count, because constraints on features
-        distinguish equal splits of different features
-
-    Returns
-    -------
-    (splits by a midpoint, a level or a missing cell, each counted once for its feature;
-    {feature: (left out, splits)} of the features for which some are left out)
+    X : float64 (rows, columns), or CodedColumns
+    column : int
+    ask : called with float64 (cells,); returns bool (cells,)
     """
-    of_features = [
-        _sides(dataset.X[:, at], feature.has_order, dataset.missing == "separate")
-        for at, feature in enumerate(dataset.features)
-    ]
-    asked = {
-        feature.name: [some for some in sides if not (some.nested and feature.name in ranks.complete)]
-        for feature, sides in zip(dataset.features, of_features, strict=True)
-    }
-    if of is None:
-        cut = iter(_are_cuts([some for sides in asked.values() for some in sides], ranks.rank, check))
-    else:
-        own = {name: [at for at, one in enumerate(of) if one == name] for name in asked}
-        cut = (one for name, sides in asked.items() for one in _are_cuts(sides, ranks.rank[:, own[name]], check))
-    total, lacking = 0, {}
-    for feature, sides in zip(dataset.features, of_features, strict=True):
-        total += (n_splits := sum(len(some.values) for some in sides))
-        left_out = sum(int(np.count_nonzero(~next(cut))) for _ in asked[feature.name])
-        if left_out:
-            lacking[feature.name] = left_out, n_splits
-    return total, lacking
+    held = X.columns[column] if hasattr(X, "columns") else None
+    if held is None or held.code is None:
+        return ask(X[:, column])
+    return ask(held.values)[held.code]
 
 
-@value_class
-class _Sides:
-    """Sides of splits of the rows by one feature: of each value the rows that have it, or if they are nested those at
-    most as great.
-
-    Attributes
-    ----------
-    cells : (rows,)
-    values : (sides,), rising
-    nested : bool
-    """
-
-    cells: np.ndarray
-    values: np.ndarray
-    nested: bool
-
-    def rows(self, side: int) -> np.ndarray:
-        """Return the rows of a side, bool (rows,)."""
-        value = self.values[side]
-        return self.cells <= value if self.nested else self.cells == value
-
-    def keys(self, token: np.ndarray) -> np.ndarray:
-        """Return for each side the exclusive or of the tokens of its rows."""
-        if self.nested and len(self.values) == 1:
-            return np.bitwise_xor.reduce(token[self.rows(0)])[None]
-        order = np.argsort(self.cells, kind="stable")
-        cells = self.cells[order]
-        first, last = (np.searchsorted(cells, self.values, side=side) for side in ("left", "right"))
-        sums = np.concatenate([[np.uint64(0)], np.bitwise_xor.accumulate(token[order])])
-        return sums[last] if self.nested else sums[last] ^ sums[first]
-
-
-def _values(column: np.ndarray) -> np.ndarray:
+def distinct_numbers(column: np.ndarray) -> np.ndarray:
     """Return the distinct numbers of a column in rising order; numpy.unique takes ten times as long for whole numbers.
     Most columns of ranks are one split, and need no sorting."""
     if column.dtype.kind == "i" and len(column) and column.max() - column.min() <= 1:
@@ -183,55 +133,6 @@ def _values(column: np.ndarray) -> np.ndarray:
     begins = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
     return ordered[begins]
-
-
-def _sides(cells: np.ndarray, ordered: bool, separate: bool) -> list[_Sides]:
-    """Return the sides of the splits of a feature: by its thresholds or levels (cuts of these if they have an order),
-    and by the missing cells if `separate`."""
-    known = ~np.isnan(cells)
-    values = _values(cells[known])
-    if ordered:
-        found = [_Sides(cells, values[:-1], True)]
-    elif known.all():  # of two levels one implies the other, unless missing cells are on the other side of both
-        found = [_Sides(cells, values[: 1 if len(values) == 2 else len(values) * (len(values) > 1)], False)]
-    else:
-        found = [_Sides(cells, values, False)]
-    return found if known.all() or not separate else [*found, _Sides(known.astype(float), np.zeros(1), False)]
-
-
-def _are_cuts(asked: list[_Sides], rank: np.ndarray, check: Callable[[], None]) -> list[np.ndarray]:
-    """Return for each side whether some cut of a column separates the rows in this way, bool (sides,) each.
-
-    Sides with equal keys are compared row by row. A key is the exclusive or of random numbers of the rows, taken to be
-    the same for a side and its complement: equal sides have equal keys, so none is missed.
-    """
-    found = [np.zeros(len(some.values), bool) for some in asked]
-    if not any(map(len, found)):
-        return found
-    token = _tokens(len(rank))
-    whole = np.bitwise_xor.reduce(token)
-    keys = [some.keys(token) for some in asked]
-    places = [(which, side) for which, some in enumerate(keys) for side in range(len(some))]
-    wanted = np.concatenate(keys)
-    wanted = np.minimum(wanted, wanted ^ whole)
-    order = np.argsort(wanted, kind="stable")
-    wanted = wanted[order]
-    for place in order[: np.searchsorted(wanted, 0, side="right")]:  # all rows on one side: nothing to separate
-        which, side = places[place]
-        rows = asked[which].rows(side)
-        found[which][side] = rows.all() or not rows.any()
-    for column in rank.T:
-        check()
-        cuts = _Sides(column, _values(column)[:-1], True)
-        of_cuts = cuts.keys(token)
-        of_cuts = np.minimum(of_cuts, of_cuts ^ whole)
-        first, last = (np.searchsorted(wanted, of_cuts, side=side) for side in ("left", "right"))
-        for cut in np.flatnonzero(first < last):
-            for which, side in (places[place] for place in order[first[cut] : last[cut]]):
-                if not found[which][side]:
-                    same = asked[which].rows(side) == cuts.rows(cut)
-                    found[which][side] = same.all() or not same.any()
-    return found
 
 
 @value_class
@@ -316,7 +217,7 @@ def _order(ranks: np.ndarray) -> np.ndarray:
     return np.argsort(ranks.astype(np.uint16) if ranks.max(initial=0) < 2**16 else ranks, kind="stable")
 
 
-def _tokens(n: int) -> np.ndarray:
+def row_tokens(n: int) -> np.ndarray:
     """Return uint64 (n,): a pseudorandom number for each row (splitmix64; numpy.random takes 0.02 s to load)."""
     token = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -338,7 +239,7 @@ def cut_groups(table: np.ndarray, order: np.ndarray) -> list[np.ndarray]:
     list of int64 (ranks,), one for each column: a k > 0 of its own for the first cut that separates the rows in one
     way, and -k for the cuts of later columns that do so, too; 0 for the last rank, which is not a cut.
     """
-    random = _tokens(len(table))
+    random = row_tokens(len(table))
     total, keys, groups, seen, begin = random.sum(dtype=np.uint64), [], [], {}, 0
     for column, rows in enumerate(order):
         ranks = table[rows, column]

@@ -154,11 +154,6 @@ TUNE = ("tune", "t.csv", "--depth", 1, "--folds", 2, "-o", "m")
 # Phase -> (where the signal comes, the command, what it leaves all the same: files, by their endings).
 LATER = {
     "check of states": ("odtc.verification.certificate:IntervalBound", CERTIFY, ".certificate.json .tree.json"),
-    "check of targets": (
-        "odtc.verification.certificate:LowerBound",
-        (*CERTIFY, "--encoding", "onehot"),
-        ".certificate.json .tree.json",
-    ),
     "check of cases": (
         "odtc.verification.constrained.constrained_certificate:surviving",
         (*CERTIFY, "--constraint", "recall[p] >= 0.6"),

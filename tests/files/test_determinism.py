@@ -138,9 +138,9 @@ def test_files_of_every_schema_are_read_for_ever(tmp_path):
     scored = odtc("predict", GOLDEN / "tree-1.tree.json", GOLDEN / "tiny.csv", "--score")
     assert scored.code == 0, scored.err
     assert read_tree(GOLDEN / "tree-1.tree.json") == read_tree(tmp_path / "t.json")
-    facts = read_certificate(GOLDEN / "certificate-1.json")
+    facts = read_certificate(GOLDEN / "proof-1.json")
     assert check(facts, read(GOLDEN / "tiny.csv")).objective == 0
-    verified = odtc("verify", "--certificate", GOLDEN / "certificate-1.json")
+    verified = odtc("verify", "--certificate", GOLDEN / "proof-1.json")
     assert verified.code == 0, verified.err
 
 

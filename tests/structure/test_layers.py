@@ -48,10 +48,11 @@ CHECKER = {
     f"verification/{name}.py"
     for name in (
         "certificate",
-        "lower_bound",
+        "alike_rows",
         "coverage",
         "claim",
         "interval_bound",
+        "three_levels",
         "node_cuts",
         "pair_bound",
         "pair_kernel",

@@ -13,19 +13,24 @@ from hypothesis import strategies as st
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
+from odtc.formulations.dpflow import interval_states
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.exhaustive import cheapest
+from odtc.verification import three_levels
 from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
 from odtc.verification.constrained.constrained_certificate import check_constrained
+from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.leaf_sums import every_tree
-from odtc.verification.lower_bound import Blocks, LowerBound, read_split
+from odtc.verification.node_cuts import Rows
+from odtc.verification.three_levels import least_of_two
+from odtc.verification.threshold_columns import distinct_columns
 from odtc.workflow import pipeline
 from tests.plain_kernels import run_plain
 from tests.threshold_problems import certificate as of_thresholds
-from tests.threshold_problems import interrupted
+from tests.threshold_problems import interrupted, splits_of
 
 # Two numbers of three values and a column of two levels; 12 rows of weight 1.
 CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
@@ -52,49 +57,28 @@ def refused(facts, dataset, words):
 def test_what_is_so_is_accepted():
     for depth in (1, 2, 3):
         facts, dataset = certificate(depth)
-        assert check(facts, dataset).objective == cheapest(_asked(facts, dataset), dataset.y, dataset.weight, depth)
-
-
-def _asked(facts, dataset) -> np.ndarray:
-    """bool (rows, tests), as the texts of the tests say."""
-    place = {feature.name: at for at, feature in enumerate(dataset.features)}
-    columns = [
-        dataset.X[:, place[test["feature"]]] <= test["threshold"]
-        if test["kind"] == "threshold"
-        else np.isin(dataset.X[:, place[test["feature"]]], ["uv".index(value) for value in test["values"]])
-        for test in facts["splits"]
-    ]
-    return np.stack(columns, axis=1)
+        assert check(facts, dataset).objective == cheapest(splits_of(facts, dataset), dataset.y, dataset.weight, depth)
 
 
 @pytest.mark.parametrize("key", ["same", "complement"])
 def test_a_test_that_is_left_out_and_separates_otherwise(key):
-    facts, dataset = certificate()
+    dataset = numbers()
+    problem = pipeline.pose(dataset, "dpflow", 2, constraints=("monotone[a,positive=p]",))
+    facts = json.loads(json.dumps(certify_constrained(problem)[0]))
     one, other = ({k: v for k, v in test.items() if k not in ("same", "complement")} for test in facts["splits"][:2])
-    facts["splits"][0][key] = [other]
-    refused(facts, dataset, "leaves out the split")
+    for twins in ([other], [one, other]):
+        facts["splits"][0][key] = twins
+        with pytest.raises(CertificateError, match="separates the rows as one of"):
+            check_constrained(facts, dataset)
     for alike in ([], [one], [one, one]):
         facts["splits"][0][key] = alike
-        assert check(facts, dataset)
+        assert check_constrained(facts, dataset)
 
 
-def test_a_test_that_asks_the_other_way_round_is_the_same_one():
+def test_a_certificate_that_states_no_terms_is_refused():
     facts, dataset = certificate()
-    at = next(at for at, test in enumerate(facts["splits"]) if test["kind"] == "subset")
-    (level,) = facts["splits"][at]["values"]
-    turned = {"kind": "subset", "feature": "c", "values": [{"u": "v", "v": "u"}[level]]}
-    facts["splits"][at]["complement"] = [turned]
-    assert check(facts, dataset)
-    # Which rows go left decides, not how many.
-    facts["splits"][at]["complement"] = [{"kind": "threshold", "feature": "a", "threshold": 0.5}]
-    refused(facts, dataset, "leaves out the split")
-
-
-def test_a_certificate_of_before_that_states_no_terms_proves_what_is_found():
-    facts, dataset = certificate()
-    terms = facts.pop("of")
-    proof = check(facts, dataset)
-    assert proof.of == terms and proof.optimal
+    del facts["of"]
+    refused(facts, dataset, "the certificate is not whole: 'of' is missing")
 
 
 @pytest.mark.parametrize(
@@ -178,70 +162,81 @@ def test_a_tree_that_is_deeper_than_stated():
     refused(shallow | {"tree": facts["tree"]}, dataset, "deeper than 2")
 
 
-def test_a_root_without_the_target_that_is_claimed():
+def raised(facts, entry, by=1):
+    """A certificate whose bound is raised, with this entry as its root."""
+    return facts | {"states": [entry, *facts["states"][1:]], "bound": facts["bound"] + by}
+
+
+def test_a_bound_that_is_not_the_one_of_the_root():
     facts, dataset = certificate()
-    refused(facts | {"targets": [""]}, dataset, "the root has no such target")
-    refused(facts | {"targets": []}, dataset, "the root has no such target")
+    refused(
+        facts | {"states": ["0"]},
+        dataset,
+        "the certificate bounds all trees by 0, it states 2, and its own tree costs 2",
+    )
+    refused(facts | {"states": [""]}, dataset, "one state of all rows at level 0")
+    refused(facts | {"states": []}, dataset, "expected states of the levels from the root to the last but one")
 
 
-def test_a_target_that_one_label_alone_is_below():
-    """A branch node is so dear that every test keeps the target, and only the labels do not."""
+def test_a_bound_that_one_label_alone_is_below():
+    """A branch node is so dear that every split keeps the bound, and only the labels do not."""
     facts, dataset = certificate(1, {"lambda": 0.9})
-    alone = facts["claim"]
-    assert "split" not in facts["tree"]["root"] and facts["targets"] == [str(alone)]
+    assert "split" not in facts["tree"]["root"]
+    (entry,) = facts["states"]
     for more in (1, 2):
-        refused(facts | {"targets": [str(alone + more)]}, dataset, "at the root .* but a single label costs")
+        refused(raised(facts, f"{int(entry) + more}", more), dataset, "entry 1 of .* a single label costs")
 
 
-def test_a_target_that_one_test_is_below():
+def test_a_bound_that_one_split_is_below():
     facts, dataset = certificate(1)
-    refused(facts | {"targets": [str(facts["claim"] + 1)]}, dataset, "but by its own numbers asking .* leaves 4$")
+    refused(
+        raised(facts, f"{int(facts['states'][0]) + 1}"), dataset, "entry 1 of .* one split costs less than the target"
+    )
     facts, dataset = certificate(2)
-    refused(facts | {"targets": [str(facts["claim"] + 1)]}, dataset, "but by its own numbers asking .* leaves 2$")
+    refused(raised(facts, f"{int(facts['states'][0]) + 1}"), dataset, "a tree of two splits after each other costs")
 
 
-def test_a_target_that_the_targets_below_do_not_carry():
+def test_a_bound_that_the_states_below_do_not_carry(monkeypatch):
+    monkeypatch.setattr(interval_states, "is_quick", lambda *size: False)
     facts, dataset = certificate(3, {"lambda": 0.05})
-    assert len(facts["targets"]) == 2 and facts["targets"][1]
-    for at, entry in enumerate(entries := facts["targets"][1].split(";")):
-        words = entry.split(",")
-        raised = ",".join([str(int(words[0]) + 1), *words[1:]])
-        forged = ";".join([*entries[:at], raised, *entries[at + 1 :]])
+    assert len(facts["states"]) == 2 and facts["states"][1]
+    for at, entry in enumerate(entries := facts["states"][1].split(";")):
+        forged = ";".join([*entries[:at], str(int(entry) + 1), *entries[at + 1 :]])
         try:  # what is refused is the state that was raised, by a rule for it
-            check(facts | {"targets": [facts["targets"][0], forged]}, dataset)
+            check(facts | {"states": [facts["states"][0], forged]}, dataset)
         except CertificateError as problem:
-            assert str(problem).startswith("where ") and ("a single label" in str(problem) or "asking" in str(problem))
-    refused(facts | {"targets": [facts["targets"][0], ""]}, dataset, "at the root .* asking")
+            assert str(problem).startswith(f"entry {at + 1} of states[1]: ")
+    nothing = ";".join("0" for _ in entries)
+    refused(
+        facts | {"states": [facts["states"][0], nothing]},
+        dataset,
+        r"entry 1 of states\[0\]: by its own numbers a split",
+    )
 
 
 @pytest.mark.parametrize(
-    "targets, words",
+    "states, words",
     [
-        (["", "", ""], "targets below the last level but one"),
-        (["3,0"], "a state of level 0 has other than 0 literals"),
-        (["3", "1"], "a state of level 1 has other than 1 literals"),
-        (["3", "1,0,2"], "a state of level 1 has other than 1 literals"),
-        (["3", "1,99"], "a state of level 1 has other than 1 literals"),
-        (["3", "1,10"], "a state of level 1 has other than 1 literals"),  # of 5 tests the last literal is 9
-        (["3", "x"], "expected whole numbers"),
+        (["3", "1", "1"], "expected states of the levels from the root to the last but one"),
+        (["3,0"], "four whole numbers for each cut"),
+        (["0", "1"], r"nothing leads to entry 1 of states\[1\]"),
+        (["0,0,0,2,0", "1"], "it names state 2 of a level that has 1"),
+        (["0,9,0,1,0", "1"], "it evaluates column 9 of 3"),
+        (["0,3,0,1,0", "1"], "without a split all rows are on the right"),
+        (["0,0,2,1,0", "1"], "it evaluates a split that separates no rows"),
+        (["3", "x"], "four whole numbers for each cut in entry 1 of states"),
     ],
 )
-def test_targets_that_are_none(targets, words):
-    facts, dataset = certificate(3 if len(targets) < 3 else 2)
-    assert len(facts["splits"]) == 5
-    refused(facts | {"targets": targets}, dataset, words)
+def test_states_that_are_none(states, words):
+    facts, dataset = certificate(3)
+    assert len(facts["columns"]) == 3
+    refused(facts | {"states": states}, dataset, words)
 
 
-def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
+def test_a_state_of_no_rows():
+    """No row is at most the lower threshold and above the higher one."""
     facts, dataset = certificate(4, {"lambda": 0.05})
-    feature = [test["feature"] for test in facts["splits"]]
-    low, high = [at for at, name in enumerate(feature) if name == "a"]
-    rows = _asked(facts, dataset)
-    # No row is at most the lower threshold and above the higher one; literal 2f is the right side of test f.
-    empty = f"0,{2 * low + 1},{2 * high}"
-    assert not (rows[:, low] & ~rows[:, high]).any()
-    refused(facts | {"targets": ["", "", empty]}, dataset, "a state holds no rows")
-    refused(facts | {"targets": ["", "", f"0,{2 * low},{2 * low + 1}"]}, dataset, "2 literals of different splits")
+    refused(facts | {"states": ["0,0,0,1,0", "0,0,1,0,1", "0"]}, dataset, "it evaluates a split that separates no rows")
 
 
 @pytest.mark.parametrize(
@@ -255,6 +250,8 @@ def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
         ({"penalty": 1}, "not valid"),  # as much as the scale
         ({"penalty": -1}, "expected penalty from 0"),
         ({"claim": 2**53}, "expected claim from 0 to below"),
+        ({"bound": 2**53}, "expected bound from 0 to below"),
+        ({"bound": -1}, "expected bound from 0 to below"),
         ({"loss": [[0, 1], [1, 1]]}, "square table"),
         ({"loss": [[1, 1], [1, 0]]}, "square table"),
         ({"loss": [[0, 0], [0, 0]]}, "square table"),
@@ -272,8 +269,8 @@ def test_numbers_that_cannot_be(forged, words):
 def test_depth_20_is_one():
     dataset = numbers()
     facts, _ = certificate(2)
-    deep = facts | {"depth": 20, "of": facts["of"] | {"depth": 20}, "targets": [""]}
-    refused(deep, dataset, "the root has no such target")
+    deep = facts | {"depth": 20, "of": facts["of"] | {"depth": 20}, "states": ["0"]}
+    refused(deep, dataset, "the certificate bounds all trees by 0, it states 2")
 
 
 def test_data_of_one_class_have_a_certificate_of_no_losses():
@@ -292,48 +289,28 @@ def test_weights_that_are_not_whole_at_the_scale():
 
 
 @pytest.mark.parametrize(
-    "test, words",
+    "column, words",
     [
-        (
-            {"kind": "threshold", "feature": "z", "threshold": 0.5},
-            "splits on the column 'z', which the data does not have",
-        ),
-        ({"kind": "threshold", "feature": "a", "threshold": float("inf")}, "expected a finite number at splits"),
-        ({"kind": "threshold", "feature": "a", "threshold": float("nan")}, "expected a finite number at splits"),
+        ({"kind": "threshold", "feature": "z"}, "splits on the column 'z', which the data does not have"),
+        ({"kind": "missing", "feature": "z"}, "splits on the column 'z', which the data does not have"),
+        ({"kind": "threshold", "feature": "a", "thresholds": [float("inf")]}, "expected a finite number at columns"),
+        ({"kind": "threshold", "feature": "a", "thresholds": [float("nan")]}, "expected a finite number at columns"),
     ],
 )
-def test_tests_that_cannot_be(test, words):
+def test_columns_that_cannot_be(column, words):
     facts, dataset = certificate()
-    facts["splits"][0] = test
+    facts["columns"][0] = column
     refused(facts, dataset, words)
 
 
 def test_a_level_that_the_data_has_not_is_in_no_row():
     facts, dataset = certificate()
-    at = next(at for at, test in enumerate(facts["splits"]) if test["kind"] == "subset")
-    facts["splits"][at] = facts["splits"][at] | {"values": [*facts["splits"][at]["values"], "w"]}
+    at = next(at for at, test in enumerate(facts["columns"]) if test["kind"] == "subset")
+    facts["columns"][at] = facts["columns"][at] | {"values": [*facts["columns"][at]["values"], "w"]}
     assert check(facts, dataset)
 
 
-# Every target, and every bound that is carried over, against brute force at its state.
-
-
-@st.composite
-def chained(draw):
-    """(X bool (tests, rows), loss (rows, classes) of whole numbers, tests): two numbers with all their thresholds."""
-    n, K = draw(st.integers(3, 8)), draw(st.integers(2, 3))
-    columns, tests = [], []
-    for name in "ab":
-        cells = np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
-        for cut in range(4):
-            columns.append(cells <= cut)
-            tests.append({"kind": "threshold", "feature": name, "threshold": cut + 0.5})
-    order = draw(st.permutations(range(len(tests))))  # the checker sorts them itself
-    y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)))
-    weight = np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), float)
-    price = np.array(draw(st.lists(st.integers(1, 3), min_size=K * K, max_size=K * K))).reshape(K, K) * (1 - np.eye(K))
-    X = np.stack([columns[at] for at in order])
-    return X, weight[:, None] * price[y], [tests[at] for at in order], draw(st.integers(0, 2))
+# Every bound, and every tree that is counted from the data, against brute force at its state.
 
 
 def least(X, loss, rows, height, price) -> float:
@@ -346,68 +323,42 @@ def least(X, loss, rows, height, price) -> float:
     return best
 
 
-@given(data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_no_bound_that_is_carried_is_above_the_best_tree_of_its_side(data):
-    X, loss, tests, price = data.draw(chained())
-    bound = LowerBound({"splits": tests, "targets": [""]}, X, loss, price, 3)
-    every = np.ones(X.shape[1], bool)
-    exact = np.array([[least(X, bound.loss, side, 1, price) if side.any() else 0.0 for side in (x, ~x)] for x in X]).T
-    known = np.array(data.draw(st.lists(st.booleans(), min_size=exact.size, max_size=exact.size))).reshape(exact.shape)
-    moved = bound.answers[every].T.astype(float) @ bound.most[every]
-    carried = bound._carried(np.where(known, exact, 0.0), moved)
-    assert (carried <= exact + 1e-6).all() and (carried >= np.where(known, exact, 0.0)).all()
-    full = bound._carried(exact, moved)
-    assert full == pytest.approx(exact)
-
-
-@given(data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_one_more_test_on_a_side_is_tried_out_exactly(data):
-    X, loss, tests, price = data.draw(chained())
-    bound = LowerBound({"splits": tests, "targets": [""]}, X, loss, price, 3)
-    parts = np.array([at for at, x in enumerate(X) if x.any() and not x.all()], int)
-    if len(parts):
-        every = np.arange(X.shape[1])
-        exact = np.array([[least(X, bound.loss, side, 1, price) for side in (X[at], ~X[at])] for at in parts]).T
-        assert np.array(
-            bound._stumps(Blocks(bound.answers, every, bound.loss.dtype), bound.loss, parts)
-        ) == pytest.approx(exact)
+@pytest.mark.parametrize("unit", [1, 2**22, 2**40], ids=["small", "beyond 24 bits", "beyond 40 bits"])
+@given(seed=st.integers(0, 10**6), labels=st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_trees_of_two_levels_are_counted_exactly(unit, seed, labels):
+    """By products of matrices, in floats of 32 or 64 bits; also over splits that separate no rows, and over none."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((rng.integers(0, 6), rng.integers(1, 10))) < rng.random()
+    loss = rng.integers(0, 6, (X.shape[1], labels)).astype(float) * unit + rng.integers(0, 2, (X.shape[1], labels))
+    price = float(rng.choice([0, 1, unit, 2**24 + 1]))
+    whole = np.ones(X.shape[1], bool)
+    exact = [
+        price + least(X, loss, side, 1, price) + least(X, loss, ~side, 1, price)
+        for side in X
+        if side.any() and not side.all()
+    ]
+    assert least_of_two(X.T, loss, price) == min(exact, default=np.inf) >= least(X, loss, whole, 2, price)
 
 
 @given(seed=st.integers(0, 10**6), labels=st.integers(2, 3), price=st.sampled_from([0, 1, 3]))
 @settings(max_examples=12, deadline=None)
 def test_the_best_trees_on_either_side_of_each_test_are_those_of_trying_all(seed, labels, price):
-    """Two levels at once, by loops; and targets by them are accepted just if they are those of one state at a time."""
+    """Two levels at once, by loops and by products of matrices."""
     rng = np.random.default_rng(seed)
     X = rng.random((rng.integers(3, 6), rng.integers(3, 12))) < 0.5
     X[:, 0] ^= (X == X[:, :1]).all(axis=1)
     loss = rng.integers(0, 6, (X.shape[1], labels)).astype(float)
-    tests = [{"kind": "missing", "feature": f"c{at}"} for at in range(len(X))]
-    sides = [side for x in X for side in (~x, x)]
-    floor = [loss[side].min(axis=1).sum() for side in sides]
-    dearer = loss - loss.min(axis=1, keepdims=True)
-    exact = [least(X, dearer, side, 2, price) + low for side, low in zip(sides, floor)]
-    targets = [int(rng.integers(max(0, int(one) - 1), int(one) + 2)) for one in exact]
-    texts = ["0", ";".join(f"{target},{at}" for at, target in enumerate(targets))]
-    accepted = []
-    for loops in (True, False):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(every_tree, "repays", lambda work, loops=loops: loops)
-            run_plain(patch)
-            bound = LowerBound({"splits": tests, "targets": texts}, X, loss, price, 3)
-            assert not loops or bound._sides_of_splits() == pytest.approx(np.array(exact))
-            try:
-                accepted.append(bound.of_root())
-            except CertificateError as refused:
-                accepted.append(str(refused))
-    assert accepted[0] == accepted[1]
-    assert isinstance(accepted[0], str) == any(target > one for target, one in zip(targets, exact))
+    exact = [sorted(least(X, loss, side, 2, price) for side in (~x, x)) for x in X]
+    with pytest.MonkeyPatch.context() as patch:
+        run_plain(patch)
+        for sides in (every_tree.least_sides(X, loss, price), three_levels._least_sides(X.T, loss, price)):
+            assert np.sort(np.asarray(sides).reshape(-1, 2), axis=1).tolist() == exact
 
 
 @given(data=st.data(), depth=st.sampled_from([1, 2, 3]), price=st.sampled_from([0.0, 0.05]))
 @settings(max_examples=40, deadline=None)
-def test_every_target_is_a_bound_at_its_state_and_one_above_the_best_tree_is_refused(data, depth, price):
+def test_every_bound_is_one_at_its_state_and_one_above_the_best_tree_is_refused(data, depth, price):
     n = data.draw(st.integers(4, 12))
     cells = data.draw(st.lists(st.tuples(*[st.integers(0, 4)] * 2), min_size=n, max_size=n))
     y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.int32)
@@ -415,31 +366,40 @@ def test_every_target_is_a_bound_at_its_state_and_one_above_the_best_tree_is_ref
     if len(set(cells)) == 1:
         return
     dataset = Dataset("d", np.array(cells, float), y, features, ("n", "p"), np.ones(n))
-    facts, _ = certificate(depth, {"lambda": price}, dataset)
-    X = _asked(facts, dataset).T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interval_states, "is_quick", lambda *size: False)
+        facts, _ = certificate(depth, {"lambda": price}, dataset)
+    X = splits_of(facts, dataset).T
+    names = [name for name, column in zip("ab", dataset.X.T) for _ in np.unique(column)[:-1]]
+    of = {
+        column["feature"]: [at for at, name in enumerate(names) if name == column["feature"]]
+        for column in facts["columns"]
+    }
     loss = np.array(facts["loss"], float)[y] * facts["weight_scale"]
-    for level, text in enumerate(facts["targets"]):
-        entries = [list(map(int, entry.split(","))) for entry in text.split(";") if entry]
-        for at, (target, *literals) in enumerate(entries):
-            rows = np.ones(n, bool)
-            for literal in literals:
-                rows &= X[literal >> 1] == bool(literal & 1)
-            best = least(X, loss, rows, depth - level, facts["penalty"])
-            assert target <= best
-            raised = [*entries[:at], [int(best) + 1, *literals], *entries[at + 1 :]]
-            levels = list(facts["targets"])
-            levels[level] = ";".join(",".join(map(str, entry)) for entry in raised)
-            refused(facts | {"targets": levels}, dataset, "the certificate claims a cost of at least")
-
-
-def test_states_of_one_level_keep_the_higher_of_two_targets():
-    """Two entries of one state: the bound is the higher, and each is checked."""
-    facts, dataset = certificate(1)
-    best = facts["claim"]
-    for targets in (f"{best};0", f"0;{best}", f";{best};;0"):
-        assert check(facts | {"targets": [targets]}, dataset).objective == best
-    for targets in (f"{best};{best + 1}", f"{best + 1};{best}"):
-        refused(facts | {"targets": [targets]}, dataset, "asking")
+    kind = np.unique(X.T, axis=0, return_inverse=True)[1].reshape(-1)
+    merged = np.stack([np.bincount(kind, line) for line in loss.T], axis=1)
+    floor = (merged.min(axis=1) / np.bincount(kind))[kind]  # of each row, of the cost that no tree can avoid
+    states = [[np.ones(n, bool)]]
+    for level, text in enumerate(facts["states"]):
+        entries = [entry.split(",") for entry in text.split(";") if entry]
+        below: dict[int, np.ndarray] = {}
+        for at, (target, *points) in enumerate(entries):
+            rows = states[level][at]
+            best = least(X, loss, rows, depth - level, facts["penalty"]) - floor[rows].sum()
+            assert int(target) <= best + 1e-9
+            other = [*entries[:at], [str(round(best) + 1), *points], *entries[at + 1 :]]
+            levels = list(facts["states"])
+            levels[level] = ";".join(",".join(entry) for entry in other)
+            refused(facts | {"states": levels}, dataset, rf"entry {at + 1} of states\[{level}\]")
+            for column, cut, *sides in zip(*[iter(map(int, points))] * 4):
+                if column == len(facts["columns"]):
+                    halves = [rows, rows]
+                else:
+                    goes = X[of[facts["columns"][column]["feature"]][cut]]
+                    halves = [rows & goes, rows & ~goes]
+                for number, half in zip(sides, halves):
+                    below[number - 1] = below.get(number - 1, half) & half
+        states.append([below[at] for at in sorted(below) if at >= 0])
 
 
 def test_many_thresholds_are_all_tried_in_the_end():
@@ -449,51 +409,44 @@ def test_many_thresholds_are_all_tried_in_the_end():
     dataset = Dataset("d", np.arange(n, dtype=float)[:, None], y, (Feature("a", "numeric"),), ("n", "p"), np.ones(n))
     facts = certificate(2, {"intervals": "false"}, dataset)[0]
     assert check(facts, dataset).objective == 0
-    refused(facts | {"targets": ["1"]}, dataset, "at the root .* asking a <= 22.5 leaves 0$")
+    refused(raised(facts, "1"), dataset, "a tree of two splits after each other costs 0 there")
 
 
-# The bound by itself, of one column of two levels (rows, classes) and targets by hand.
-
-HALVES = [{"kind": "subset", "feature": "c", "values": ["u"]}]
+# The bound by itself, of columns of two levels, and states by hand.
 
 
-def bound_of(loss, targets, depth=1, X=((True, True, False, False),)) -> float:
-    asked, loss = np.array(X), np.array(loss, float)
-    tests = HALVES if len(asked) == 1 else [{"kind": "subset", "feature": f"c{at}", "values": ["u"]} for at in range(2)]
-    return LowerBound({"splits": tests, "targets": targets}, asked, loss, 0, depth).of_root()
+def bound_of(loss, states, depth=1, X=((True, True, False, False),)) -> float:
+    loss = np.array(loss, float)
+    rows = Rows(distinct_columns(1 - np.array(X, int).T), loss, np.ones(len(loss), np.int64), 0.0, 1)
+    return IntervalBound(states, rows, depth).of_root()
 
 
-def test_sums_past_24_bits_are_exact():
+@pytest.mark.parametrize("depth", [1, 2])
+def test_sums_past_24_bits_are_exact(depth):
     """2^24 + 3 is none of float32: a side that costs 4 would cost 5."""
     loss = [[2**24 - 1, 0], [0, 2], [4, 0], [0, 10]]
-    assert bound_of(loss, ["6"]) == 6
-    with pytest.raises(CertificateError, match="asking c in {u} leaves 6$"):
-        bound_of(loss, ["7"])
+    assert bound_of(loss, ["6"], depth) == 6
+    with pytest.raises(CertificateError, match="one split costs less" if depth == 1 else "costs 6 there"):
+        bound_of(loss, ["7"], depth)
 
 
 def test_a_state_below_that_claims_nothing_carries_nothing():
     loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
-    assert bound_of(loss, ["0", "0,0;0,1"], 3) == 0
-    with pytest.raises(CertificateError, match="at the root .* asking c in {u} leaves 0$"):
-        bound_of(loss, ["1", "0,0;0,1"], 3)
+    assert bound_of(loss, ["0,0,0,1,2", "0;0"], 3) == 0
+    with pytest.raises(CertificateError, match=r"^entry 1 of states\[0\]: by its own numbers a split"):
+        bound_of(loss, ["1,0,0,1,2", "0;0"], 3)
 
 
-def test_the_literals_of_a_state_are_written_once():
+def test_what_refuses_names_the_entry():
     loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
-    with pytest.raises(ValueError, match="has other than 1 literals"):
-        bound_of(loss, ["0", "0,1,1"], 3)
-
-
-def test_what_refuses_names_the_place_and_the_entry():
-    loss = [[1, 0], [1, 0], [0, 1], [0, 1]]
-    for literal, side in ((0, "not c in {u}"), (1, "c in {u}")):
-        with pytest.raises(CertificateError, match=f"^where {side}, .* a single label costs 0$"):
-            bound_of(loss, ["0", f"1,{literal}"], 3)
+    for side in (0, 1):
+        with pytest.raises(CertificateError, match=r"^entry 1 of states\[1\]: a single label costs 0"):
+            bound_of(loss, [f"0,0,0,{1 - side},{side}", "1"], 3)
     crossed = ((True, True, False, False), (True, False, True, False))
-    with pytest.raises(CertificateError, match="^where not c0 in {u} and c1 in {u}, "):
-        bound_of(loss, ["", "", "9,0,3"], 4, crossed)
-    with pytest.raises(ValueError, match=r"in entry 2 of targets\[1\], got 'x'"):
-        bound_of(loss, ["0", "0,1;x"], 3)
+    with pytest.raises(CertificateError, match=r"^entry 1 of states\[2\]: a single label costs 0"):
+        bound_of(loss, ["0,0,0,1,0", "0,1,0,0,1", "9"], 4, crossed)
+    with pytest.raises(ValueError, match=r"in entry 2 of states\[1\], got 'x'"):
+        bound_of(loss, ["0,0,0,1,0", "0;x"], 3)
 
 
 def test_a_cell_at_the_threshold_goes_left():
@@ -503,11 +456,6 @@ def test_a_cell_at_the_threshold_goes_left():
     dataset = Dataset("d", cells, np.array([0, 0, 1, 1], np.int32), (Feature("a", "numeric"),), ("n", "p"), np.ones(4))
     test = {"kind": "threshold", "feature": "a", "threshold": low}
     assert left_of(test, dataset).tolist() == [True, True, False, False]
-
-
-def test_a_missing_cell_is_read_in_words():
-    assert read_split({"kind": "missing", "feature": "a"}) == "a is missing"
-    assert read_split({"kind": "subset", "feature": "a", "values": ["u", "v"]}) == "a in {u, v}"
 
 
 # What a proof says beside the bound.
@@ -534,15 +482,15 @@ def test_only_some_of_many_costs_are_told(n_classes):
     assert told.endswith("and 8 more pairs") == (pairs > 12)
 
 
-def test_the_states_of_a_certificate_that_is_not_checked_are_counted():
+def test_the_states_of_a_certificate_that_is_not_checked_are_counted(monkeypatch):
+    monkeypatch.setattr(interval_states, "is_quick", lambda *size: False)
     problem = pipeline.pose(numbers(), "dpflow", 3)
     facts = of_thresholds(interrupted(problem, None))
     entries = [entry for text in facts["states"] for entry in text.split(";")]
     proof = stated(facts, problem.encoded.dataset)
-    of_tests, dataset = certificate()
-    assert stated(of_tests, dataset) == check(of_tests, dataset)
-    assert stated(of_tests | {"targets": [""]}, dataset).bound == check(of_tests, dataset).bound  # it is believed
-    assert proof.steps == {"n_targets": len(entries)} and len(entries) > len(facts["states"])
+    assert stated(facts, problem.encoded.dataset) == check(facts, problem.encoded.dataset)
+    assert stated(facts | {"states": ["0"]}, problem.encoded.dataset).bound == proof.bound  # it is believed
+    assert proof.steps == {"n_targets": len(entries)} and len(entries) > len(facts["states"]) == 2
     assert proof.optimal == (facts["bound"] == facts["claim"])
 
 
@@ -556,22 +504,16 @@ def test_a_certificate_of_another_task_states_what_was_asked():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{}", "expected a certificate of schema 'odtc.certificate/1' or"),
-        ('{"schema": "odtc.certificate/1"}', "does not say how its data was read"),
-        ('{"schema": "odtc.certificate/1", "data": {"target": "y", "missing": "guess"}}', "does not say how its data"),
-        ('{"schema": "odtc.certificate/1", "data": {"target": 1, "missing": "drop"}}', "does not say how its data"),
+        ("{}", "expected a certificate of schema 'odtc.proof/1' in"),
+        ('{"schema": "odtc.proof/1"}', "does not say how its data was read"),
+        ('{"schema": "odtc.proof/1", "data": {"target": "y", "missing": "guess"}}', "does not say how its data"),
+        ('{"schema": "odtc.proof/1", "data": {"target": 1, "missing": "drop"}}', "does not say how its data"),
     ],
 )
 def test_a_file_that_is_no_certificate_is_refused_before_the_data_are_read(text, words, tmp_path):
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(CertificateError, match=words):
         read_certificate(tmp_path / "c.json")
-
-
-def test_a_test_of_a_certificate_that_is_no_test_is_refused_at_its_place():
-    facts, dataset = certificate()
-    for wrong in (7, None, [], {"kind": ["threshold"], "feature": "a"}, {"kind": "other", "feature": "a"}):
-        refused(facts | {"splits": [wrong]}, dataset, r"the certificate is not whole: expected .* splits\[0\]")
 
 
 TERMS = {

@@ -166,7 +166,7 @@ def test_the_rows_of_a_certificate_are_those_of_its_file_and_of_no_other(tmp_pat
     ROWS.to_csv(file, index=False)
     found = odtc.certify(file, depth=1)
     path = found.write(tmp_path / "m")
-    facts = certificate.read_certificate(path, (certificate.SCHEMA, certificate.OF_THRESHOLDS))
+    facts = certificate.read_certificate(path)
     where, rows = certified_rows(path, facts)
     assert where.samefile(file) and np.array_equal(rows.X, odtc.read(file).X) and rows.classes == ("no", "yes")
     (tmp_path / "moved").mkdir()

@@ -9,7 +9,7 @@ from odtc.base import deadline
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
 from odtc.model.solution import Termination
 from odtc.verification import leaf_sums
-from odtc.verification.certificate import SCHEMAS
+from odtc.verification.certificate import SCHEMA
 from odtc.verification.constrained import constrained_certificate
 from odtc.workflow.provenance import certificates
 from odtc.workflow.provenance.certificates import Certified, certify_run
@@ -131,7 +131,7 @@ def test_each_certificate_goes_to_its_own_checker(monkeypatch):
     monkeypatch.setattr(certificates, "check", lambda facts, dataset, pause: ("check", callable(pause)))
     monkeypatch.setattr(leaf_sums, "check_leaf_sums", lambda *given: ("sums", given[1]))
     monkeypatch.setattr(constrained_certificate, "check_constrained", lambda *given: ("constrained", given[1]))
-    for schema in SCHEMAS:
+    for schema in (SCHEMA,):
         assert certificates._checked({"schema": schema}, "rows") == (("check", True), False)
     for schema in leaf_sums.MEASURES:
         assert certificates._checked({"schema": schema}, "rows") == (("sums", "rows"), True)
@@ -159,14 +159,14 @@ def test_the_check_has_a_minute_of_what_is_left_of_a_limit(monkeypatch):
     assert 50.0 < given[0] <= 60.0 and 590.0 < given[1] <= 600.0
 
 
-def paced(monkeypatch, n_states: int, left: float | None, took, key: str = "states") -> int:
+def paced(monkeypatch, n_states: int, left: float | None, took) -> int:
     """After how many states the pace ends a check of so many, of which each takes so long, or number k took(k); 0 if it
     lets it end."""
     clock = [5.0]
     monkeypatch.setattr(certificates, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(deadline, "seconds_left", lambda: None if left is None else left + 5.0 - clock[0])
     texts = [";".join("0" for _ in range(n_states - 1)), "0", 7]
-    look = certificates._pace({key: texts} if n_states > 1 else {})
+    look = certificates._pace({"states": texts} if n_states > 1 else {})
     for state in range(n_states):
         clock[0] += took(state) if callable(took) else took
         try:
@@ -191,10 +191,8 @@ def paced(monkeypatch, n_states: int, left: float | None, took, key: str = "stat
     ],
 )
 def test_a_check_that_will_take_too_long_ends_early(n_states, left, took, ended, monkeypatch):
-    """Who looks at the deadline only then has the whole time of the search in vain. Certificates of thresholds list
-    their states, those of tests their targets."""
-    for key in ("states", "targets"):
-        assert paced(monkeypatch, n_states, left, took, key) == pytest.approx(ended, abs=1 if ended > 1 else 0)
+    """Who looks at the deadline only then has the whole time of the search in vain."""
+    assert paced(monkeypatch, n_states, left, took) == pytest.approx(ended, abs=1 if ended > 1 else 0)
 
 
 def test_each_look_is_one_at_the_deadline(monkeypatch):

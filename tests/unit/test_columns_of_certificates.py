@@ -8,14 +8,14 @@ import pytest
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
-from odtc.verification import threshold_columns
+from odtc.verification import coverage, threshold_columns
 from odtc.verification.certificate import left_of
 from odtc.verification.constrained.constrained_certificate import _left
+from odtc.verification.coverage import count_left_out
 from odtc.verification.threshold_columns import (
     ColumnRanks,
     _order,
     cells_of,
-    count_left_out,
     cut_groups,
     distinct_columns,
     rank_columns,
@@ -113,14 +113,16 @@ def sides_of(data: Dataset, at: int) -> list[np.ndarray]:
         found = [cells == value for value in known]
     else:
         found = [cells == value for value in known[: len(known) - (len(known) <= 2)]]
-    return found + ([lacking] if lacking.any() and data.missing == "separate" else [])
+    separates = lacking.any() and not lacking.all()
+    return found + ([lacking] if separates and data.missing == "separate" else [])
 
 
 @pytest.fixture(params=[False, True], ids=["", "one key for all"])
 def alike(request, monkeypatch):
     """Keys narrow what is compared: where all are the same, everything is."""
     if request.param:
-        monkeypatch.setattr(threshold_columns, "_tokens", lambda n: np.zeros(n, np.uint64))
+        for module in (coverage, threshold_columns):
+            monkeypatch.setattr(module, "row_tokens", lambda n: np.zeros(n, np.uint64))
 
 
 @pytest.mark.parametrize("by_feature", [False, True])

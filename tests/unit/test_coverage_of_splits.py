@@ -3,16 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from odtc.data import coded_columns
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
-from odtc.verification import coverage
 from odtc.verification.certificate import left_of
-from odtc.verification.coverage import count_uncovered, words
+from odtc.verification.coverage import count_left_out, words
+from odtc.verification.threshold_columns import answered, of_splits
 
 NAMES = ("number", "level", "two", "ordered")
 
@@ -52,11 +50,9 @@ def sides(dataset: Dataset, at: int) -> list:
     return [frozenset([mask.tobytes(), (~mask).tobytes()]) for mask in masks if 0 < mask.sum() < len(mask)]
 
 
-@pytest.mark.parametrize("few", [0, coverage.FEW])
 @pytest.mark.parametrize("by_feature", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_what_is_left_out_is_what_no_test_parts_the_rows_as(seed, by_feature, few, monkeypatch):
-    monkeypatch.setattr(coverage, "FEW", few)
+def test_what_is_left_out_is_what_no_test_parts_the_rows_as(seed, by_feature):
     rng, dataset = np.random.default_rng(seed), drawn(seed)
     every = [(name, split) for at, name in enumerate(NAMES) for split in sorted(sides(dataset, at), key=sorted)]
     asked = [one for one in every if rng.random() < 0.6] or every[:1]
@@ -73,7 +69,7 @@ def test_what_is_left_out_is_what_no_test_parts_the_rows_as(seed, by_feature, fe
         out = sum((name if by_feature else "", next(iter(split))) not in told for split in own)
         if out:
             lacking[name] = out, len(own)
-    found = count_uncovered(dataset, np.array(columns), of if by_feature else None)
+    found = count_left_out(dataset, of_splits(np.array(columns)), of=of if by_feature else None)
     assert found == (sum(len(sides(dataset, at)) for at in range(4)), lacking)
 
 
@@ -82,36 +78,6 @@ def test_the_three_features_with_most_left_out_are_named_in_that_order():
     assert "10 of the 40" in said and "(b: 4 of 9, c: 3 of 9, d: 2 of 9, …)" in said
     assert "(b: 4 of 9, c: 3 of 9, d: 2 of 9)" in words(40, {"d": (2, 9), "c": (3, 9), "b": (4, 9)})
     assert words(40, {}).startswith("these include all 40 thresholds")
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 40),
-    st.integers(0, 20),
-    st.randoms(use_true_random=False),
-    st.sampled_from([8, 16, coverage.TOGETHER]),
-)
-def test_bits_of_rows_say_what_the_columns_say(n_rows, n_candidate_splits, random, together):
-    """Sides is a table of bool held by bits: the same rows are alike, and the same columns are there."""
-    table = np.array([[random.random() < 0.5 for _ in range(n_rows)] for _ in range(n_candidate_splits)], bool)
-    table = table.reshape(n_candidate_splits, n_rows)
-    sides = coverage.Sides(iter(table), n_rows)
-    assert len(sides) == n_candidate_splits and np.array_equal(sides.size, table.sum(axis=1))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coverage, "TOGETHER", together)
-        kind, first = sides.kinds()
-    rows = [tuple(row) for row in table.T.tolist()]
-    assert [rows[at] for at in first[kind]] == rows and len(first) == len(set(rows))
-    assert all(first[kind[i]] <= i for i in range(n_rows))
-    some = np.array([random.randrange(n_rows) for _ in range(5)])
-    assert np.array_equal(sides.of_rows(some), table[:, some])
-    for column in (*table[:3], *~table[:3], np.arange(n_rows) % 2 == 0):
-        alike = [np.array_equal(column, one) or np.array_equal(~column, one) for one in table]
-        assert sides.holds(column) == any(alike)
-        assert [sides.parts_as(at, column) for at in range(n_candidate_splits)] == alike
-        assert [sides.is_one(at, column) for at in range(n_candidate_splits)] == [
-            np.array_equal(column, one) for one in table
-        ]
 
 
 @pytest.mark.parametrize("most", [0, coded_columns.MOST_DENSE])
@@ -134,22 +100,6 @@ def test_a_test_is_asked_of_the_values_where_cells_are_coded(most, monkeypatch):
         assert left_of(test, data).tolist() == left.fill_null(False).to_list()
 
 
-@pytest.mark.parametrize("n_candidate_splits", [0, 1, 63, 64, 65, 128, 129, 200])
-@pytest.mark.parametrize("n_rows", [1, 8, 9, 80, 200])
-def test_rows_are_of_one_kind_if_no_test_of_any_number_tells_them_apart(n_rows, n_candidate_splits):
-    """Bits of 64 tests are one number of a row; the first and the last test alone tell some rows apart."""
-    random = np.random.default_rng(n_candidate_splits)
-    for own in ([0], [n_candidate_splits - 1], range(n_candidate_splits)):
-        table = np.zeros((n_candidate_splits, n_rows), bool)
-        for test in list(own)[:n_candidate_splits]:
-            table[test] = random.random(n_rows) < 0.5
-        sides = coverage.Sides(iter(table), n_rows)
-        kind, first = sides.kinds()
-        rows = [tuple(row) for row in table.T.tolist()]
-        assert [rows[at] for at in first[kind]] == rows and len(first) == len(set(rows))
-        assert np.array_equal(sides.of_rows(np.arange(n_rows)), table)
-
-
 @pytest.mark.parametrize("codes", [None, np.array([0, 1, 1, 0], np.uint8)])
 def test_a_question_is_asked_of_columns_with_codes_and_without(codes):
     cells = np.array([0.5, 2.0, np.nan, 1.0] if codes is None else [0.5, 2.0])
@@ -161,9 +111,9 @@ def test_a_question_is_asked_of_columns_with_codes_and_without(codes):
         return values <= 1.0
 
     table = coded_columns.CodedColumns([other, own])
-    assert coverage.answered(table, 1, ask).tolist() == [True, False, False, True]
+    assert answered(table, 1, ask).tolist() == [True, False, False, True]
     assert asked == [4 if codes is None else 2]  # once a value
-    assert coverage.answered(np.asarray(table), 1, ask).tolist() == [True, False, False, True]
+    assert answered(np.asarray(table), 1, ask).tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize("kind", ["numeric", "categorical"])
@@ -174,7 +124,4 @@ def test_a_column_without_a_value_has_no_split(kind):
         Feature("two", "categorical", ("a", "b")),
     )
     dataset = Dataset("d", X, np.arange(6, dtype=np.int32) % 2, features, ("p", "q"), np.ones(6), missing="separate")
-    for few in (0, coverage.FEW):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(coverage, "FEW", few)
-            assert count_uncovered(dataset, np.array([X[:, 1] == 0])) == (1, {})
+    assert count_left_out(dataset, of_splits(np.array([X[:, 1] == 0]))) == (1, {})

@@ -18,7 +18,7 @@ from odtc.data.reading import read
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
-from odtc.verification import pair_kernel
+from odtc.verification import compiled_pairs, pair_kernel, three_levels
 from odtc.verification.certificate import check, left_of, read_certificate
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound, one_column
 from odtc.verification.constrained.constrained_certificate import check_constrained
@@ -31,8 +31,8 @@ from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
 
 CHECKERS = (
-    *("certificate", "claim", "lower_bound", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
-    *("node_cuts", "coverage", "constrained.constrained_certificate", "constrained.stated_constraints"),
+    *("certificate", "claim", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
+    *("node_cuts", "three_levels", "coverage", "constrained.constrained_certificate", "constrained.stated_constraints"),
     *("constrained.stated_places", "constrained.multiplier_bound", "constrained.listed_cases"),
     "constrained.one_column",
 )
@@ -75,9 +75,7 @@ def rows(labels, weight=None) -> Dataset:
 @cache
 def _certified(kind: str, labels: tuple, depth: int, price: float, texts: tuple) -> str:
     problem = pipeline.pose(rows(labels), "dpflow", depth, params={"lambda": price}, constraints=texts)
-    if kind == "splits":
-        return json.dumps(certify(problem))
-    if kind == "thresholds":
+    if kind == "labels":
         return json.dumps(of_thresholds(interrupted(problem, None)))
     return json.dumps(certify_constrained(problem)[0])
 
@@ -87,14 +85,10 @@ def true(kind: str, labels=HARD, depth: int = 2, price: float = 0.0, texts=()) -
     return json.loads(_certified(kind, tuple(labels), depth, price, tuple(texts)))
 
 
-def listed(labels=HARD, depth=2, price=0.0, weight=None, **changed) -> Callable:
-    """The check of a certificate over listed tests, changed."""
-    return lambda _: check(true("splits", labels, depth, price) | changed, rows(labels, weight))
-
-
-def ranked(labels=HARD, depth=2, price=0.0, least=1, **changed) -> Callable:
+def ranked(labels=HARD, depth=2, price=0.0, least=1, weight=None, **changed) -> Callable:
+    """The check of a certificate of labels, changed."""
     texts = (f"leaf_rows >= {least}",) if least > 1 else ()
-    return lambda _: check(true("thresholds", labels, depth, price, texts) | changed, rows(labels))
+    return lambda _: check(true("labels", labels, depth, price, texts) | changed, rows(labels, weight))
 
 
 def with_terms(facts: dict, **changed) -> dict:
@@ -117,6 +111,16 @@ def of_leaf(kind: str, key: str, changed: Callable) -> Callable:
         leaf = leaf["right"]
     leaf[key][0] = changed(leaf[key][0])
     return lambda _: (check_constrained if kind == "constraints" else check)(facts, rows(HARD))
+
+
+def with_a_line() -> Callable:
+    """The check of a certificate of labels of which the first leaf predicts a line."""
+    facts = true("labels")
+    leaf = facts["tree"]["root"]
+    while "split" in leaf:
+        leaf = leaf["left"]
+    leaf["line"] = {"feature": "a", "slope": 1.0, "intercept": 0.0}
+    return lambda _: check(facts, rows(HARD))
 
 
 def untold(node: dict) -> dict:
@@ -164,13 +168,13 @@ def patched(module, name: str, value, given: Callable) -> Callable:
 
 
 def other_schema(folder):
-    (folder / "c.json").write_text(json.dumps(true("splits") | {"schema": "odtc.certificate/9", "data": SOURCE}))
+    (folder / "c.json").write_text(json.dumps(true("labels") | {"schema": "odtc.certificate/9", "data": SOURCE}))
     return read_certificate(folder / "c.json")
 
 
 def compiled(given: Callable) -> Callable:
     """The check of pairs by the function that numba compiles, as it is written."""
-    return patched(pair_kernel, "least_pair", pair_kernel.least_pair.function, given)
+    return patched(compiled_pairs, "FEW", 0, patched(pair_kernel, "least_pair", pair_kernel.least_pair.function, given))
 
 
 def without_rows(_):
@@ -179,27 +183,6 @@ def without_rows(_):
     data = Dataset("d", cells, y, (Feature("a", "numeric"),), ("n", "p"), np.ones(4))
     facts = json.loads(json.dumps(of_thresholds(interrupted(pipeline.pose(data, "dpflow", 3), None))))
     return check(facts | {"states": ["0,1,0,0,1", "0"]}, data)
-
-
-def left_out_otherwise():
-    facts = true("splits")
-    one = facts["splits"][0] | {"same": [facts["splits"][1]]}
-    return listed(splits=[one, *facts["splits"][1:]])
-
-
-def of_empty_rows():
-    """A state of rows at most one threshold and above a higher one."""
-    facts = true("splits", depth=4, price=0.05)
-    low, high = (at for at, test in enumerate(facts["splits"]) if test["feature"] == "a")
-    texts = [*facts["targets"], "", ""][:3]
-    texts[2] += f";0,{2 * low + 1},{2 * high}"
-    return listed(depth=4, price=0.05, targets=texts)
-
-
-def below_root(depth: int, price: float, target: int) -> Callable:
-    """One more state: the rows right of the first test, with a target."""
-    texts = [*true("splits", depth=depth, price=price)["targets"], ""][:2]
-    return listed(depth=depth, price=price, targets=[texts[0], f"{texts[1]};{target},0"])
 
 
 def barred_root():
@@ -232,7 +215,7 @@ def two_leaves_of_one_class():
 
 def with_a_missing_column():
     """A column that is the same in all rows, and a cut of it."""
-    facts = true("thresholds", EASY, 3)
+    facts = true("labels", EASY, 3)
     columns = [*facts["columns"], {"kind": "missing", "feature": "a"}]
     facts = with_terms(facts | {"columns": columns, "states": ["0,3,1,0,0"]}, n_candidate_splits=6)
     return lambda _: check(facts, rows(EASY))
@@ -267,7 +250,8 @@ def with_doubled_losses():
         data = read(folder / "d.csv", task="policy", actions=("a", "b"))
         facts = certify(pipeline.pose(data, "dpflow", 1))
         doubled = [[2 * price for price in line] for line in facts["loss"]]
-        return check(facts | {"loss": doubled, "claim": 2 * facts["claim"]}, data)  # all of it is in its floor
+        twice = {key: 2 * facts[key] for key in ("claim", "bound")}  # all of it is in its floor
+        return check(facts | {"loss": doubled} | twice, data)
 
     return run
 
@@ -289,7 +273,7 @@ def falling_tree():
 
 
 def with_repeated_threshold():
-    facts = true("thresholds")
+    facts = true("labels")
     columns = [facts["columns"][0] | {"thresholds": [0.5, 0.5, 1.5]}, *facts["columns"][1:]]
     return lambda _: check(with_terms(facts | {"columns": columns}, n_candidate_splits=6), rows(HARD))
 
@@ -333,31 +317,29 @@ EXTREME = {"kind": "threshold", "feature": "a", "threshold": float("inf")}
 
 FORGERIES = {
     "certificate.read_certificate: expected a certificate of schema": lambda: other_schema,
-    "certificate._scales: its depth, its scales or its": lambda: listed(
-        weight_scale=2, scale=3, claim=4, targets=["4"]
+    "certificate._scales: its depth, its scales or its": lambda: ranked(
+        weight_scale=2, scale=3, claim=4, bound=4, states=["4"]
     ),
-    "certificate._check_thresholds: the certificate bounds all trees by": lambda: ranked(bound=1),
+    "certificate._check: the certificate bounds all trees by": lambda: ranked(bound=1),
     "certificate._expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
-    "certificate._check: the certificate bounds all trees by": lambda: listed(targets=[""]),
-    "certificate._check: the certificate leaves out the split": left_out_otherwise,
-    "certificate._whole: expected": lambda: listed(
-        depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, targets=[""]
+    "certificate._whole: expected": lambda: ranked(
+        depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, bound=-5, states=["0"]
     ),
-    "certificate._loss: the certificate has the classes": lambda: listed(classes=["p", "n"]),
-    "certificate._loss: its losses are not a square": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
-    "certificate._whole_weights: the weights of the data are": lambda: listed(
-        weight=[1.25] + [1] * 11, tree={"root": untold(true("splits")["tree"]["root"])}
+    "certificate._loss: the certificate has the classes": lambda: ranked(classes=["p", "n"]),
+    "certificate._loss: its losses are not a square": lambda: ranked(loss=[[0, 1, 1], [1, 0, 1]]),
+    "certificate._whole_weights: the weights of the data are": lambda: ranked(
+        weight=[1.25] + [1] * 11, tree={"root": untold(true("labels")["tree"]["root"])}
     ),
-    "certificate._loss: its numbers are too large to": lambda: listed(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
-    "certificate.left_of: the certificate splits on the column": lambda: listed(
-        splits=[A | {"feature": "z"}, *true("splits")["splits"][1:]]
+    "certificate._loss: its numbers are too large to": lambda: ranked(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
+    "certificate.left_of: the certificate splits on the column": lambda: ranked(
+        columns=[{"kind": "missing", "feature": "z"}, *true("labels")["columns"][1:]]
     ),
     "certificate.left_of: a split has an unknown kind:": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
     "certificate.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
-    "certificate._tree_cost: the tree of the certificate is": lambda: listed(
-        tree={"root": below_a_leaf(true("splits")["tree"]["root"])}
+    "certificate._tree_cost: the tree of the certificate is": lambda: ranked(
+        tree={"root": below_a_leaf(true("labels")["tree"]["root"])}
     ),
     "certificate._tree_cost: a leaf of the tree of": lambda: ranked(
         EASY,
@@ -370,21 +352,12 @@ FORGERIES = {
             }
         },
     ),
-    "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("splits"), n_rows=13), rows(HARD)),
-    "claim.expect: the certificate covers": lambda: listed(data={"n_rows": 13}),
-    "claim.expect_tree: the tree of the certificate states": lambda: of_tree("splits", target="z"),
-    "claim.expect_leaf: a leaf of the tree of": lambda: of_leaf("splits", "counts", lambda value: value + 1),
+    "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("labels"), n_rows=13), rows(HARD)),
+    "claim.expect: the certificate covers": lambda: ranked(data={"n_rows": 13}),
+    "claim.expect_tree: the tree of the certificate states": lambda: of_tree("labels", target="z"),
+    "claim.expect_leaf: a leaf of the tree of": with_a_line,
+    "claim.expect_leaf: a leaf of the tree of (again)": lambda: of_leaf("labels", "counts", lambda value: value + 1),
     "claim.expect_losses: the certificate states other losses than": with_doubled_losses,
-    "lower_bound.__init__: it has targets below the last": lambda: listed(targets=["2", ""]),
-    "lower_bound.of_root: a state of level": lambda: listed(
-        depth=3, targets=[*true("splits", depth=3)["targets"][:1], true("splits", depth=3)["targets"][1] + ";0,0,2"]
-    ),
-    "lower_bound._hold: a state holds no rows": of_empty_rows,
-    "lower_bound._hold: the certificate claims a cost of": lambda: below_root(3, 0.9, 6),
-    "lower_bound._hold: the certificate claims a cost of (again)": lambda: below_root(
-        3, 0.0, min(np.bincount([y for (a, _, _), y in zip(CELLS, HARD) if a > 0]))
-    ),
-    "lower_bound._entries: expected whole numbers of at most": lambda: written_as("splits", "targets", 0, "+2"),
     "interval_bound.__init__: expected states of the levels from": lambda: ranked(states=["2", ""]),
     "interval_bound.of_root: expected one state of all rows": lambda: ranked(states=["2;0"]),
     "interval_bound.of_root: nothing leads to entry": lambda: ranked(EASY, 3, states=["0", "0"]),
@@ -394,7 +367,7 @@ FORGERIES = {
     ),
     "interval_bound._hold: by its own numbers a split": lambda: ranked(depth=3, states=["1,0,0,0,0"]),
     "interval_bound._hold: a tree of three levels costs": lambda: ranked(
-        depth=3, states=["2"], bound=2, claim=2, tree=true("thresholds")["tree"]
+        depth=3, states=["2"], bound=2, claim=2, tree=true("labels")["tree"]
     ),
     "interval_bound._hold: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
     "interval_bound._hold: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
@@ -410,9 +383,10 @@ FORGERIES = {
     "interval_bound._note: different cuts lead to state": lambda: ranked(
         EASY, 3, least=2, states=["0,0,0,1,0,0,1,1,0", "0"]
     ),
-    "interval_bound._entries: expected a bound and four whole": lambda: written_as("thresholds", "states", 0, "+2"),
+    "interval_bound._entries: expected a bound and four whole": lambda: written_as("labels", "states", 0, "+2"),
     "pair_bound.require_pair: a tree of two splits after": lambda: ranked(least=2, **WORSE),
     "compiled_pairs.require: a tree of two splits after": lambda: compiled(ranked(**WORSE)),
+    "three_levels.least_cost: it leaves": lambda: patched(three_levels, "SETS", 0, ranked(depth=3, states=["1"])),
     "threshold_columns.rank_columns: it has no columns of splits": lambda: ranked(columns=[]),
     "threshold_columns.rank_columns: its thresholds are not finite numbers": with_repeated_threshold,
     "threshold_columns._nested_rank: a column has splits that are": with_tests_that_are_not_nested,
@@ -513,7 +487,7 @@ def test_each_rule_has_a_forgery():
     assert sorted(FORGERIES) == sorted(RULES) and WORDED.keys() | ENDLESS <= RULES.keys()
 
 
-@pytest.mark.parametrize("kind", ["splits", "thresholds", "constraints"])
+@pytest.mark.parametrize("kind", ["labels", "constraints"])
 def test_what_is_so_is_taken(kind):
     facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
     assert (check_constrained if kind == "constraints" else check)(copy.deepcopy(facts), rows(HARD)).optimal
@@ -536,7 +510,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["splits", "thresholds", "constraints"])
+@pytest.mark.parametrize("kind", ["labels", "constraints"])
 def test_all_that_the_tree_says_of_the_data_is_bound(kind):
     for key, value in WORDS.items():
         with pytest.raises(CertificateError, match=f"the tree of the certificate states its {key} as"):
@@ -548,7 +522,7 @@ def test_all_that_the_tree_says_of_the_data_is_bound(kind):
 
 
 def test_a_leaf_of_other_classes_tells_nothing():
-    facts = true("splits")
+    facts = true("labels")
     leaf = facts["tree"]["root"]
     while "split" in leaf:
         leaf = leaf["right"]

@@ -9,7 +9,8 @@ import pytest
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.reading import read
 from odtc.formulations.dpflow import threshold_search
-from odtc.verification.threshold_columns import ColumnRanks, count_left_out, distinct_columns
+from odtc.verification.coverage import count_left_out
+from odtc.verification.threshold_columns import ColumnRanks, distinct_columns
 from odtc.workflow.posing import pose
 
 
@@ -25,7 +26,7 @@ def counted(dataset: Dataset, ranks: ColumnRanks):
         else:
             levels = values[:-1] if len(values) == 2 and known.all() else values
             sides = [(cells == value, False) for value in levels if not (cells == value).all()]
-        if not known.all() and dataset.missing == "separate":
+        if known.any() and not known.all() and dataset.missing == "separate":
             sides.append((~known, False))
         cuts = [rank <= cut for rank in ranks.rank.T for cut in set(rank)]
         cuts += [~cut for cut in cuts] + [np.ones(len(cells), bool), np.zeros(len(cells), bool)]

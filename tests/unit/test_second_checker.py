@@ -138,7 +138,7 @@ def forgeries(facts, number=66):
             nodes += [node[side] for side in ("left", "right") if side in node]
         leaves = [node for node in nodes if "label" in node]
         if kind == "target":
-            texts = forged["targets" if "targets" in forged else "states"]
+            texts = forged["states"]
             level = rnd.randrange(len(texts))
             entries = texts[level].split(";")
             which = rnd.randrange(len(entries))
@@ -154,11 +154,11 @@ def forgeries(facts, number=66):
             leaf["label"] = rnd.choice([name for name in names if name != leaf["label"]])
         elif kind == "tree":
             branch = next((node for node in nodes if "split" in node), None)
-            if branch is not None and "splits" not in forged:
-                branch["split"]["feature"] = rnd.choice(forged["columns"])["feature"]
+            column = rnd.choice(forged["columns"])
+            if branch is not None and column["kind"] == "threshold":
+                branch["split"]["feature"] = column["feature"]
             elif branch is not None:
-                branch["split"] = {key: value for key, value in rnd.choice(forged["splits"]).items() if key != "same"}
-                branch["split"].pop("complement", None)
+                branch["split"] = column
         elif kind == "of":
             key = rnd.choice(sorted(forged["of"]))
             value = forged["of"][key]
@@ -168,7 +168,7 @@ def forgeries(facts, number=66):
             for leaf in leaves:
                 leaf["label"] = names[(names.index(leaf["label"]) + 1) % len(names)]
         elif kind == "split":
-            among = forged["splits" if "splits" in forged else "columns"]
+            among = forged["columns"]
             del among[rnd.randrange(len(among))]
         elif kind == "loss":
             forged["loss"][0][1] += rnd.choice([-1, 1])

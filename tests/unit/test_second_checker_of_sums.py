@@ -220,9 +220,8 @@ def test_both_say_the_same_of_medians(tmp_path, seed):
     data = read(file, task="median", target="y", weights="w", missing=("drop", "separate")[seed % 2])
     facts = certificate(data, 2)
     doubled = facts | {"loss": [[2 * price for price in line] for line in facts["loss"]], "claim": 2 * facts["claim"]}
-    key = "targets" if "targets" in facts else "states"
-    doubled |= {key: [";".join(map(_twice, text.split(";"))) for text in facts[key]]}
-    doubled |= {"bound": 2 * facts["bound"]} if "bound" in facts else {}
+    doubled |= {"states": [";".join(map(_twice, text.split(";"))) for text in facts["states"]]}
+    doubled |= {"bound": 2 * facts["bound"]}
     forged = [
         doubled,
         *(one for one in told_otherwise(facts) if one != facts),

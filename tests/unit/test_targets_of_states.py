@@ -1,84 +1,89 @@
-"""The targets of a certificate over any tests, level by level, against trying every tree; of two and three labels."""
+"""The states of a certificate over splits of columns of their own, level by level, against trying every tree; of two
+and three labels."""
 
 from functools import cache
-from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 from odtc.errors import CertificateError
+from odtc.verification import compiled_pairs
+from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.leaf_sums import every_tree
-from odtc.verification.lower_bound import LowerBound
+from odtc.verification.node_cuts import Rows
+from odtc.verification.threshold_columns import distinct_columns
 
 
 class Drawn:
-    """Some rows, four tests of a column each, and what the best trees of some levels cost."""
+    """Some rows, five splits of a column each, and what the best trees of them cost above the unavoidable cost."""
 
     def __init__(self, seed: int, labels: int):
         rng = np.random.default_rng(seed)
         X = np.unique(rng.random((40, 5)) < 0.5, axis=0)
-        self.X, n = np.ascontiguousarray(X.T), len(X)
-        self.loss = rng.integers(0, 5, (n, labels)).astype(float)
-        self.price = float(seed % 3)
+        loss = rng.integers(0, 5, (len(X), labels)).astype(float)
+        loss -= loss.min(axis=1, keepdims=True)
+        kept = loss.any(axis=1)  # on the other rows all labels cost the same
+        self.X, self.loss, self.price = np.ascontiguousarray(X[kept].T), loss[kept], float(seed % 3)
+        rank = 1 - self.X.T.astype(int)
+        self.rows = Rows(distinct_columns(rank), self.loss, np.ones(len(rank), np.int64), self.price, 1)
         self.best = cache(self._best)
 
     def _best(self, rows: bytes, height: int) -> float:
         inside = np.frombuffer(rows, bool)
         costs = [self.loss[inside].sum(axis=0).min()]
-        for column in self.X if height else ():
-            one, two = inside & column, inside & ~column
-            if one.any() and two.any():
-                costs.append(self.price + self.best(one.tobytes(), height - 1) + self.best(two.tobytes(), height - 1))
+        for _, one, two in self.halves(rows) if height else ():
+            costs.append(self.price + self.best(one, height - 1) + self.best(two, height - 1))
         return float(min(costs))
 
-    def entries(self, depth: int, level: int) -> list[tuple[int, str, bytes]]:
-        """(its best cost, its literals, its rows) of each state of a level that has rows."""
-        found = []
-        for tests in combinations(range(len(self.X)), level):
-            for answers in product((0, 1), repeat=level):
-                inside = np.ones(self.X.shape[1], bool)
-                for test, answer in zip(tests, answers):
-                    inside &= self.X[test] == bool(answer)
-                if inside.any():
-                    named = "".join(f",{2 * test + answer}" for test, answer in zip(tests, answers))
-                    found.append((int(self.best(inside.tobytes(), depth - level)), named, inside.tobytes()))
+    def halves(self, rows: bytes):
+        """(split, the rows on its left, those on its right) of each split that separates some rows."""
+        inside = np.frombuffer(rows, bool)
+        for at, column in enumerate(self.X):
+            one, two = inside & column, inside & ~column
+            if one.any() and two.any():
+                yield at, one.tobytes(), two.tobytes()
+
+    def levels(self, depth: int, deepest: int) -> list[list[list]]:
+        """[its best cost, its rows, its points] of each state, level by level: all sides of all splits, down to trees
+        of `deepest` levels."""
+        found, rows = [], [np.ones(self.X.shape[1], bool).tobytes()]
+        for height in range(depth, min(depth, deepest) - 1, -1):
+            below: dict[bytes, int] = {}
+            states = [[int(self.best(here, height)), here, ""] for here in rows]
+            for state in states if height > deepest else ():
+                for at, *sides in self.halves(state[1]):
+                    one, two = (below.setdefault(side, len(below) + 1) for side in sides)
+                    state[2] += f",{at},0,{one},{two}"
+            found.append(states)
+            rows = list(below)
         return found
 
-    def bound(self, targets: list[str], depth: int) -> float:
-        tests = [{"kind": "threshold", "feature": f"f{at}", "threshold": 0.5} for at in range(len(self.X))]
-        return LowerBound({"splits": tests, "targets": targets}, self.X, self.loss, self.price, depth).of_root()
+    def bound(self, levels: list[list[list]], depth: int) -> float:
+        texts = [";".join(f"{cost}{points}" for cost, _, points in states) for states in levels]
+        return IntervalBound(texts, self.rows, depth).of_root()
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("loops", [False, True, None], ids=["in numpy", "by loops", "if loops cannot"])
+@pytest.mark.parametrize("deepest", [2, 3])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_each_target_is_the_cost_of_the_best_tree_and_no_more(seed, labels, depth, loops, monkeypatch):
+def test_each_bound_is_the_cost_of_the_best_tree_and_no_more(seed, labels, depth, deepest, loops, monkeypatch):
     monkeypatch.setattr(every_tree, "repays", lambda work: loops is not False)
     if loops is None:
         monkeypatch.setattr(every_tree, "least_sides", lambda *given: None)
+    if loops:  # with two levels left, too
+        monkeypatch.setattr(compiled_pairs, "FEW", 0)
     drawn, rng = Drawn(seed, labels), np.random.default_rng(seed)
-    levels = [drawn.entries(depth, level) for level in range(max(1, depth - 1))]
-    texts = [[f"{cost}{named}" for cost, named, _ in states] for states in levels]
-    assert drawn.bound([";".join(level) for level in texts], depth) == levels[0][0][0]
+    levels = drawn.levels(depth, deepest)
+    assert drawn.bound(levels, depth) == levels[0][0][0]
     for level, states in enumerate(levels):
         for at in rng.permutation(len(states))[:3]:
-            cost, named, rows = states[at]
-            shallower = int(drawn.best(rows, depth - level - 1))
+            cost, rows, points = states[at]
+            shallower = int(drawn.best(rows, depth - level - 1)) if depth > level + 1 else 0
             for more in {cost + 1, max(cost + 1, shallower)}:
-                forged = [list(one) for one in texts]
-                forged[level][at] = f"{more}{named}"
-                with pytest.raises(CertificateError):
-                    drawn.bound([";".join(one) for one in forged], depth)
-
-
-@pytest.mark.parametrize("loops", [False, True])
-def test_a_state_without_rows_is_none(loops, monkeypatch):
-    monkeypatch.setattr(every_tree, "repays", lambda work: loops)
-    drawn = Drawn(0, 2)
-    drawn.X = np.concatenate([drawn.X, np.ones((1, drawn.X.shape[1]), bool)])
-    always = 2 * (len(drawn.X) - 1)
-    assert drawn.bound(["0", f"0,{always + 1}"], 3) == drawn.loss.min(axis=1).sum()
-    with pytest.raises(ValueError, match="a state holds no rows"):
-        drawn.bound(["0", f"0,{always}"], 3)
+                forged = [[list(one) for one in states] for states in levels]
+                forged[level][at][0] = more
+                with pytest.raises(CertificateError, match=rf"^entry {at + 1} of states\[{level}\]: "):
+                    drawn.bound(forged, depth)

@@ -18,7 +18,7 @@ from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification import compiled_pairs, pair_kernel
-from odtc.verification.certificate import OF_THRESHOLDS, SCHEMA, check
+from odtc.verification.certificate import check
 from odtc.verification.node_cuts import Rows
 from odtc.verification.threshold_columns import distinct_columns
 from odtc.workflow import pipeline
@@ -91,28 +91,25 @@ def test_the_certificate_of_what_kernels_found(depth, values, monkeypatch):
 
 
 @pytest.mark.slow
-def test_few_tests_have_the_certificate_of_the_search_if_its_states_are_few(monkeypatch):
-    """That of the dynamic program was taken whatever the search had found: 115 CPU s of check instead of 3."""
+def test_few_binary_tests_have_states_like_all_others(monkeypatch):
+    """Of the dynamic program there was another kind of certificate: 115 CPU s of check instead of 3."""
     rng, n = np.random.default_rng(4), 120
     X, y = rng.integers(0, 2, (n, 9)).astype(float), rng.integers(0, 2, n).astype(np.int32)
     features = tuple(Feature(f"x{j}", "numeric") for j in range(9))
     dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(n), "y", "drop")
     problem = pipeline.pose(dataset, "dpflow", 4)
     assert not threshold_search.by_ranks(problem)
-    assert certify(problem)["schema"] == SCHEMA  # it is a small one
-    monkeypatch.setattr(threshold_search, "LONG", 0.0)
     found, best, states = threshold_search.search(problem), optimum(problem), {}
     for quick in (True, False):
         monkeypatch.setattr(interval_states, "is_quick", lambda *size, quick=quick: quick)
         for facts in (certify(problem), found.certificate()):
             proof = check(json.loads(json.dumps(facts)), dataset)
             assert proof.optimal and proof.objective == found.bound == best
-            assert facts["schema"] == (OF_THRESHOLDS if quick else SCHEMA)
             states[quick] = proof.n_targets
     assert states[True] < states[False]
-    with deadline.within(-1.0):  # the dynamic program has no certificate of a bound
-        facts = certify(problem)
-    assert facts["schema"] == OF_THRESHOLDS and 0 <= check(facts, dataset).bound <= found.bound
+    with deadline.within(-1.0):
+        facts = certify(pipeline.pose(dataset, "dpflow", 4))
+    assert 0 <= check(facts, dataset).bound <= found.bound
 
 
 @pytest.mark.parametrize(
@@ -245,6 +242,7 @@ def test_a_kernel_that_pauses_at_every_step_finds_what_it_finds_at_once(n_classe
             return pauses[-1]
 
         monkeypatch.setattr(pair_kernel, "least_pair", kernel)
+        monkeypatch.setattr(compiled_pairs, "FEW", 0)
         for steps in (0, 10, 10**9):
             monkeypatch.setattr(compiled_pairs, "STEPS", steps)
             compiled_pairs.PairCheck().require(rows, members, least)
@@ -263,6 +261,7 @@ def test_the_deadline_ends_the_check_of_one_tree_of_depth_two(monkeypatch):
             raise TimeLimitReached("it has passed")
 
     monkeypatch.setattr(compiled_pairs, "STEPS", 0)
+    monkeypatch.setattr(compiled_pairs, "FEW", 0)
     monkeypatch.setattr(compiled_pairs, "deadline", SimpleNamespace(check=passes))
     with pytest.raises(TimeLimitReached):
         check(facts, problem.encoded.dataset)

@@ -17,14 +17,9 @@ from odtc.base import deadline
 ROUNDS = 8  # of raising the side that most arcs can use; then every side is raised
 
 
-def dual_targets(graph: Graph, unit: float | None = None) -> list[np.ndarray]:
-    """Per level of a Graph, float64 (states,): the target of each state; -inf if none is needed. With `unit` whole
-    numbers, of costs in whole units of which one of loss has so many: what sums of decimals may be off by can be more
-    than a unit."""
-    near = graph.rows.near
-    if unit is not None:
-        graph, near = _in_units(graph, unit), 0.0
-    values = graph.values
+def dual_targets(graph: Graph) -> list[np.ndarray]:
+    """Per level of a Graph, float64 (states,): the target of each state; -inf if none is needed."""
+    near, values = graph.rows.near, graph.values
     wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
     if values[0][0] > graph.levels[0].floor[0] + near:
         wanted[0][0] = values[0][0]
@@ -66,13 +61,6 @@ def dual_targets(graph: Graph, unit: float | None = None) -> list[np.ndarray]:
         raised = given[:-1] > below.floor + near
         wanted[j + 1][raised] = given[:-1][raised]
     return wanted
-
-
-def _in_units(graph: Graph, unit: float) -> Graph:
-    """The same Graph with whole numbers as costs."""
-    whole = ("cost", "stop", "floor")
-    levels = [replace(one, **{name: np.rint(getattr(one, name) * unit) for name in whole}) for one in graph.levels]
-    return replace(graph, levels=tuple(levels))
 
 
 def reduced_graph(graph: Graph) -> Graph:

@@ -50,7 +50,6 @@ PHASE = 60.0  # seconds for them at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, up to which the dynamic program does it
-LONG = 0.5  # CPU seconds of work that is expected, from which the search has a certificate of its own
 OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
 PARTS = 16  # sets of rows of about equal size
@@ -314,12 +313,6 @@ class ThresholdSearch:
         found = exact.labelled(self.splits.split_heap(best.tree, self.problem.topology))
         return min(heap, found, key=exact.cost), max(bound, best.cost * exact.unit)
 
-    @property
-    def expects_long(self) -> bool:
-        """Return whether the dynamic program over binary splits would take long."""
-        depth, n_splits = self.problem.topology.depth, self.problem.encoded.n_candidate_splits
-        return self.ranked.by_splits and depth > 2 and size_estimate.seconds(n_splits, depth) > LONG
-
     def _begin_coarsely(self, depth):
         """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
         table; then one over all cuts below its first splits."""
@@ -457,9 +450,6 @@ def search(
 ) -> Searched:
     """Return the best tree of a problem, with its proof or a bound.
 
-    The certificate of a problem of few binary splits is mostly the one of its dynamic program
-    (odtc.formulations.dpflow.program), which is made when it is needed.
-
     Parameters
     ----------
     problem : Problem, of a formulation with a penalty of branch nodes
@@ -473,13 +463,7 @@ def search(
     left, cells = deadline.seconds_left(), problem.encoded.n_rows * len(problem.encoded.features)
     if start is not None and left is not None and left <= deadline.MOMENT and cells > RANKED:
         return Searched(start, 0.0, False, 1, 1, "no search was begun")
-    searched = ThresholdSearch(problem, start, tell)
-    found = searched.run()
-    if not _by_program(problem):
-        return found
-    from odtc.formulations.dpflow.write_certificate import certify_splits
-
-    return replace(found, certificate=lambda: certify_splits(searched, found, deadline.check))
+    return ThresholdSearch(problem, start, tell).run()
 
 
 def certify(problem: Problem) -> dict:
@@ -499,14 +483,8 @@ def certify(problem: Problem) -> dict:
     ChoiceError
         For weights with more digits than whole numbers can have, hyperplanes, and constraints that it cannot state.
     """
-    from odtc.formulations.dpflow.write_certificate import certify_program, certify_search, require_certifiable
+    from odtc.formulations.dpflow.write_certificate import certify_search, require_certifiable
 
     require_certifiable(problem)
-    if by_ranks(problem):
-        proof = problem.derived(Proof)
-        return certify_search(proof.search, proof.found.heap)
-    if searches(problem):
-        found = search(problem)
-        with deadline.put_off():  # its result at the limit must be written, too
-            return found.certificate()
-    return certify_program(problem, problem.module.optimal(problem))
+    proof = problem.derived(Proof)
+    return certify_search(proof.search, proof.found.heap)

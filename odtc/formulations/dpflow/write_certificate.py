@@ -1,8 +1,5 @@
-"""From a problem to its certificate: the best tree, and the numbers that prove it.
-
-Over few splits these are targets of the dynamic program, over many thresholds the states of the search by ranks
-(odtc.verification.certificate has both variants).
-"""
+"""From a problem to its certificate: the best tree, and the states of the search by ranks that prove it
+(odtc.verification.certificate)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,23 +7,17 @@ from fractions import Fraction
 from math import lcm
 from typing import Protocol
 
-import numpy as np
-
 import odtc
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base.whole_numbers import whole_numbers
 from odtc.base.wording import option
-from odtc.data.coded_columns import CodedColumns, as_rows
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
-from odtc.formulations.dpflow.forms import form
 from odtc.formulations.dpflow.forms.states import ROWS
-from odtc.formulations.dpflow.interval_states import interval_states, is_counted
-from odtc.formulations.dpflow.searched import Searched
+from odtc.formulations.dpflow.interval_states import interval_states
 from odtc.heuristics.ranked_splits import RankedSplits
-from odtc.model.solution import is_proved
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_units import TOO_FINE
@@ -34,10 +25,10 @@ from odtc.problem.exact_objective import exact_objective, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification.certificate import EXACT, OF_THRESHOLDS, SCHEMA, left_of
+from odtc.verification.certificate import EXACT, SCHEMA, left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.coverage import Sides, answered, count_uncovered
-from odtc.verification.threshold_columns import count_left_out, rank_columns
+from odtc.verification.coverage import count_left_out
+from odtc.verification.threshold_columns import rank_columns
 
 
 class EndedSearch(Protocol):
@@ -48,15 +39,11 @@ class EndedSearch(Protocol):
     problem : Problem
     splits : RankedSplits, the ordered features of its splits
     search : RankSearch, with its results
-    expects_long : bool, whether the dynamic program would take long
     """
 
     problem: Problem
     splits: RankedSplits
     search: RankSearch
-
-    @property
-    def expects_long(self) -> bool: ...
 
 
 class Numbers:
@@ -91,55 +78,6 @@ class Numbers:
             raise ChoiceError(TOO_FINE)
         self.costs = [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()]
         self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)
-
-
-def certify_splits(search: EndedSearch, found: Searched, look: Callable[[], None] = lambda: None) -> dict:
-    """Return the certificate of a search that replaced the dynamic program: its own one if that has few states and the
-    program would take long, or if it certifies a bound, which the program does not have; otherwise the certificate
-    of the program.
-
-    Parameters
-    ----------
-    search : EndedSearch
-    found : Searched, its result
-    look : called now and then; raises to end the writing
-    """
-    problem = search.problem
-    if problem.encoded.dataset is not None and search.search.tallest_dropped <= 2:
-        proved = is_proved(problem.module.objective(problem, found.heap), found.bound)
-        if not proved or (search.expects_long and is_counted(search.search)):
-            return certify_search(search, found.heap, look)
-    return certify_program(problem, found.heap)
-
-
-def certify_program(problem: Problem, heap: HeapTree) -> dict:
-    """Return the certificate of a tree that the dynamic program proves, as in
-    odtc.formulations.dpflow.threshold_search.certify."""
-    require_certifiable(problem)
-    if problem.constraints:
-        raise ChoiceError(
-            f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}"
-        )
-    numbers, encoded = Numbers(problem), problem.encoded
-    facts = head(problem, SCHEMA) | {
-        "splits": [with_twins(encoded, f) for f in range(encoded.n_candidate_splits)],
-        **_claim(problem, numbers, heap),
-        "targets": [
-            _entries(wanted, paths, encoded.ones_left) for wanted, paths in form(problem).targets(problem, numbers.unit)
-        ],
-    }
-    if encoded.dataset is not None:
-        sides = Sides((_left(split, encoded.dataset.X) for split in encoded.splits), encoded.dataset.n_rows)
-        all_splits = not count_uncovered(encoded.dataset, sides)[1]
-        facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_candidate_splits, all_splits)
-    return facts
-
-
-def _left(split, X: np.ndarray | CodedColumns) -> np.ndarray:
-    """Return bool (rows,): the rows that a split sends left."""
-    if len(split.features) > 1:
-        return split.left(X)
-    return answered(X, split.features[0], lambda cells: split.left(as_rows(cells, X.shape[1])))
 
 
 def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
@@ -178,7 +116,7 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
         ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound, look)
     ]
-    facts = head(problem, OF_THRESHOLDS) | {
+    facts = head(problem, SCHEMA) | {
         "columns": columns.facts,
         "least": least_rows(problem),
         **claim,
@@ -247,13 +185,6 @@ def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
         "claim": int(exact_objective(problem).cost(heap) * numbers.scale),
         "tree": tree_facts(heap.to_tree(problem.encoded)),
     }
-
-
-def _entries(wanted, path, ones_left) -> str:
-    target = wanted.astype(np.int64)
-    # A literal of a column's 1 is one of the split's left side if the column is 1 there.
-    literals = path ^ ~ones_left[path >> 1]
-    return ";".join(map(",".join, np.column_stack([target, literals]).astype(str).tolist()))
 
 
 def with_twins(encoded, f) -> dict:

@@ -53,7 +53,8 @@ from odtc.verification.constrained.multiplier_bound import (
 from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_sets
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of, twins
-from odtc.verification.coverage import count_uncovered
+from odtc.verification.coverage import count_left_out
+from odtc.verification.threshold_columns import of_splits
 
 SCHEMA = "odtc.certificate.constrained/1"
 MOST_DEPTH = 4  # of trees whose pairs of splits are counted
@@ -345,7 +346,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
 
 
 def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -> tuple[int, dict]:
-    """Return the result of count_uncovered; if a constraint refers to columns, only splits of the same column count.
+    """Return the result of count_left_out; if a constraint refers to columns, only splits of the same column count.
     If instead a constraint depends on which rows the splits of other columns separate, the splits represented by
     another one count for their own column."""
     splits = facts["splits"]
@@ -354,7 +355,7 @@ def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -
         left = np.concatenate([left, *(_left(twin, dataset)[None] for twin in others)])
         splits = [*splits, *others]
     of = [split["feature"] for split in splits] if stated.orders or stated.places.of_columns else None
-    return count_uncovered(dataset, left, of)
+    return count_left_out(dataset, of_splits(left), deadline.check, of)
 
 
 def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:

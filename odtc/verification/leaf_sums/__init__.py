@@ -42,11 +42,12 @@ from odtc.errors import CertificateError, OdtcError, TimeLimitReached
 from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
+from odtc.verification.coverage import count_left_out
 from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
-from odtc.verification.threshold_columns import count_left_out, rank_columns
+from odtc.verification.threshold_columns import rank_columns
 
 DEEPEST = 8  # levels of a tree
 OFF = 0.01  # of the largest error of rounded sums in a check: the error for one tree

@@ -44,17 +44,9 @@ class Form(Protocol):
 
 
 class Proves(Form, Protocol):
-    """A variant whose bounds cover all trees, so that it can state them for a certificate (odtc.verification)."""
+    """A variant for which the compiler finds the best tree."""
 
-    def optimal(self, problem: Problem) -> HeapTree:
-        """Return the best tree, which the compiler finds."""
-        ...
-
-    def targets(self, problem: Problem, unit: float):
-        """Return for each level (bounds, paths): lower bounds on the cost of trees at some states, float64 (states,)
-        of whole numbers, in which a loss of 1 is `unit`, and the literals of these states, int64 (states, level):
-        2f for the rows whose column f is 0, 2f + 1 for the others."""
-        ...
+    def optimal(self, problem: Problem) -> HeapTree: ...
 
 
 FORMS = ("moments", "live_cases", "intervals", "proof", "resources", "paths", "states")

@@ -157,17 +157,6 @@ def notes(problem: Problem) -> dict:
     return {}
 
 
-def targets(problem: Problem, unit: float):
-    ranked, scales = problem.derived(Intervals).ranked, problem.derived(Intervals).scales
-    for j, layer in enumerate(layers(problem.derived(Intervals).search, problem.topology.depth, 1, 0.0)):
-        at = np.flatnonzero(layer.bound > ranked.near).tolist()
-        bounds = [float(layer.bound[number] + ranked.least[layer.members[number]].sum()) for number in at]
-        paths = [
-            [2 * int(scales.split(scale, rank)) + side for scale, rank, side in layer.path[number]] for number in at
-        ]
-        yield np.rint(np.array(bounds) * unit), np.array(paths, np.int64).reshape(len(at), j)
-
-
 class Intervals:
     """Results for one problem over its ordered thresholds (`problem.derived(Intervals)`), each part made once."""
 

@@ -23,7 +23,7 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, scales_of
-from odtc.formulations.dpflow.forms.states import decode, keeps, notes, targets, trimmed  # noqa: F401
+from odtc.formulations.dpflow.forms.states import decode, keeps, notes, trimmed  # noqa: F401
 from odtc.formulations.dpflow.searched import Searched
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import exact_price, objective

@@ -25,11 +25,12 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
+from odtc.verification.coverage import count_left_out
 from odtc.verification.leaf_sums import ALL, lines, measure_of, measured_tasks
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import MOST_BITS, whole
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
-from odtc.verification.threshold_columns import count_left_out, rank_columns
+from odtc.verification.threshold_columns import rank_columns
 
 TOGETHER = "together"  # the type that ties columns to one another
 MOST_DIGITS = 12  # behind the point

@@ -10,7 +10,7 @@ import numpy as np
 from odtc.algorithms.dp.dual_targets import reduced_graph
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.formulations.dpflow import network
-from odtc.formulations.dpflow.forms.states import keeps, notes, optimal, targets  # noqa: F401
+from odtc.formulations.dpflow.forms.states import keeps, notes, optimal  # noqa: F401
 from odtc.formulations.dpflow.program import Program
 from odtc.model.milp import Model
 from odtc.problem.problem import Problem

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from odtc.algorithms.dp.dual_targets import dual_targets as dual_targets
 from odtc.formulations.dpflow import network
 from odtc.formulations.dpflow.extract_tree import tree_along
 from odtc.formulations.dpflow.program import Program
@@ -47,10 +46,3 @@ def notes(problem: Problem) -> dict:
 
 def optimal(problem: Problem) -> HeapTree:
     return problem.derived(Program).optimal()
-
-
-def targets(problem: Problem, unit: float):
-    graph = problem.derived(Program).known
-    for level, wanted in zip(graph.levels, dual_targets(graph, unit)):
-        kept = np.flatnonzero(wanted > -np.inf)
-        yield wanted[kept], level.path[kept]
