@@ -61,6 +61,9 @@ class Task(Protocol):
     # Whether a leaf predicts a line in one column instead of a number: `exact` has its `line`
     # (odtc.algorithms.moments.lines).
     LINES: bool = False
+    SQUARES: bool = (
+        False  # whether leaves cost squared errors: the last sums are of squares and of the numbers themselves
+    )
     VARIANT_OF: str = ""  # the task that becomes this one by the first of its FIELDS
     SURVIVES: bool = False  # whether `curve` is (time, survival), to be drawn with the rows that are `watched`
     # How its leaves cost sums (odtc.algorithms.moments.laws); of a task without MOMENTS whose labels are many, how CART

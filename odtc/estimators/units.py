@@ -12,7 +12,8 @@ import numpy as np
 from odtc.base.text import show_number
 from odtc.base.whole_numbers import as_written
 from odtc.base.wording import in_keywords
-from odtc.data.tasks import linear, median, regression, survival
+from odtc.data.task import TASKS
+from odtc.data.tasks import median, survival
 from odtc.errors import DataError
 from odtc.trees.tree import Branch, Node, Tree
 
@@ -106,13 +107,14 @@ def in_unit(tree: Tree, unit: float) -> Tree:
         return tree
 
     of_weights = tree.task == survival.NAME  # the unit is for weights, not for times and shares of a curve
-    weighed = tree.task in (regression.NAME, linear.NAME, median.NAME)  # counts of a policy are what its votes save
+    squares = TASKS.get(tree.task).SQUARES
+    weighed = squares or tree.task == median.NAME  # counts of a policy are what its votes save
 
     def of(node: Node) -> Node:
         if isinstance(node, Branch):
             return Branch(node.split, of(node.left), of(node.right))
         powers = [0, 0, *[1] * (len(node.sums) - 2)]
-        if tree.task in (regression.NAME, linear.NAME):
+        if squares:
             powers[-2] = 2  # a square
         if of_weights:
             powers = [0, *[1] * (len(node.sums) - 2), 0]

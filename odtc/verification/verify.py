@@ -245,10 +245,10 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     if (numbers := task.numbers(sums)) is not None:  # predictions are rounded to their own digits
         step, total = 2.0**-51 * float(np.abs(numbers).max()), float(weight.sum())
         of_squares = 2 * step * math.sqrt(total * abs(loss)) + step * step * total
-        off += of_squares if encoded.task in ("regression", "linear") else step * total
+        off += of_squares if task.SQUARES else step * total
         off += math.ulp(0.0) * (total + len(numbers))  # products below the smallest normal double
     same = math.isclose(again, loss, rel_tol=near, abs_tol=off)
-    if encoded.task == "regression" and exact_costs(encoded) is not None:
+    if task.SQUARES and not task.LINES and exact_costs(encoded) is not None:
         same = same and math.isclose(_squared_error(rows.dataset, leaf_of), loss, rel_tol=SQUARES)
     return [Check(encoded.task, same, text)]
 

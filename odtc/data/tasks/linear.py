@@ -20,7 +20,7 @@ NAME = LINEAR
 SUMMARY = "a leaf predicts a line in one numeric column; the cost of a row is its squared error"
 HEADLINE, HEADLINE_WORDS = regression.HEADLINE, regression.HEADLINE_WORDS
 LABEL, LOSS = regression.LABEL, regression.LOSS
-MOMENTS = NUMBERS = LINES = True
+MOMENTS = NUMBERS = SQUARES = LINES = True
 FIELDS = "leaf", "ridge"
 VARIANT_OF = regression.NAME
 

@@ -24,7 +24,7 @@ from odtc.errors import DataError
 NAME = "regression"
 SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
 HEADLINE, HEADLINE_WORDS = "mean_squared_error", "squared error"
-MOMENTS = True
+SQUARES = MOMENTS = True
 NUMBERS = True
 LOSS = "square"
 LABEL = "mean"  # the one class of its leaves
