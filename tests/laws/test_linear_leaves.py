@@ -13,7 +13,7 @@ from odtc.algorithms.moments.lines import ExactLines
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.reading import read
 from odtc.data.tasks import linear
-from odtc.errors import CertificateError, TreeError
+from odtc.errors import CertificateError, TimeLimitReached, TreeError
 from odtc.trees.tree import Tree
 from odtc.verification.leaf_sums import check_leaf_sums
 from odtc.verification.leaf_sums.lines import Lines, scales_of
@@ -278,6 +278,17 @@ def test_cells_that_are_nearly_equal_are_proved_by_the_certificate_only(tmp_path
     assert done.code == 0 and "proved" not in done.out.partition("objective")[0]
     assert "round the numbers to fewer digits for a proof" in done.out + done.err
     assert run("verify", "long.tree.json", folder=tmp_path).code == 0
+
+
+def test_a_time_limit_is_not_said_to_be_rounding(rents, monkeypatch):
+    from odtc.formulations.dpflow.forms import moments
+
+    def late(engine, depth):
+        raise TimeLimitReached("the limit")
+
+    monkeypatch.setattr(moments, "_best_exactly", late)
+    done = run("fit", "rents.csv", *LINEAR, "--depth", 2, "--ridge", 1, "-o", "r", folder=rents)
+    assert done.code == 0 and "best found" in done.out and "cost the same" not in done.out + done.err
 
 
 def test_the_report_draws_the_lines(rents):

@@ -265,11 +265,12 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched
 
     engine = _engine(problem, scales, report)
     in_objective, found = share * float(engine.unit), engine.search
-    ended, interrupted, best = False, False, None
+    ended, compared, interrupted, best = False, False, False, None
     try:
         found.solve(depth)
         ended = True
         best = _best_exactly(engine, depth)
+        compared = True
     except TimeLimitReached:
         pass
     except KeyboardInterrupt:
@@ -290,7 +291,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> "tuple[Searched
     phase = f"{f'depth {found.height} proved, ' if found.height else ''}{phase}: {paid:.6g}, bound {bound:.6g}"
     done = Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted, proved=proved)
     off = in_objective * off if proved and best is None else 0.0  # other bounds are lowered by it
-    return replace(done, off=off, undecided=ended and not proved, exact=best is not None), found, scales
+    return replace(done, off=off, undecided=compared and not proved, exact=best is not None), found, scales
 
 
 def _best_exactly(engine: _Engine, depth: int) -> "Best | None":
