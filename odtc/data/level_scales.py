@@ -21,12 +21,13 @@ SCALES = (
 )
 _NUMBER = r"[€$£]? ?(?P<{0}>\d{{1,3}}(?:,\d{{3}})+|\d+)(?P<{0}_decimals>\.\d+)?(?P<{0}_k>[kK])?"
 _UNIT = r" ?(?P<{0}>[A-Za-z€%][\w €%/.]{{0,12}})"
-# 20-29, 0-9g/day, 30+, 12+ yrs, < 20, over 65, 3
+# 20-29, 0-9g/day, 30+, 5more, 5 or less, 12+ yrs, < 20, over 65, 3
 _RANGE = re.compile(
     r"(?P<below><=?|≤|under |below |less than |up to )? ?(?P<above>>=?|≥|over |above |more than )? ?"
     + _NUMBER.format("low")
     + rf"(?:{_UNIT.format('low_unit')})??"
-    + rf"(?: ?(?P<to>-|–|—|to|\.\.) ?{_NUMBER.format('high')}|(?P<plus> ?\+| (?:and|or) (?:more|over|older)))?"
+    + rf"(?: ?(?P<to>-|–|—|to|\.\.) ?{_NUMBER.format('high')}|(?P<plus> ?\+| ?(?:(?:and|or) )?(?:more|over|older)\b)"
+    + r"|(?P<less> ?(?:(?:and|or) )?(?:less|fewer|under|younger)\b))?"
     + rf"(?:{_UNIT.format('unit')})?"
 )
 _END = r"(-?(?:\d+(?:\.\d+)?|[Ii]nf))"
@@ -76,11 +77,16 @@ def _ends(level: str) -> tuple[float, float] | None:
     elif found := _RANGE.fullmatch(level):
         low = _number(found, "low")
         high = _number(found, "high") if found["high"] else math.inf if found["plus"] or found["above"] else low
-        if found["below"]:
+        if found["below"] or found["less"]:
             low = -math.inf
     else:
         return None
     return (low, high) if low <= high else None
+
+
+def is_range(level: str) -> bool:
+    """Return whether a level is a range of numbers, such as "5 or more"."""
+    return (ends := _ends(level)) is not None and ends[0] < ends[1]
 
 
 def _units(level: str) -> list[str]:

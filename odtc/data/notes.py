@@ -30,7 +30,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
 from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
 from odtc.data.level_orders import order_text
-from odtc.data.level_scales import order_of_words
+from odtc.data.level_scales import is_range, order_of_words
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.task import TASKS, lost_weights
 from odtc.errors import TimeLimitReached
@@ -337,7 +337,7 @@ def _of_form(feature: Feature, others: Sequence[str]) -> list[Note] | None:
                 f"into a number of {unit}, or leave it out with {option('ignore')}"
             )
             return [Note(feature.name, "date", text)]
-    if _are_measures(others) and not are_numbers(others, feature.decimal):
+    if _are_measures(others) and not are_numbers(others, feature.decimal) and not any(map(is_range, others)):
         example = next(filter(_is_measure, others))
         advice, of_many = _of_signs(others, example)
         form = "numbers with a decimal comma, a unit, a currency or marks of thousands"

@@ -10,6 +10,8 @@ ORDERS = {
     "one year": ["<1 year", "1-5 years", "more than 5 years"],
     "open below": ["<25", "25-34", "35-44", "75+"],
     "a number among them": ["0", "1", "2", "3+"],
+    "a word behind": ["2", "3", "4", "5more"],
+    "words behind": ["5 or less", "6-9", "10 or more"],
     "cut of R": ["(-Inf,0]", "(0,10]", "(10,20]", "(20, inf]"],
     "incomes": ["under $25,000", "$25,000-$49,999", "$50,000-$74,999", "$75,000 or more"],
     "thousands": ["<50k", "50k-100k", ">100k"],
@@ -28,6 +30,7 @@ NONE = {
     "telephones": ["555-1234", "555-1235", "555-1236"],
     "words": ["red", "green", "blue"],
     "a word among them": ["0-9", "10-19", "other"],
+    "more of a word": ["2", "3", "4moretime"],
     "two levels": ["0-9", "10+"],
 }
 
