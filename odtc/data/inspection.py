@@ -12,7 +12,7 @@ from odtc.base.text import count_of, in_notebook, show_figure, show_number, some
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
-from odtc.data.encoding import encode
+from odtc.data.encoding import ENCODINGS, encode, sized_scheme
 from odtc.data.file_text.codebook import codebook_of
 from odtc.data.frames import table_of_arrays
 from odtc.data.notes import Note, notes_on
@@ -49,7 +49,8 @@ class Inspection:
     n_rows: int
     n_rows_incomplete: int
     columns: tuple[Column, ...]
-    encoding: str
+    encoding: str  # with the options that a search of this depth takes, if they depend on it
+    depth: int | None
     n_candidate_splits: int | None
     refusal: str  # why the data cannot be encoded, "" if it can
     notes: tuple[Note, ...]
@@ -64,6 +65,7 @@ class Inspection:
             "weights": self.weights,
             "columns": [vars(column) for column in self.columns],
             "encoding": self.encoding,
+            "depth": self.depth,
             "n_candidate_splits": self.n_candidate_splits,
             "refusal": self.refusal or None,
             "notes": [note.to_json() for note in self.notes],
@@ -105,16 +107,16 @@ class Inspection:
             said += f", {self.n_rows_incomplete:,} of them with missing cells"
         if (weights := self.weights) is not None:
             said += f", weighed by {weights['column']!r} ({weights['values']}; {show_figure(weights['sum'])} in all)"
-        splits = (
-            self.refusal
-            or f"{option('encoding', self.encoding)}: {self.n_candidate_splits:,} different splits of all columns"
+        takes = "" if self.depth is None else f" for a search of depth {self.depth}"
+        splits = self.refusal or (
+            f"{option('encoding', self.encoding)}{takes}: {self.n_candidate_splits:,} different splits of all columns"
         )
         return "\n".join(
             [said, "", *(row.rstrip() for row in rows), "", splits, *(f"note: {n.text}" for n in self.notes)]
         )
 
 
-def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
+def inspect(data, y=None, *, encoding: str = "auto", depth: int = 2, **reading) -> Inspection:
     """Report how odtc reads each column of a table, with remarks on unusual ones, as `odtc inspect` does.
 
     Parameters
@@ -124,6 +126,8 @@ def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
         The labels of `data`; a text is the column of a data frame that contains them. None if `data` contains them.
     encoding : str
         The encoding whose splits are counted.
+    depth : int
+        The depth of the search: the encoding "auto" takes sets of levels where they keep it quick.
     **reading
         Keywords of `odtc.read`: `target`, `ignore`, `missing`, ….
 
@@ -152,10 +156,12 @@ def inspect(data, y=None, *, encoding: str = "auto", **reading) -> Inspection:
         reading["target"] = y
     elif y is not None:
         data, reading["target"] = table_of_arrays(data, y)
-    return inspect_data(data, ReadingSpec(**reading), encoding)
+    return inspect_data(data, ReadingSpec(**reading), encoding, depth)
 
 
-def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding: str = "auto") -> Inspection:
+def inspect_data(
+    data: str | Path, reading: ReadingSpec | None = None, encoding: str = "auto", depth: int = 2
+) -> Inspection:
     """Read a data file and describe its content.
 
     Parameters
@@ -167,6 +173,8 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         on the rows that it keeps.
     encoding : str
         The encoding whose splits are counted.
+    depth : int
+        The depth of the search.
 
     Returns
     -------
@@ -189,7 +197,8 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         names, left_out = [feature.name for feature in kept.features], kept.left_out
         if len(names) < len(whole.features):  # columns without a cell leave out no rows
             gaps = _gaps(whole.X, whole.n_rows, [feature.name in names for feature in whole.features])
-        encoded = encode(kept, encoding)
+        scheme = sized_scheme(kept, encoding, depth)
+        encoded = encode(kept, scheme)
         splits = Splits.of(encoded.splits)
         asked: Counter | None = Counter(
             names[split.features[0]] for split in splits.others.values() if len(split.features) == 1
@@ -197,9 +206,11 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         asked.update(dict(zip(names, splits.per_threshold(len(names)).tolist())))
         n_candidate_splits, refusal = encoded.n_candidate_splits, ""
     except OdtcError as problem:
-        asked, n_candidate_splits, refusal = None, None, str(problem)
+        asked, n_candidate_splits, refusal, scheme = None, None, str(problem), encoding
     notes = numbers + notes_on(replace(whole, left_out=left_out))
     if asked is not None and encoding == "auto":  # others leave out columns for reasons of their own
+        module, options = ENCODINGS.parse(scheme)
+        notes += [Note("", "single levels", text)] if (text := module.remark(kept, **options)) else []
         notes += _unasked(kept, asked, {note.column for note in notes if note.kind in ("constant", "equal")})
     incomplete = int(gaps.sum()) + whole.n_unlabelled
     return Inspection(
@@ -207,7 +218,8 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         whole.n_rows + whole.n_unlabelled,
         incomplete,
         _columns(whole, asked),
-        encoding,
+        scheme,
+        None if scheme == encoding else depth,
         n_candidate_splits,
         refusal,
         tuple(notes),

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from odtc import OptimalTreeClassifier
+from odtc import OptimalTreeClassifier, fit
 from odtc.base import deadline
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
@@ -64,6 +64,7 @@ def test_an_ordinary_table_has_no_remark():
         ("equal", table()["shape"]),
         ("number", [f"${at % 9},000.50" for at in range(N)]),
         ("number", [f"{at % 9} kg" for at in range(N)]),
+        ("scale", [["2", "3", "4", "5more"][at % 4] for at in range(N)]),
         ("number", [f"{97.35 * at:,.2f}" for at in range(N)]),  # 973.50 beside 1,070.85
         ("number", [f"{97.35 * at:,.2f}".replace(",", " ") for at in range(N)]),
         ("number", [f"{97.35 * at:,.2f}".replace(",", "'") for at in range(N)]),
@@ -120,6 +121,20 @@ def test_dates_whose_order_is_given_are_no_remark_and_others_say_how(tmp_path):
     assert notes_on(from_frame(frame, "table", ReadingSpec(ordered=("day",)))) == []
     (other,) = notes_on(from_frame(pl.DataFrame(table(day=[f"{at % 28 + 1}.3.2024" for at in range(N)])), "table"))
     assert "--dates day (20240301)" in other.text
+
+
+def test_inspect_counts_the_sets_of_levels_that_a_search_takes(tmp_path):
+    rows = [f"{'abcdef'[at % 6]},{at % 40},{at % 2}" for at in range(240)]
+    (tmp_path / "t.csv").write_text("\n".join(["letter,many,y", *rows]) + "\n")
+    said = odtc("inspect", "t.csv", "--categorical", "many", folder=tmp_path)
+    assert "--encoding auto:levels=6 for a search of depth 2:" in said.out
+    assert "note: splits on 'many' take one level each; --encoding subsets takes sets of levels" in said.out
+    facts = odtc("inspect", "t.csv", "--categorical", "many", "--json", folder=tmp_path).facts
+    assert facts["columns"][0]["splits"] == 2**5 - 1 and facts["columns"][1]["splits"] == 40
+    fitted = fit(tmp_path / "t.csv", reading={"categorical": ("many",)})
+    assert fitted.problem.encoded.n_candidate_splits == facts["n_candidate_splits"]
+    single = odtc("inspect", "t.csv", "--encoding", "auto:levels=3", "--json", folder=tmp_path).facts
+    assert single["columns"][0]["splits"] == 6 and single["depth"] is None
 
 
 def test_inspect_says_why_a_column_has_no_test():
