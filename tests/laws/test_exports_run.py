@@ -20,7 +20,9 @@ from odtc.base.templates.filters import md, sql_number, sql_str, tex, xml
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
-from odtc.testing.generated_code import unseen
+from odtc.testing.generated_code import run_export, unseen
+from odtc.testing.properties import exporters
+from odtc.testing.property import NotTestedError
 from odtc.testing.random_trees import HOSTILE, answering_numbers, cells, rows_for, trees
 from odtc.trees.exporting import export
 from odtc.trees.rendering import render_tree
@@ -267,6 +269,25 @@ def test_pmml_answers_the_numbers_of_a_tree(java, missing, task):
             wanted.append(None)
     found = run_pmml(tree, render_tree(tree, "pmml"), CELLS[::3])  # no result of a regression is NaN there
     assert [None if answer != answer else answer for answer in found] == wanted and len(set(wanted) - {None}) > 1
+
+
+@pytest.mark.parametrize("name", ["python", "javascript", "r", "java", "sql", "c", "onnx"])
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_lines_below_sets_of_levels_are_exported_as_the_tree_answers(tmp_path, name, missing):
+    plain = (COLUMNS[0], replace(COLUMNS[1], name="name", levels=("ab", "cd", "ef")), *COLUMNS[2:])
+    leaves = [Leaf(0, (1.0,), (1,), (1.0, 1.0, one, 0.0, 0.0, one)) for one in (0.1, -1e22, 1 / 3)]
+    leaves[1:] = [replace(leaf, line=Line(0, 1 / 3, 0.1)) for leaf in leaves[1:]]
+    tree = Tree(Branch(SPLITS[2], leaves[0], Branch(SPLITS[1], *leaves[1:])), plain, ("mean",), "y", missing, "linear")
+    wanted = [exporters.expected(tree, row) for row in CELLS[::3]]
+    X, exporter = CELLS[::3][[one is not None for one in wanted]], exporters.find(name)
+    try:
+        if exporter.how is None:
+            found = exporter.predict(exporter.write(tree), tree, X)
+        else:
+            found = run_export(exporter.how, exporter.write(tree), exporter.ending, tree, X, tmp_path)
+    except (NotTestedError, ChoiceError) as absent:
+        pytest.skip(str(absent))
+    assert [float(one) for one in found] == [one for one in wanted if one is not None] and len(set(wanted)) > 3
 
 
 @settings(deadline=None, max_examples=12, suppress_health_check=HEALTH)

@@ -89,7 +89,10 @@ def predicts(plug_in: Exporting, variant, trial: Trial) -> None:
         with tempfile.TemporaryDirectory() as folder:
             got = run_export(plug_in.how, plug_in.write(tree), plug_in.ending, tree, X, Path(folder))
     elif plug_in.predict is not None:
-        got = plug_in.predict(plug_in.write(tree), tree, X)
+        try:
+            got = plug_in.predict(plug_in.write(tree), tree, X)
+        except ChoiceError as missing:  # a package that is not installed
+            raise NotTestedError(str(missing)) from None
     else:
         raise NotTestedError(f"nothing says how its files are run: templates/check/{plug_in.name}.toml, or `predict`")
     if TASKS.get(tree.task).NUMBERS:

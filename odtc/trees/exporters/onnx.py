@@ -50,6 +50,29 @@ def write(tree: Tree) -> bytes:
     return model.SerializeToString()
 
 
+def predict(content: bytes, tree: Tree, X: np.ndarray) -> list:
+    """Return what onnxruntime answers for rows coded like `Dataset.X`: names of classes, or numbers."""
+    runtime = need("onnxruntime", "the check of --to onnx")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    cells = {}
+    for entry, at in zip(session.get_inputs(), _places(tree)):
+        feature, column = tree.features[at], X[:, at]
+        if feature.kind != NUMERIC:
+            words = dict(enumerate(feature.levels))  # any other text is no level
+            texts = ["" if np.isnan(one) else words.get(int(one), "?".join(["", *feature.levels])) for one in column]
+            column = np.array(texts, dtype=object)
+        cells[entry.name] = column[:, None]
+    found = session.run(None, cells)[0].tolist()
+    return found if TASKS.get(tree.task).NUMBERS else [dict(zip(tree.labels, tree.classes)).get(one) for one in found]
+
+
+def _places(tree: Tree) -> list[int]:
+    """Return the positions of the columns that are inputs, in their order."""
+    return sorted(tree.used) or list(range(len(tree.features)))
+
+
 class _Graph:
     """The operators of a tree, as they are collected."""
 
@@ -61,7 +84,7 @@ class _Graph:
         self.mark = "odtc_"  # prefix of every name that is not that of a column
         while any(feature.name.startswith(self.mark) for feature in tree.features):
             self.mark += "_"
-        self.columns = {place: self._column(place) for place in sorted(tree.used) or range(len(tree.features))}
+        self.columns = {place: self._column(place) for place in _places(tree)}
 
     def ask(self) -> None:
         """Add the results of all splits as columns, the leaf that they lead to, and its prediction."""
