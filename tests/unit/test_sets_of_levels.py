@@ -145,7 +145,7 @@ def _least(cells: list[tuple], rows: list[int], depth: int, loss) -> Fraction:
     return best
 
 
-EXAMPLES = {"classification": 500, "regression": 500, "median": 50, "survival": 50}  # that are drawn
+EXAMPLES = {"classification": 500, "regression": 500, "median": 50, "survival": 50, "policy": 50}  # that are drawn
 
 
 def _loss(task: str, y: list[int], dataset: Dataset):
@@ -165,7 +165,12 @@ def _loss(task: str, y: list[int], dataset: Dataset):
     def deviance(rows: list[int]) -> float:
         return float(TASKS.get(task).leaf_costs(dataset.sums[rows].sum(axis=0)))
 
-    return {"classification": errors, "regression": squares, "median": distances, "survival": deviance}[task]
+    def lost_votes(rows: list[int]) -> Fraction:
+        saved = [sum(max(y[row]) - y[row][action] for row in rows) for action in range(3)]
+        return Fraction(sum(saved) - max(saved))
+
+    found = {"classification": errors, "regression": squares, "median": distances, "survival": deviance}
+    return (found | {"policy": lost_votes})[task]
 
 
 @pytest.mark.parametrize("task", EXAMPLES)
@@ -177,7 +182,8 @@ def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task):
         cells = data.draw(
             st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("pqrs")), min_size=n, max_size=n)
         )
-        y = data.draw(st.lists(st.integers(0, 2 if task == "classification" else 9), min_size=n, max_size=n))
+        numbers = st.integers(0, 2 if task == "classification" else 9)
+        y = data.draw(st.lists(st.tuples(*[numbers] * 3) if task == "policy" else numbers, min_size=n, max_size=n))
         if len(set(y)) < 2 or len(set(cells)) < 2:
             return
         columns = {"x": [one for one, _ in cells], "z": [two for _, two in cells]}
@@ -186,6 +192,12 @@ def test_the_proved_tree_is_the_best_of_all_trees_over_sets_of_levels(task):
             columns["t"], columns["y"] = [1 + row for row in y], [row % 2 for row in y]
             how = {"task": task, "categorical": ["x", "z"], "time": "t", "event": "y"}
             if not any(columns["y"]):
+                return
+        if task == "policy":
+            columns |= {name: [costs[at] for costs in y] for at, name in enumerate("ijk")}
+            columns["y"] = [0] * n  # of a column that is not read
+            how = {"task": task, "categorical": ["x", "z"], "actions": list("ijk"), "ignore": ["y"]}
+            if all(len(set(costs)) == 1 for costs in y):
                 return
         frame = pl.DataFrame(columns if "y" in columns else columns | {"y": y})
         exact = _least(cells, list(range(n)), 2, _loss(task, y, from_frame(frame, "drawn", ReadingSpec(**how))))
