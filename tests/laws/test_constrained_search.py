@@ -1,6 +1,9 @@
 """The compiler's own search keeps every kind of constraint exactly: its optimum is that of trying every tree."""
 
 import contextlib
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
 from unittest import mock
 
 import numpy as np
@@ -9,16 +12,18 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from odtc.algorithms.constrained import engines
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.formulations.dpflow.constrained import Posed
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.testing.optima import least_of_every_tree
-from odtc.testing.problems import KINDS, problems
+from odtc.testing.problems import KINDS, heaps, problems
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 MOST_TESTS = 5
 # Of all tests; as of very many: one of each scale first, then all; and a root with two stumps by ranks.
+NEXT = Fraction(1, 10**9)
 ENGINES = ({}, {"FEW_TESTS": 1, "FEW": 1}, {"FEW_TESTS": 1, "FEW": 1, "MOST_TESTS": 0})
 
 
@@ -31,7 +36,7 @@ def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
     assume(problem.encoded.n_candidate_splits <= MOST_TESTS)
     kinds = [kind, *data.draw(st.lists(st.sampled_from(CONSTRAINTS.names()), max_size=1))]
     try:
-        problem = posed(problem, [data.draw(st.sampled_from(KINDS[name].tries(problem.encoded))) for name in kinds])
+        problem = posed(problem, [text_of(name, problem, data) for name in kinds])
     except ChoiceError:  # what this data has no rows, columns or levels for
         assume(False)
     with contextlib.ExitStack() as stack:
@@ -41,13 +46,40 @@ def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
         for name, number in data.draw(st.sampled_from(ENGINES[: 2 if "splits" in kinds else 3])).items():
             stack.enter_context(mock.patch.object(engines, name, number))
         assume(problem.module.searches(problem))  # weights with thirds have no small unit
+        least = least_of_every_tree(problem)
+        expect_valid_results_when_stopped(problem, least, data.draw(st.integers(0, 30)))
         found = problem.module.search(problem, None, lambda *told: None)
-    least = least_of_every_tree(problem)
     assert found.infeasible == (least == np.inf)
     if not found.infeasible:
         assert not broken(problem, found.heap)
         assert problem.module.objective(problem, found.heap) == pytest.approx(least, abs=1e-9)
         assert found.bound == pytest.approx(least, abs=1e-9)
+
+
+def text_of(kind, problem, data) -> str:
+    """Draw a constraint of a kind; its number may be what a tree has, or next to that."""
+    text = data.draw(st.sampled_from(KINDS[kind].tries(problem.encoded)))
+    if data.draw(st.booleans()):
+        problem = posed(problem, [text])
+        (given,) = problem.constraints
+        value = given.module.value(problem.encoded, given, data.draw(heaps(problem))) if given.op else np.nan
+        if np.isfinite(float(value)):
+            return str(replace(given, bound=Fraction(value) + data.draw(st.sampled_from([0, 0, NEXT, -NEXT]))))
+    return text
+
+
+def expect_valid_results_when_stopped(problem, least, ticks):
+    """A search that ends after so many ticks has a bound that holds, and no tree that breaks a constraint."""
+    mine, left, told = Posed(problem), count(ticks, -1), []
+    mine.search.watch(lambda: next(left) <= 0, lambda *results: told.append(results))
+    with contextlib.suppress(TimeLimitReached):
+        mine.search.run()
+    found, unit = mine.search.found, mine.problem.unit
+    for bound, cost in [*told, (found.bound, found.cost)]:
+        assert bound * unit <= least + mine.problem.off + 1e-9 and (cost is None or cost * unit >= least - 1e-9)
+    assert least == np.inf or not found.infeasible
+    if found.split is not None:
+        assert not broken(problem, mine.problem.tree(found.split, found.label))
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS.names())
