@@ -40,7 +40,7 @@ function check(facts, data) {
 }
 
 // The options that say how the target of a task is read.
-const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event"];
+const ASKED = ["actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event", "ridge"];
 
 function expectTerms(facts, data, nCandidateSplits, allSplits, constraints) {
   const found = {

@@ -1,7 +1,7 @@
-// What leaves cost that are no sums over their rows, exactly or between two ends: squares, and likelihoods.
+// What leaves cost that are no sums over their rows, exactly or between two ends: squares, likelihoods, lines.
 //
-// A measure holds of each row three numbers a, b, c in doubles (`rows`), of which the sums tell nearly what a leaf costs
-// (`near`, within `off`), and whole numbers of which `low` and `high` count it again.
+// A measure holds of each row some numbers (`rows`), of which the sums tell nearly what a leaf costs (`near`, within
+// `off`), and whole numbers of which `low` and `high` count it again.
 "use strict";
 const { expect } = require("./values.js");
 const { Fraction, ZERO } = require("./fractions.js");
@@ -51,7 +51,7 @@ function squares(facts, data) {
     unit: new Fraction(BigInt(facts.weight_scale) * BigInt(scale) ** 2n), low, high: low, alone: false,
     ends: (...costs) => (rounded ? widened(all, ...costs) : costs),
     rows: [w, s, q].map((line) => line.map(Number)),
-    near: (a, b, c) => (a > 0 ? c - (b * b) / a : 0),
+    near: ([a, b, c]) => (a > 0 ? c - (b * b) / a : 0),
     off: 1e-12 * Number(sum(y.map((_, i) => i), q)),
   };
 }
@@ -108,7 +108,7 @@ function likelihood(facts, data) {
     low: (rows) => { const events = sum(rows, d); return cost(events, sum(rows, h)).minus(new Fraction(events, SLACK)); },
     high: (rows) => { const events = sum(rows, d); return cost(events, sum(rows, h) + BETWEEN * BigInt(rows.length)).plus(new Fraction(events, SLACK)); },
     rows: [h.map(Number), d.map(Number), d.map(() => 0)],
-    near: (a, b) => (a > 0 && b > 0 ? b * (1 - Math.log((b * root) / a)) : 0),
+    near: ([a, b]) => (a > 0 && b > 0 ? b * (1 - Math.log((b * root) / a)) : 0),
     off: 1e-10 * Number(sum(every, d)),
   };
 }
@@ -150,6 +150,60 @@ function logarithm(above, below) {
   return one;
 }
 
-const MEASURES = { "odtc.certificate/regression": ["regression", squares], "odtc.certificate/survival": ["survival", likelihood] };
+// The least of Σ w (y - a - b x)² + ridge b² over the columns x of numbers without missing cells, or with b = 0. All sums
+// are whole numbers of any size. With a ridge two leaves may cost more than one for the rows of both, so no cost of rows
+// that no column separates is taken off (`noFloor`).
+function lines(facts, data) {
+  const scaleOf = (scale) => { expect(Number.isFinite(scale) && Number.isInteger(scale) && scale > 0, "a scale is not a whole number above 0"); return BigInt(scale); };
+  const features = data.features.filter((f) => f.numeric && !f.cells.some(Number.isNaN)), told = facts.lines;
+  expect(Array.isArray(told) && told.length === features.length && features.every((f, j) => f.name === told[j].feature), "the columns of its lines are not the columns of numbers of the data");
+  const wholes = (cells, scale, what) => cells.map((v) => wholeOf(scaled(v, scale), what));
+  const weightScale = scaleOf(facts.weight_scale), scale = scaleOf(facts.number_scale), scales = told.map((one) => scaleOf(one.scale));
+  const w = wholes(data.weight, weightScale, "the weights"), order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+  expect(w.every((one) => one > 0n), "the weights of the data are not whole numbers at the scale of the certificate");
+  const numbers = [wholes(data.numbers, scale, "the numbers"), ...features.map((f, j) => wholes(f.cells, scales[j], "the numbers"))];
+  const middles = numbers.map((line) => [...line].sort(order)[line.length >> 1]), [y, ...xs] = numbers.map((line, j) => line.map((v) => v - middles[j]));
+  const times = (...all) => w.map((one, i) => all.reduce((product, line) => product * line[i], one));
+  const rows = [w, times(y), times(y, y), ...xs.flatMap((x) => [times(x), times(x, x), times(x, y)])];
+  const penalty = scaled(facts.data.ridge || 0, weightScale), ridges = scales.map((one) => new Fraction(penalty.above * one * one, penalty.below));
+  const cost = ([n, s, q, ...rest]) => {
+    let [above, below] = [0n, 1n]; // of the gain of the best line, times n
+    ridges.forEach((ridge, j) => {
+      const [x, xx, xy] = rest.slice(3 * j, 3 * j + 3), spread = n * xx - x * x;
+      if (!spread) return;
+      const a = (n * xy - x * s) ** 2n * ridge.below, b = spread * ridge.below + ridge.above * n;
+      if (a * below > above * b) [above, below] = [a, b];
+    });
+    return n ? [(n * q - s * s) * below - above, n * below] : [0n, 1n];
+  };
+  const sumsOf = (own) => rows.map((line) => sum(own, line)), low = (own) => new Fraction(...cost(sumsOf(own)));
+  const nearly = (above, below) => {
+    const shift = BigInt(Math.max(0, 64 + below.toString(16).length * 4 - above.toString(16).length * 4));
+    return Number((above << shift) / below) / 2 ** Number(shift);
+  };
+  const expectLine = (line, own) => {
+    const [n, s, q, ...rest] = sumsOf(own).map((one) => new Fraction(one));
+    const product = (...all) => all.reduce((a, b) => new Fraction(a.above * b.above, a.below * b.below));
+    let [slope, move, x, xx, xy] = [ZERO, s.over(n), ZERO, ZERO, ZERO];
+    if (line) {
+      const j = told.findIndex((one) => one.feature === line.feature);
+      expect(j >= 0 && [line.slope, line.intercept].every(Number.isFinite), "a leaf of the tree predicts a line in no column of numbers");
+      [x, xx, xy] = rest.slice(3 * j, 3 * j + 3);
+      xx = xx.plus(ridges[j]);
+      slope = new Fraction(scaled(line.slope, scale).above, scaled(line.slope, scale).below * scales[j]);
+      move = scaled(line.intercept, scale).minus(new Fraction(middles[0])).plus(product(slope, new Fraction(middles[1 + j])));
+    }
+    // Σ w (y - move - slope x)² + ridge slope²
+    const two = new Fraction(2n), paid = q.minus(product(two, product(move, s).plus(product(slope, xy)))).plus(product(move, move, n)).plus(product(two, move, slope, x)).plus(product(slope, slope, xx));
+    const more = paid.minus(low(own)), around = q.minus(product(s, s).over(n));
+    expect(!new Fraction(around.above, around.below * 10n ** 9n).less(more), "a leaf of the tree predicts another line than the best of its rows");
+  };
+  return {
+    unit: new Fraction(weightScale * scale * scale), low, high: low, alone: false, noFloor: true, ends: (...costs) => costs, expectLine,
+    rows, near: (sums) => nearly(...cost(sums)), off: 1e-12 * Number(sum(y.map((_, i) => i), rows[2])),
+  };
+}
+
+const MEASURES = { "odtc.certificate/regression": ["regression", squares], "odtc.certificate/survival": ["survival", likelihood], "odtc.certificate/linear": ["linear", lines] };
 
 module.exports = { MEASURES, logarithm };

@@ -36,7 +36,8 @@ function treeCost(facts, data, measure, price, limit) {
   let [low, high, leaves] = [ZERO, ZERO, 0];
   const walk = (node, rows, levelsLeft) => {
     if (!("split" in node)) {
-      expect(data.classes.includes(node.label) && !node.curve, "a leaf of the tree states a label or a curve that cannot be checked");
+      expect(data.classes.includes(node.label) && !node.curve && (!node.line || measure.expectLine), "a leaf of the tree states a label, a curve or a line that cannot be checked");
+      if (measure.expectLine) measure.expectLine(node.line, rows);
       const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
       const told = [...node.counts, ...node.rows, ...node.sums], [found, off] = [held, most].map((line) => [line[1], line[0], ...line]);
       expect(told.length === found.length && told.every((v, k) => near(v, found[k], off[k])), "a leaf of the tree tells other sums than its rows have");
@@ -60,7 +61,7 @@ function treeCost(facts, data, measure, price, limit) {
 
 // The bound of all trees: least(rows, depth, tried, limit), beyond the floor of these rows.
 function bounds(columns, measure, price) {
-  const n = columns[0].length, [A, B, C] = measure.rows, off = 64 * (measure.off + 1e-12 * price.toNumber()), cost = price.toNumber(), priced = Lazy.of(price);
+  const n = columns[0].length, off = 64 * (measure.off + 1e-12 * price.toNumber()), cost = price.toNumber(), priced = Lazy.of(price);
   const lazy = (fraction) => Lazy.of(fraction);
 
   // What rows cost that no column tells apart, on the first of them.
@@ -70,7 +71,7 @@ function bounds(columns, measure, price) {
     if (!kinds.has(key)) kinds.set(key, []);
     kinds.get(key).push(i);
   }
-  const told = [...kinds.values()].filter((rows) => measure.alone || rows.length > 1).map((rows) => [rows[0], measure.low(rows)]);
+  const told = (measure.noFloor ? [] : [...kinds.values()]).filter((rows) => measure.alone || rows.length > 1).map((rows) => [rows[0], measure.low(rows)]);
   const shared = told.reduce((unit, [, cost]) => (unit > WIDEST ? unit : unit * cost.below / common(unit, cost.below)), 1n), unit = shared > WIDEST ? 2n ** 64n : shared;
   for (const [i, cost] of told) floors[i] = cost.floor(unit);
   const floor = (rows) => new Fraction(rows.reduce((sum, i) => sum + floors[i], 0n), unit);
@@ -84,17 +85,18 @@ function bounds(columns, measure, price) {
   }));
   [...groups.values()].filter((own) => own.length > 1).forEach((own, group) => own.forEach(([c, cut, turned]) => grouped[c].set(cut, [group, turned])));
 
-  const nearLeaf = (rows) => { let [a, b, c] = [0, 0, 0]; for (const i of rows) { a += A[i]; b += B[i]; c += C[i]; } return measure.near(a, b, c); };
+  const zeros = measure.rows.map((line) => line[0] - line[0]), added = (sums, i) => sums.map((one, k) => one + measure.rows[k][i]);
+  const nearLeaf = (rows) => measure.near(rows.reduce(added, zeros));
   const leaf = (rows) => new Lazy(nearLeaf(rows), () => measure.low(rows));
   const sides = (rows, c, cut) => [rows.filter((i) => columns[c][i] <= cut), rows.filter((i) => columns[c][i] > cut)];
 
-  // The cuts of a column that leave rows on either side: the rank, the rows up to it and their three sums; last all rows.
+  // The cuts of a column that leave rows on either side: the rank, the rows up to it and their sums; last all rows.
   const cutsOf = (rows, c) => {
     const found = [], order = [...rows].sort((i, j) => columns[c][i] - columns[c][j]);
-    let [a, b, q] = [0, 0, 0];
+    let sums = zeros;
     order.forEach((i, place) => {
-      a += A[i]; b += B[i]; q += C[i];
-      if (place + 1 === order.length || columns[c][order[place + 1]] > columns[c][i]) found.push({ rank: columns[c][i], rows: place + 1, a, b, q });
+      sums = added(sums, i);
+      if (place + 1 === order.length || columns[c][order[place + 1]] > columns[c][i]) found.push({ rank: columns[c][i], rows: place + 1, sums });
     });
     return found;
   };
@@ -109,7 +111,7 @@ function bounds(columns, measure, price) {
         const parts = depth > 1 && sides(rows, c, cut.rank);
         for (const share of shares(limit, depth)) {
           const below = depth > 1 ? ofSides(limit, share).map((own, side) => nearBest(parts[side], depth - 1, own))
-            : [measure.near(cut.a, cut.b, cut.q), measure.near(all.a - cut.a, all.b - cut.b, all.q - cut.q)];
+            : [measure.near(cut.sums), measure.near(all.sums.map((one, k) => one - cut.sums[k]))];
           found.push([cost + below[0] + below[1], c, cut.rank, share]);
         }
       }
@@ -211,6 +213,7 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
     const [cheapest, dearest, bound] = measure.ends(low, high, below), reached = !bound.less(cheapest);
     return { objective: of(dearest), bound: of(reached ? cheapest : bound), candidates: columns.candidates, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
   };
+  expect(!limits || !measure.noFloor, "limits on all splits of a tree are not known for linear leaves");
   if (limits) {
     const off = 64 * (measure.off + 1e-12 * price.toNumber());
     return proof(wholeTrees.least(limits, { measure, price, ranks: columns.ranks, off }, facts.columns, depth, limit, { at, shares, ofSides }));

@@ -137,7 +137,7 @@ const policy = {
   },
 };
 
-const TASKS = { classification, regression, survival, median, policy };
+const TASKS = { classification, regression, linear: regression, survival, median, policy };
 
 module.exports = (source) => {
   const task = source.task || "classification";

@@ -94,7 +94,7 @@ function setsOfSplits(asked, { measure, price, ranks, off }, depth, limit, leave
       const unit = 3 ** frees[state][0];
       for (const line of sums) line[state] = line[state - 2 * unit] + line[state - unit];
     }
-    const leaf = (state) => (sums[3][state] >= limit.rows ? measure.near(sums[0][state], sums[1][state], sums[2][state]) : Infinity);
+    const leaf = (state) => (sums[3][state] >= limit.rows ? measure.near([sums[0][state], sums[1][state], sums[2][state]]) : Infinity);
     return below(leaf, (one, two) => cost + one + two, Math.min);
   };
   const exactOf = (chosen) => {
@@ -132,7 +132,7 @@ function lesser(one, two) {
 // bits; of the root of a tree the rest is dealt to its two sides in all ways.
 function allOrNone(together, { measure, price, ranks, off }, names, depth, limit) {
   const every = [...ranks[0].keys()], cost = price.toNumber(), [A, B, C] = measure.rows;
-  const nearLeaf = (rows) => { let [a, b, c] = [0, 0, 0]; for (const i of rows) { a += A[i]; b += B[i]; c += C[i]; } return measure.near(a, b, c); };
+  const nearLeaf = (rows) => { let [a, b, c] = [0, 0, 0]; for (const i of rows) { a += A[i]; b += B[i]; c += C[i]; } return measure.near([a, b, c]); };
   let found = null;
   for (let choice = 0; choice < 2 ** together.length; choice++) {
     const wanted = new Set(together.filter((_, g) => (choice >> g) & 1).flat()), barred = new Set(together.filter((_, g) => !((choice >> g) & 1)).flat());
@@ -161,7 +161,7 @@ function allOrNone(together, { measure, price, ranks, off }, names, depth, limit
       candidates(rows, (c, cut, [a, b, q], all) => {
         const own = bit(c);
         if (levels === 1) {
-          const paid = cost + measure.near(a, b, q) + measure.near(all[0] - a, all[1] - b, all[2] - q);
+          const paid = cost + measure.near([a, b, q]) + measure.near([all[0] - a, all[1] - b, all[2] - q]);
           for (const need of new Set([0, own])) { best[need] = Math.min(best[need], paid); each(need, paid, c, cut, 0, 0); }
           return;
         }

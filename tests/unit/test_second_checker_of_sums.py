@@ -41,10 +41,7 @@ def drawn(folder, seed: int, task: str, **words):
         "time": (rng.integers(0, 9, n) / 2).astype(str),
         "event": rng.choice(words.get("events", ["1", "0", "no", "Yes", "1.0"]), n),
     }
-    if task == "regression":
-        del columns["event"]
-    else:
-        del columns["y"]
+    del columns["y" if task == "survival" else "event"]
     file = folder / f"{task}{seed}.csv"
     lines = [list(columns), *zip(*columns.values())]
     cells = [[_quoted(cell) for cell in line] for line in lines]
@@ -52,7 +49,8 @@ def drawn(folder, seed: int, task: str, **words):
     how = {"task": task, "missing": "separate" if seed % 2 else "drop"}
     how |= {"weights": "w"} if seed % 3 else {}
     how |= {"auxiliary": ("site",)} if seed % 4 == 1 else {"categorical": ("x",)} if seed % 4 == 2 else {}
-    how |= {"target": "y"} if task == "regression" else {"time": "time", "event": words.get("event", "event")}
+    how |= {"time": "time", "event": words.get("event", "event")} if task == "survival" else {"target": "y"}
+    how |= {"ridge": 0.3 * (seed % 2)} if task == "linear" else {}
     return read(file, **how), file
 
 
@@ -79,7 +77,7 @@ def expect_same(pairs) -> list[str]:
     return second
 
 
-TASKS = pytest.mark.parametrize("task", ["regression", "survival"])
+TASKS = pytest.mark.parametrize("task", ["regression", "linear", "survival"])
 
 
 @TASKS
@@ -175,7 +173,7 @@ def forgeries(facts: dict):
         {"leaves": 1},
         {"columns": []},
         {"columns": facts["columns"][1:]},
-        {"schema": "odtc.certificate/" + {"regression": "survival", "survival": "regression"}[facts["of"]["task"]]},
+        {"schema": "odtc.certificate/" + ("regression" if facts["of"]["task"] == "survival" else "survival")},
         {"tried": None},
         {"tried": [*facts["tried"], facts["tried"][0]]},
         {"tried": [*facts["tried"], [len(facts["columns"]), 0, 0, 0]]},
@@ -183,7 +181,13 @@ def forgeries(facts: dict):
         {"tried": [[*facts["tried"][0][:2], "0", 0], *facts["tried"][1:]]},
     ):
         yield facts | change
-    for changed in ({"label": "z"}, {"curve": [[0.0, 1.0]]}, {"sums": []}):
+    if "lines" in facts:
+        yield facts | {"lines": facts["lines"][1:]}
+        yield facts | {"lines": [facts["lines"][0] | {"scale": 0}, *facts["lines"][1:]]}
+        yield facts | {"lines": [facts["lines"][0] | {"feature": "x0"}, *facts["lines"][1:]]}
+        yield facts | {"splits": 3}
+    line = {"feature": "number", "slope": 1.5, "intercept": 0.25}
+    for changed in ({"label": "z"}, {"curve": [[0.0, 1.0]]}, {"sums": []}, {"line": line}):
         forged = copy.deepcopy(facts)
         leaf = forged["tree"]["root"]
         while "split" in leaf:
