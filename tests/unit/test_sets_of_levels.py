@@ -17,6 +17,7 @@ from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
+from odtc.workflow.messages import level_set_text
 from tests.command_line import odtc as command
 
 LEVELS = tuple("abcdef")
@@ -267,6 +268,32 @@ def test_later_commands_search_the_splits_of_the_run(tmp_path):
     ):
         said = command(*words, folder=tmp_path)
         assert said.code == 0 and ("objective 0" in said.out or "costs less than 0" in said.out), said
+
+
+HINTED = {  # the columns of a target that a set of levels decides, and how they are read
+    "classification": (lambda good: {"y": np.where(good, "a", "b")}, {"target": "y"}),
+    "regression": (lambda good: {"y": 3.0 * good}, {"target": "y"}),
+    "linear": (lambda good: {"y": 3.0 * good}, {"target": "y"}),
+    "median": (lambda good: {"y": 3.0 * good}, {"target": "y"}),
+    "survival": (
+        lambda good: {"t": np.where(good, 1.0, 9.0), "e": np.ones(len(good), int)},
+        {"time": "t", "event": "e"},
+    ),
+    "policy": (lambda good: {"u": 5.0 * good, "v": 5.0 * ~good}, {"actions": ["u", "v"]}),
+}
+
+
+@pytest.mark.parametrize("task", HINTED)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_better_tree_over_sets_of_many_levels_is_announced_and_found(task, seed):
+    rng = np.random.default_rng(seed)
+    levels = rng.permutation(12)[np.arange(120) % 12]  # of which all sets are too many for auto
+    target, how = HINTED[task]
+    frame = pl.DataFrame({"c": [f"l{at:02}" for at in levels], "n": rng.integers(0, 9, 120), **target(levels % 2 == 0)})
+    by_default, by_sets = (odtc.fit(frame, depth=1, encoding=one, task=task, **how) for one in ("auto", "subsets"))
+    assert 'encoding="subsets" searches for the best tree over such sets' in level_set_text(by_default)
+    assert level_set_text(by_sets) == ""
+    assert by_sets.proved and by_sets.proof.objective < by_default.proof.objective
 
 
 def test_an_estimator_verifies_a_tree_over_sets_of_levels():
