@@ -234,6 +234,28 @@ def test_few_splits_are_proved_by_the_search_only(rents):
     assert done.code == 0 and "not splits <= 1: the search is the only proof" in done.out
 
 
+def test_a_tree_with_lines_is_that_of_streed_over_the_same_splits():
+    streed = pytest.importorskip("pystreed", reason="pystreed is not installed")
+    from sklearn.datasets import load_diabetes, load_wine
+
+    for X, y in (
+        (load_diabetes(scaled=False).data, load_diabetes().target),
+        (load_wine().data[:, 1:], load_wine().data[:, 0]),
+    ):
+        for depth in (1, 2):
+            given = {
+                "encoding": "auto:bins=4",
+                "constraints": "leaf_rows >= 20",
+                "task": "regression",
+                "leaf": "linear",
+            }
+            done = odtc.fit(X=X, y=y, depth=depth, **given)
+            binary = done.problem.encoded.X[done.problem.encoded.row_of].astype(int)
+            peer = streed.STreeDPiecewiseLinearRegressor(True, depth, min_leaf_node_size=20, cost_complexity=0.0)
+            predicted = peer.fit(binary, y, continuous_columns=X).predict(binary, X)
+            assert done.certified and done.proof.objective == pytest.approx(((y - predicted) ** 2).sum(), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("form", "ridge", "least"),
     [({}, 0.0, 1), ({"fold": "false"}, 0.5, 1), ({"lambda": "0.3"}, 2.0, 1), ({"proof": "true"}, 0.0, 1), ({}, 0.5, 3)],
