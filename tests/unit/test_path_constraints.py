@@ -1,5 +1,6 @@
 """dpflow where constraints see what is asked: known optima, several solvers, arcs that an incumbent leaves out."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError
@@ -65,13 +67,14 @@ def test_the_same_file_in_several_solvers(solver, text, params):
 @given(data=st.data(), more=st.integers(0, 5))
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
-    """`within` a number: the arcs of the trees that cost no more are left, and no others. Costs are whole."""
+    """`arcs_within` a number: the arcs of the trees that cost no more are left, and no others. Costs are whole."""
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
     program = problem.derived(Program)
     graph = generate(program.rows, problem.topology.depth, program.price)
     bound = graph.values[0][0] + more
     cheap = [arcs for cost, arcs in _trees(graph) if cost <= bound]
-    assert _arcs(path_constraints.within(graph, bound)) == {arc for tree in cheap for arc in tree}
+    left = lattice.reached(graph.levels, path_constraints.arcs_within(graph, bound))
+    assert _arcs(left) == {arc for tree in cheap for arc in tree}
 
 
 @given(data=st.data(), more=st.integers(0, 5), size=st.integers(1, 2))
@@ -86,7 +89,12 @@ def test_choices_of_few_tests_leave_their_trees(data, more, size):
     bound = min(cost for cost, _ in few) + more
     cheap = [arcs for cost, arcs in few if cost <= bound]
     if group.max() + 1 > size:
-        assert _arcs(path_constraints.within_few(graph, group, size, bound)) == {arc for tree in cheap for arc in tree}
+
+        def alive(levels):
+            return path_constraints.arcs_within(replace(graph, levels=levels), bound)
+
+        left = path_constraints.within_few(graph.levels, group, size, alive)
+        assert _arcs(left) == {arc for tree in cheap for arc in tree}
 
 
 def _trees(graph, j=0, state=0):
@@ -103,11 +111,9 @@ def _trees(graph, j=0, state=0):
                 )
 
 
-def _arcs(graph):
+def _arcs(levels):
     return {
-        (j, tuple(level.path[s]), int(f))
-        for j, level in enumerate(graph.levels)
-        for s, f in zip(level.state, level.split)
+        (j, tuple(level.path[s]), int(f)) for j, level in enumerate(levels) for s, f in zip(level.state, level.split)
     }
 
 
@@ -116,10 +122,8 @@ def _arcs(graph):
 def test_the_size_it_names_is_never_less_than_the_model(n_candidate_splits, depth, seed):
     random = np.random.default_rng(seed)
     X, y = random.random((60, n_candidate_splits)) < 0.5, random.integers(0, 2, 60)
-    graph = path_constraints.placed(
-        generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False)
-    )
-    columns = sum(level.n_states + len(level.state) for level in graph.levels)
+    graph = generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False)
+    columns = sum(level.n_states + len(level.state) for level in lattice.placed(graph.levels))
     assert columns <= path_constraints.most_columns(n_candidate_splits, depth)
     assert (
         f"{path_constraints.most_columns(n_candidate_splits, depth):,} columns"

@@ -22,7 +22,8 @@ everything, by the values of the states that remember it; with variables b it is
 
 Parts that no tree as cheap as an incumbent can have are left out (`fix`). The bounds for this are least costs of trees
 under fewer constraints: at each state by its values, and if all choices of few groups of splits can be tried, by the
-values over each of them; an arc stays if some choice leaves it.
+values over each of them; an arc stays if some choice leaves it. If sums over the tree are bounded, too, these are the
+least costs at multipliers of the sums (odtc.algorithms.dp.lagrangian_flow).
 """
 
 from collections.abc import Callable
@@ -32,12 +33,23 @@ from math import comb
 
 import numpy as np
 
+from odtc.algorithms.constrained.subtree_options import code_of
 from odtc.algorithms.dp import lattice
+from odtc.algorithms.dp.lagrangian_flow import (
+    Flow,
+    Incumbent,
+    drop_dominated_columns,
+    inside_costs,
+    outside_costs,
+    solve_dual,
+)
+from odtc.algorithms.dp.lattice import Layers
+from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsSplits
-from odtc.problem.exact_objective import search_costs
+from odtc.problem.exact_objective import plain_costs, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -69,11 +81,16 @@ def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
     best, left = known_tree(problem)[0] if problem.params.fix else None, graph
     if best is not None:
         most = problem.module.objective(problem, best) / float(search_costs(problem).step)
-        left = within(graph, most)
+
+        def alive(levels: Layers) -> list[np.ndarray]:
+            return arcs_within(replace(graph, levels=levels), most)
+
+        left = replace(graph, levels=lattice.reached(graph.levels, alive(graph.levels)))
         for group, size in budgets(problem):
             if left.values[0][0] < most - graph.rows.near:
-                left = within_few(left, group, size, most)
-    return ConstrainedProgram(placed(left), best, graph.n_arcs - left.n_arcs, graph.n_arcs)
+                left = replace(left, levels=within_few(left.levels, group, size, alive))
+    nodes_too = replace(left, levels=lattice.placed(left.levels))
+    return ConstrainedProgram(nodes_too, best, graph.n_arcs - left.n_arcs, graph.n_arcs)
 
 
 def most_columns(n_candidate_splits: int, depth: int) -> int:
@@ -83,25 +100,14 @@ def most_columns(n_candidate_splits: int, depth: int) -> int:
     return sum(comb(2 * j, j) * comb(n_candidate_splits, j) * (n_candidate_splits - j + 1) for j in range(depth))
 
 
-def placed(graph: Graph) -> Graph:
-    """Return the program over (node, rows)."""
-    return replace(graph, levels=lattice.placed(graph.levels))
-
-
-def among(graph: Graph, held: np.ndarray) -> Graph:
-    """Return the program for each of some sets of splits, bool (sets, splits), next to each other: state s of its
-    first level is all rows, with the splits of set s."""
-    return _remembering(
-        graph, np.arange(len(held)), lambda which, split: held[which, split], lambda which, split, side: which
-    )
-
-
-def _remembering(graph: Graph, memory: np.ndarray, allowed: Callable, then: Callable) -> Graph:
-    """Return the program of odtc.algorithms.dp.lattice.remembering, with the arcs for which allowed(memory, split)."""
-    levels = graph.levels
-    return replace(
-        graph,
-        levels=lattice.remembering(levels, memory, lambda held, j, arc: allowed(held, levels[j].split[arc]), then),
+def among(layers: Layers, held: np.ndarray) -> Layers:
+    """Return the layers for each of some sets of splits, bool (sets, splits), next to each other: state s of the first
+    one is all rows, with the splits of set s."""
+    return lattice.remembering(
+        layers,
+        np.arange(len(held)),
+        lambda which, j, arc: held[which, layers[j].split[arc]],
+        lambda which, split, side: which,
     )
 
 
@@ -114,44 +120,86 @@ def barred(problem: Problem, graph: Graph) -> Graph:
     root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, splits) each
     bit = 2 ** np.arange(1, len(bars) + 1)
 
-    def allowed(memory, split):
+    def allowed(memory, j, arc):
+        split = graph.levels[j].split[arc]
         return ~(
             root.any(axis=0)[split] & (memory & 1 == 0) | (below[:, split] & (memory & bit[:, None] > 0)).any(axis=0)
         )
 
-    return _remembering(
-        graph, np.zeros(1, np.int64), allowed, lambda memory, split, side: memory | 1 | bit @ once[:, split]
-    )
+    def then(memory, split, side):
+        return memory | 1 | bit @ once[:, split]
+
+    return replace(graph, levels=lattice.remembering(graph.levels, np.zeros(1, np.int64), allowed, then))
 
 
-def within(graph: Graph, most: float) -> Graph:
-    """Return the program without the arcs and states that no tree of at most this cost has, except for rounding."""
-    return replace(graph, levels=lattice.reached(graph.levels, _alive(graph, most)))
+def within_few(layers: Layers, group: np.ndarray, size: int, alive: Callable[[Layers], list[np.ndarray]]) -> Layers:
+    """Return the layers without the arcs that no cheap tree over the splits of this many groups has, by all choices of
+    them; the layers as they are if these are too many.
 
-
-def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph:
-    """Return the same for trees over the splits of this many groups, by all choices of them; the program as it is if
-    these are too many."""
+    Parameters
+    ----------
+    layers : sequence of Layer
+    group : int (splits,)
+    size : int
+    alive : callable, returns for each of some layers bool (arcs,), the arcs in trees that cost little enough
+    """
     n = int(group.max()) + 1
-    each = _arcs_each(graph, min(1.0, size / n))
+    share = min(1.0, size / n)
+    each = 1 + sum(len(layer.state) * share ** (j + 1) for j, layer in enumerate(layers))  # arcs of a choice, about
     if size >= n or comb(n, size) * each > WORK:
-        return graph
-    choices, alive = combinations(range(n), size), [np.zeros(len(level.state), bool) for level in graph.levels]
+        return layers
+    choices, marks = combinations(range(n), size), [np.zeros(len(layer.state), bool) for layer in layers]
     while part := list(islice(choices, max(1, int(AT_ONCE / each)))):
         deadline.check()
         held = np.zeros((len(part), n), bool)
         held[np.arange(len(part))[:, None], part] = True
-        some = among(graph, held[:, group])
-        for level, marks, kept in zip(some.levels, alive, _alive(some, most)):
-            marks[level.arc[kept]] = True
-    return replace(graph, levels=lattice.reached(graph.levels, alive))
+        some = among(layers, held[:, group])
+        for layer, own, kept in zip(some, marks, alive(some)):
+            own[layer.arc[kept]] = True
+    return lattice.reached(layers, marks)
 
 
-def _alive(graph: Graph, most: float) -> list[np.ndarray]:
-    """Return for each level bool (arcs,): the arcs in trees of at most this cost."""
+def arcs_within(graph: Graph, most: float) -> list[np.ndarray]:
+    """Return for each level of a program bool (arcs,): the arcs in trees of at most this cost, except for rounding."""
     most += max(graph.rows.near, 1e-12 * most)
     costs = [level.cost for level in graph.levels]
     return [whole <= most for _, whole in lattice.outside_costs(graph.levels, costs, graph.values)]
+
+
+def fix_flow(problem: Problem, flow: Flow) -> FixedFlow:
+    """Return the part of a flow of subtrees that trees with few splits need, if a tree is known: a variable stays if
+    some choice of few splits has a tree with it that costs, at good multipliers of the sums, no more than this one."""
+    (multipliers, bound, _), (known, proved) = solve_dual(flow), _known_vector(problem, flow)
+    if known is None:
+        return FixedFlow(flow, bound, None, flow.n_columns)
+    most, weight = known.vector[0], flow.weight(multipliers)
+    allowed, least = float(multipliers @ flow.budgets.sides[1]), []
+
+    def alive(steps: Layers) -> list[np.ndarray]:
+        part = replace(flow, steps=steps)
+        values = inside_costs(part, weight)
+        least.append(float(values[0].min()) - allowed)
+        return [arc <= most + allowed + flow.near(weight) for _, _, arc in outside_costs(part, weight, values)]
+
+    left = flow
+    for group, size in budgets(problem):
+        least.clear()
+        left = replace(left, steps=within_few(left.steps, group, size, alive))
+        bound = max(bound, min(least, default=bound))
+    bound = most if proved else min(bound, most)
+    return FixedFlow(drop_dominated_columns(left, multipliers, most), bound, known, flow.n_columns)
+
+
+def _known_vector(problem: Problem, flow: Flow) -> tuple[Incumbent | None, bool]:
+    """Return the result of `known_tree`, with the tree as a subtree of the flow."""
+    (heap, proved), costs, encoded = known_tree(problem), plain_costs(problem), problem.encoded
+    if heap is None:
+        return None, False
+    rows, label = np.arange(encoded.n_rows), heap.label[heap.reach(encoded.X)]
+    sums = np.append(costs.loss[rows, label].sum(), flow.budgets.answers[rows, label].sum(axis=0))
+    vector = sums + flow.branch * heap.n_branch_nodes
+    size = 2 ** (problem.topology.depth + 1) - 1
+    return Incumbent(vector, code_of(heap.split, heap.label, 1, size)), proved
 
 
 def known_tree(problem: Problem) -> tuple[HeapTree | None, bool]:
@@ -181,8 +229,3 @@ def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
         for given in problem.constraints
         if given.module.can(CountsSplits)
     ]
-
-
-def _arcs_each(graph: Graph, share: float) -> float:
-    """Return the approximate number of arcs that this share of the splits leaves of the program."""
-    return 1 + sum(len(level.state) * share ** (j + 1) for j, level in enumerate(graph.levels))

@@ -146,9 +146,7 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
     if not r or not problem.params.fix:
         return FixedFlow(flow, -np.inf, None, flow.n_columns)
     if knows_nodes:
-        from odtc.formulations.dpflow import choices_of_splits
-
-        return choices_of_splits.fix_by_choices(problem, flow)
+        return path_constraints.fix_flow(problem, flow)
     return fix_columns(flow)
 
 
