@@ -221,6 +221,15 @@ def test_a_certificate_with_fewer_tried_cuts_proves_less(certified):
     assert check_leaf_sums(facts | {"tried": []}, data).optimal  # the checker tries all cuts of two levels itself
 
 
+def test_a_bound_in_doubles_and_a_price_in_ninths_are_added_exactly():
+    """As doubles they were less than the cost of the tree by the rounding of one sum."""
+    a = [1, -20, 3, -12, -15, 5, 11, 8, 14, 15, 12, 11, 15, 14, -22]
+    b = [2, -19, 5, -3, 11, -16, 2, -1, 10, 1, 10, 15, -6, -10, -10]
+    X, y = 1e4 * np.column_stack([a, b]) + 1e9, 1e7 + np.array([4, 2, 3, 3, 7, 1, 4, 6, 3, 5, 2, 1, 8, 1, 7])
+    done = odtc.fit(X=X, y=y, depth=3, task="regression", leaf="linear", params={"lambda": "0.1"})
+    assert done.proved and done.certified
+
+
 def test_a_tree_that_is_not_the_best_is_not_certified(certified):
     facts, data = certified
     problem = pose_run(RunSpec(model=ModelSpec("dpflow", 1)), data)

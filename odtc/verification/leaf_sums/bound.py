@@ -150,10 +150,10 @@ class LeafSumsBound:
                 if fits.any():
                     wanted = need - self.price if exact else None
                     bound = self._column(column, ranks, fits, cuts, wanted, (alike, share, limit.leaves))
-                    found = found if bound is None else min(found, price + bound)
+                    found = found if bound is None else min(found, price + (Fraction(bound) if exact else bound))
         if by_column:
             raise ValueError("it tries cuts of columns that it has not")
-        return min([found, *(price + cost for cost in alike.values())])
+        return min([found, *(price + (Fraction(cost) if exact else cost) for cost in alike.values())])
 
     def _all_cuts(self, rows: np.ndarray, depth: int, limit: Limit) -> list:
         """Return all cuts of a state, in the form of a certificate."""
