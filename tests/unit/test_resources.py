@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 import odtc
 from odtc.algorithms.constrained.subtree_options import join_codes
+from odtc.algorithms.dp import reduced_cost_fixing
 from odtc.algorithms.dp.pareto import Points, drop_dominated
 from odtc.errors import NoSolutionError, TreeError
 from odtc.fileformats.model_files import write_model
@@ -225,6 +226,18 @@ def test_the_incumbent_of_a_bound_that_holds_is_the_optimum(data):
     if said["incumbent"] is not None and said["bound"] >= said["incumbent"] - 1e-9:
         assert said["incumbent"] == pytest.approx(best, abs=1e-6)
     assert (said["incumbent"] is None) == (best == np.inf)
+
+
+@given(data=st.data())
+@settings(max_examples=15, **SLOW)
+def test_too_many_trees_near_the_bound_leave_the_tree_of_the_search(data):
+    """The bound and the tree of the search under constraints hold, too."""
+    problem = data.draw(constrained(("dpflow", {}), "answers", depths=(2, 3)))
+    with pytest.MonkeyPatch.context() as few:
+        few.setattr(reduced_cost_fixing, "WORK", -1)
+        said, best = problem.module.notes(problem)["fixed"], least_kept(problem)
+    assert said["bound"] <= best + 1e-6
+    assert said["incumbent"] is None or said["incumbent"] >= best - 1e-6
 
 
 @pytest.mark.parametrize("fix", ["true", "false"])

@@ -1,11 +1,12 @@
 """The flow of the constrained dynamic program, less the columns that no better tree has.
 
-If the least of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the
-cost of a tree that
-keeps the bounds, no tree as good as this one has the column, and it goes; ties stay (reduced-cost fixing). The better
-the tree that is known, the fewer columns stay, so it is searched for among those whose weighted vector is near
-the bound: there are few of these, made as points are, from the leaves up.
+If the least cost of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the
+cost of a tree that satisfies the bounds, no tree as good as this one has the column, and it is left out; ties stay
+(reduced-cost fixing). The better this tree, the fewer columns stay, so it is the best of the few trees whose weighted
+vector is near the bound, which are made as points are, from the leaves up.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,14 +21,13 @@ from odtc.algorithms.dp.lagrangian_flow import (
     outside_costs,
     solve_dual,
 )
-from odtc.algorithms.dp.pareto import Budgets, Points, drop_dominated
+from odtc.algorithms.dp.pareto import Points, drop_dominated
 from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.base.value_class import value_class
 from odtc.base.wording import param
 
 GAP = 1 / 4096  # of the scale of cost: trees so near to the bound are the first from which an incumbent is taken
-WIDTHS = (20, 60)  # subtrees of a state from which one is made if there are too many
 WORK = 3_000_000  # pairs of subtrees of a level: more are too many
 PAIRS = 1_000_000  # of them held at once
 SORTED = 5000  # multiplications that take as long as one pair
@@ -45,12 +45,12 @@ class FixedFlow:
     n_columns: int  # before
 
 
-def fix_columns(flow: Flow) -> FixedFlow:
-    """The flow without the columns that only trees have that cost more than the best one met.
+def fix_columns(flow: Flow, known: Callable[[], tuple[Incumbent | None, bool]]) -> FixedFlow:
+    """Return the flow without the columns that only trees have that cost more than the best one met.
 
-    All trees within a gap of the bound are gone through, for a gap that doubles until one of them keeps the bounds,
-    which is
-    the best of all then; if these are too many, trees of some subtrees of each state.
+    All trees within a gap of the bound are tried, for a gap that doubles until one of them satisfies the bounds, which
+    is then the best of all; if these are too many, `known` is called for a tree, and whether it is proved to be the
+    best.
     """
     whole, scale = flow.n_columns, flow.scale[0]
     multipliers, bound, best = solve_dual(flow)
@@ -63,21 +63,18 @@ def fix_columns(flow: Flow) -> FixedFlow:
             break
         if found.code is not None and found.vector[0] < most:
             best, most = found, found.vector[0]
-        bound, gap = min(limit, most), 2 * gap  # whatever costs less is not there
-    for width in WIDTHS if bound < most - NEAR * scale else ():
-        found = cheapest_feasible_tree(drop_dominated_columns(flow, multipliers, most), multipliers, most, width)
-        if found is not None and found.code is not None and found.vector[0] < most:
+        bound, gap = min(limit, most), 2 * gap  # there is no tree that costs less
+    if bound < most - NEAR * scale:
+        found, proved = known()
+        if found is not None and found.vector[0] < most:
             best, most = found, found.vector[0]
+        bound = most if proved else min(bound, most)
     return FixedFlow(drop_dominated_columns(flow, multipliers, most), bound, best, whole)
 
 
-def cheapest_feasible_tree(
-    flow: Flow, multipliers: np.ndarray, most: float, width: int | None = None
-) -> Incumbent | None:
-    """The cheapest tree that keeps the bounds, of those that cost `most` at most with these multipliers; its code is
-    None if
-    there is none. With `width`, only of those made of about so many subtrees of each state. None if there are too
-    many."""
+def cheapest_feasible_tree(flow: Flow, multipliers: np.ndarray, most: float) -> Incumbent | None:
+    """Return the cheapest tree that satisfies the bounds, of those that cost `most` at most with these multipliers; its
+    code is None if there is none. None if there are too many."""
     weight = flow.weight(multipliers)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
     outside = [rest for rest, _, _ in outside_costs(flow, weight, inside_costs(flow, weight))]
@@ -93,27 +90,12 @@ def cheapest_feasible_tree(
         value = points.vector @ weight
         kept = np.flatnonzero(value <= limit - rest[points.state])
         points = points.picked(kept[np.lexsort((value[kept], points.state[kept]))])
-        if width is not None:
-            points = keep_first(points, width)
     return best_at_root(flow, points)
 
 
-def keep_first(points: Points, width: int) -> Points:
-    """Keep, of points in order of weight, the first `width` of each state, and the first of each of about as many
-    ranges of uses."""
-    use = points.vector[:, 1:]
-    first = np.searchsorted(points.state, points.state)
-    r = use.shape[1]
-    each = max(2.0, width ** (1 / max(1, r)))
-    low, span = use.min(axis=0, initial=np.inf), np.maximum(np.ptp(use, axis=0) if len(use) else 0.0, 1e-300)
-    cell = np.floor((use - low) / span * each).astype(np.int64) @ np.array([1000**i for i in range(r)], np.int64)
-    keep = np.arange(len(points)) - first < width
-    keep[np.unique(np.stack([points.state, cell], axis=1), axis=0, return_index=True)[1]] = True
-    return points.picked(keep)
-
-
 def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
-    """The cheapest tree that keeps the bounds, made of these points of the second level, or of one of the root."""
+    """Return the cheapest tree that satisfies the bounds, made of these points of the second level, or of one of the
+    root; its code is None if there is none. None if there are too many pairs."""
     root, budgets, nothing = flow.steps[0], flow.budgets, np.full(1 + len(flow.branch[1:]), np.inf)
     good = np.flatnonzero(budgets.kept(root.points.vector))
     best = Incumbent(nothing, None)
@@ -132,45 +114,16 @@ def best_at_root(flow: Flow, below: Points | None) -> Incumbent | None:
         ):
             continue
         deadline.check()
-        if len(budgets.branch) == 1:
-            i, k = _windowed(budgets, flow.branch, below.vector[left], below.vector[right])
-        else:
-            pairs += len(left) * len(right)
-            if pairs > WORK:
-                return None
-            total = below.vector[left][:, None] + below.vector[right] + flow.branch
-            cost = np.where(budgets.kept(total), total[..., 0], np.inf)
-            i, k = np.unravel_index(cost.argmin(), cost.shape)
+        pairs += len(left) * len(right)
+        if pairs > WORK:
+            return None
+        total = below.vector[left][:, None] + below.vector[right] + flow.branch
+        cost = np.where(budgets.kept(total), total[..., 0], np.inf)
+        i, k = np.unravel_index(cost.argmin(), cost.shape)
         vector = below.vector[left[i]] + below.vector[right[k]] + flow.branch
         if vector[0] < best.vector[0] and budgets.kept(vector):
             best = Incumbent(vector, join_codes(np.array([split]), below.code[left[[i]]], below.code[right[[k]]])[0])
     return best
-
-
-def _windowed(budgets: Budgets, branch: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
-    """Return the cheapest pair whose only use is within its bounds: of the points in order of use that are compatible
-    with each, the cheapest, by the least cost of every run of 2^j of them."""
-    order = np.argsort(right[:, 1], kind="stable")
-    use, place = right[order, 1], [order]
-    while 2 ** len(place) <= len(order):
-        last, half = place[-1], 2 ** (len(place) - 1)
-        one, two = last[:-half], last[half:]
-        place.append(np.where(right[one, 0] <= right[two, 0], one, two))
-    beside = left[:, 1] + branch[1]
-    begin = np.searchsorted(use, budgets.lower[0] - budgets.slack[0] - beside, side="left")
-    end = np.searchsorted(use, budgets.upper[0] + budgets.slack[0] - beside, side="right")
-    best, pair = np.inf, (0, 0)
-    length = end - begin
-    for j, runs in enumerate(place):
-        some = np.flatnonzero((length >= 2**j) & (length < 2 ** (j + 1)))
-        if len(some):
-            one, two = runs[begin[some]], runs[end[some] - 2**j]
-            which = np.where(right[one, 0] <= right[two, 0], one, two)
-            cost = left[some, 0] + right[which, 0]
-            at = cost.argmin()
-            if cost[at] < best:
-                best, pair = cost[at], (int(some[at]), int(which[at]))
-    return pair
 
 
 def join_points(

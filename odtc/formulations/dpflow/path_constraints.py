@@ -169,7 +169,7 @@ def arcs_within(graph: Graph, most: float) -> list[np.ndarray]:
 def fix_flow(problem: Problem, flow: Flow) -> FixedFlow:
     """Return the part of a flow of subtrees that trees with few splits need, if a tree is known: a variable stays if
     some choice of few splits has a tree with it that costs, at good multipliers of the sums, no more than this one."""
-    (multipliers, bound, _), (known, proved) = solve_dual(flow), _known_vector(problem, flow)
+    (multipliers, bound, _), (known, proved) = solve_dual(flow), known_vector(problem, flow)
     if known is None:
         return FixedFlow(flow, bound, None, flow.n_columns)
     most, weight = known.vector[0], flow.weight(multipliers)
@@ -190,7 +190,7 @@ def fix_flow(problem: Problem, flow: Flow) -> FixedFlow:
     return FixedFlow(drop_dominated_columns(left, multipliers, most), bound, known, flow.n_columns)
 
 
-def _known_vector(problem: Problem, flow: Flow) -> tuple[Incumbent | None, bool]:
+def known_vector(problem: Problem, flow: Flow) -> tuple[Incumbent | None, bool]:
     """Return the result of `known_tree`, with the tree as a subtree of the flow."""
     (heap, proved), costs, encoded = known_tree(problem), plain_costs(problem), problem.encoded
     if heap is None:

@@ -126,9 +126,9 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
     tail = 0 if remembers else _folded_levels(problem, r)
     height = min(1, tail)
     graph, steps = generate(rows, depth - height, branch[0], fold=False, ends=True), []
-    if remembers:
-        from odtc.formulations.dpflow import path_constraints
+    from odtc.formulations.dpflow import path_constraints
 
+    if remembers:
         graph = path_constraints.barred(problem, graph)
     for j, level in enumerate(graph.levels):
         if height and j == len(graph.levels) - 1:
@@ -147,7 +147,7 @@ def flow_of(problem: Problem, remembers: bool, knows_nodes: bool) -> FixedFlow:
         return FixedFlow(flow, -np.inf, None, flow.n_columns)
     if knows_nodes:
         return path_constraints.fix_flow(problem, flow)
-    return fix_columns(flow)
+    return fix_columns(flow, lambda: path_constraints.known_vector(problem, flow))
 
 
 def _folded_levels(problem: Problem, n_sums: int) -> int:
