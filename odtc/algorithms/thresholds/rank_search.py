@@ -725,31 +725,31 @@ class RankSearch:
             before.setdefault(f, {})[self.nodes.cut_of(node, f, rank)] = bounds if search is self else (0, 0)
 
     def _evaluate(self, node, height, known, target, column, cut, low, high):
-        """Searches the sides of a cut as far as it takes to know whether it is part of a better tree, and somewhat
-        farther, since the bounds serve its neighbours."""
+        """Searches the sides of a cut until its bounds close both halves of the interval, or are exact.
+
+        All cuts left of it cost as much as its right side and what is left of `low` together, and all right of it as
+        its left side and what is right of `high`. So each side is searched for what these lack of the target, which
+        is enough for the cut itself, too.
+        """
         weight = int(self.nodes.cuts(node)[2][column, cut])
         left = max(low.grown, high.left - (high.weight - weight))
         right = max(high.grown_right, low.right - (weight - low.weight))
-        slack = min(min(weight - low.weight, high.weight - weight) // 2, (target + self.ranked.price) // 2)
-        alone = self.nodes.cuts(node)[0][column] == 2  # it has no neighbours that its bounds could serve
-        slack = 0 if alone else slack
-        at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
         before = self.evaluated_before.get((height, node.key), {}).get(column, {}).get(cut, (0, 0))
-        slack = 0 if any(before) else slack
-        bounds, found, slacks = [max(left, before[0]), max(right, before[1])], [None, None], [slack, slack]
+        bounds, found = [max(left, before[0]), max(right, before[1])], [None, None]
+        alone = self.nodes.cuts(node)[0][column] == 2  # it has no neighbours that its bounds could serve
+        just = [alone or any(before)] * 2  # whether no more is needed than for the cut itself
         if self.coarse is not None:
             for one in (False, True):
                 key, _ = self.nodes.part(node, column, cut, one)
                 bound, exact = self._coarsely(key, height - 1)
                 bounds[one] = max(bounds[one], bound)
-                slacks[one] = 0 if exact else slack
+                just[one] |= exact
+        at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
+        goals = [target - high.grown_right, target - low.grown]
         for one in (False, True) if (2 * at <= n) != (self.raising and alone) else (True, False):
-            if self.raising and not alone:  # a side that alone costs as much as is needed settles all cuts beyond
-                if bounds[one] < target:
-                    found[one] = self._side(node, column, cut, one, height - 1, target)
-                    bounds[one] = max(bounds[one], found[one].lower)
-            elif bounds[0] + bounds[1] < target + slacks[one]:
-                found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slacks[one])
+            goal = target - bounds[not one] if just[one] else goals[one]
+            if bounds[one] < goal:
+                found[one] = self._side(node, column, cut, one, height - 1, goal)
                 bounds[one] = max(bounds[one], found[one].lower)
         split = self.nodes.split(node, column, cut)
         known.points.append((*split, *(side.lower if side else 0 for side in found)))
@@ -758,8 +758,7 @@ class RankSearch:
             known.improve(self._joined(found), split, *found)
         if self.relaxed is None:
             return End(weight, *bounds)
-        need = target + slack
-        grown = [self.relaxed._side(node, column, cut, one, height - 1, need).lower for one in (False, True)]
+        grown = [self.relaxed._side(node, column, cut, one, height - 1, goals[one]).lower for one in (False, True)]
         return End(weight, *bounds, *grown)
 
 
