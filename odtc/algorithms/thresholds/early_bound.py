@@ -11,6 +11,7 @@ rising parts are shown one after the other. Rows that the sides of many splits h
 """
 
 import time
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 
 import numpy as np
@@ -21,6 +22,8 @@ from odtc.base import deadline
 FIRST = 16  # the first bound that is asked for is this part of the best tree's cost
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
 STEP = 1.25  # factor by which a bound rises from one search to the next
+MOMENTS = 32  # bounds that the time is for at least, if the next one asked for is QUICKLY times as high
+QUICKLY = 4
 FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
@@ -80,8 +83,7 @@ class EarlyBound:
         if self.slow:  # what is left of the time is for trees
             return
         if timed or self._most() >= SMALL * self.least:
-            args = (1, None) if timed else (EASY, self.patience)
-            _rise(self.search, self.height, self._most(), self.least, *args)
+            self._rise(*((1, None) if timed else (EASY, self.patience)))
 
     def _next(self, lower: int) -> int | None:
         """Return the bound by common rows to require next.
@@ -113,6 +115,34 @@ class EarlyBound:
     def _most(self):
         return min(self.need, self.search.known(self.height).upper)
 
+    def raise_on(self, between: Callable[[float], None]) -> None:
+        """The bound of all rows up to the best tree; after each search `between` is called with the seconds that it
+        took, for example to look for better trees."""
+        self._rise(1, None, between)
+
+    def _rise(self, part, patience, between=None):
+        """Asks for rising bounds, up to a part of the best tree's cost. If each takes so long that the time is for few
+        of them, the first after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as
+        long."""
+        search, height, least = self.search, self.height, self.least
+        asked = max(least, self._most() // FIRST)
+        while asked <= (known := search.known(height)).lower and not known.exact:
+            asked = _more(asked, self._most(), least, height)
+        with suppress(_Enough), _at_most(search, patience):
+            while True:
+                enough, began = self._most() // part, time.monotonic()
+                asked = min(asked, enough)
+                known = search.bound(height, asked)
+                if known.exact or asked >= enough:
+                    break
+                took, left, most = time.monotonic() - began, deadline.seconds_left(), self._most()
+                if between is not None:
+                    between(took)
+                soon, quick = int(DOUBLED * most), left is None or MOMENTS * took < left
+                hurried = left is not None and height == 2 and asked < soon and FEW_ASKED * took > left
+                fast = QUICKLY * asked if height > 2 and quick else 0
+                asked = soon if hurried else max(fast, _more(asked, most, least, height))
+
 
 def _least_loss(ranked):
     return int(np.abs(ranked.gain[ranked.gain != 0].astype(np.int64)).min(initial=2**40))
@@ -133,23 +163,6 @@ def _at_most(search, patience):
         yield
     finally:
         search.check = check
-
-
-def _rise(search, height, most, least, part, patience=None):
-    """Asks for rising bounds, up to a part of a cost. If each takes so long that the time is for few of them, the first
-    after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as long."""
-    asked = max(least, most // FIRST)
-    while asked <= (known := search.known(height)).lower and not known.exact:
-        asked = _more(asked, most, least, height)
-    with suppress(_Enough), _at_most(search, patience):
-        while True:
-            asked, began = min(asked, most // part), time.monotonic()
-            known = search.bound(height, asked)
-            if known.exact or asked >= most // part:
-                break
-            took, left, soon = time.monotonic() - began, deadline.seconds_left(), int(DOUBLED * most)
-            hurried = left is not None and height == 2 and asked < soon and FEW_ASKED * took > left
-            asked = soon if hurried else _more(asked, most, least, height)
 
 
 def _more(asked, most, least, height):

@@ -47,6 +47,7 @@ NEAR = 0.2  # of the time that is left, for near-optimal trees one of such a dep
 RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
 PHASE = 60.0  # seconds for them at most
+TREES, TURN = 0.5, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, up to which the dynamic program does it
@@ -353,25 +354,44 @@ class ThresholdSearch:
             else:
                 self.search.given_up.add(height)
         self.height = depth
-        if timed and depth > 2:  # the result at the limit must have a bound
+        if deep:  # the result at the limit must have a bound
             # The proofs that were not begun leave their time to trees, none to the bound.
             part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
-            if depth > 3 and self.search.given_up:
-                self._try(BETTER * (AROUND if deep else 1), lambda: self.search.improve(depth))
-            if deep:
-                self._try(BETTER if self.search.given_up else NEAR, NearTrees(self.search, depth).run)
-        elif depth > 3:  # what Ctrl-C leaves too
-            early.by_common_rows(timed)
-            early.raise_all(timed)
+            if self.search.given_up:
+                self._try(BETTER * AROUND, lambda: self.search.improve(depth))
+            self._try(BETTER if self.search.given_up else NEAR, NearTrees(self.search, depth).run)
+        elif depth > 2 and (timed or depth > 3):
+            self._try(BOUND[bool(self.search.given_up)], lambda: early.by_common_rows(timed))
+            if depth > 3:
+                self._try(BETTER if self.search.given_up else NEAR, lambda: self.search.improve(depth))
+        if depth > 2 and (timed or depth > 3):
+            early.raise_on(self._trees_between(depth))
         self.search.solve(depth, need)
         self.proved.append(depth)
 
-    @staticmethod
-    def _try(part: float, work: Callable) -> bool:
+    def _trees_between(self, depth) -> Callable[[float], None]:
+        """A function that is called with the seconds of each search for a bound, and looks for better trees near the
+        best one in a part of so many, because a search for a bound comes to these late."""
+        near, left = NearTrees(self.search, depth), [0.0]
+
+        def between(seconds):
+            left[0] += TREES * seconds
+            if left[0] > TURN:
+                self._within(left[0], near.run)
+                left[0] = 0.0
+
+        return between
+
+    def _try(self, part: float, work: Callable) -> bool:
         """Return whether some work ends in a part of the time that is left."""
+        return self._within(deadline.time_share(PHASE, part), work)
+
+    @staticmethod
+    def _within(seconds: float, work: Callable) -> bool:
+        """Return whether some work ends in so many seconds."""
         try:
-            with deadline.within(deadline.time_share(PHASE, part)):
+            with deadline.within(seconds):
                 work()
         except TimeLimitReached:
             deadline.check()

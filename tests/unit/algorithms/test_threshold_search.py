@@ -575,7 +575,7 @@ def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monk
         assert now == before
     else:
         begun, better = min(ends, depth - 1) - 1, ends < depth
-        assert len(before) == depth + better and len(now) == begun + 3 + better
+        assert len(before) == depth + 1 and len(now) == begun + 3 + better
         assert now[: begun + 1] == before[: begun + 1]
         assert now[begun + 1] == pytest.approx(before[depth - 1])  # the bound
 
