@@ -125,7 +125,9 @@ class RankSums:
         self.problem, self.codes, self.splits = problem, codes, splits
         sizes = np.array([len(mine) + 1 for mine in splits])
         self.start = np.append(0, np.cumsum(sizes)).astype(np.int64)
-        self.place = codes + self.start[:-1, None]
+        # (row, position) of every code but 0, which no sum over outcomes 1 has: rows of nominal columns have few.
+        self.row, scale = np.nonzero(codes.T)
+        self.place = codes[scale, self.row] + self.start[scale]
         self.flat = np.concatenate(splits)  # splits in the order of their positions
         # The position from which on rows have outcome 1 for each of these splits, and where its scale ends.
         self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(splits)])
@@ -138,12 +140,14 @@ class RankSums:
     def ones(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return float64 (lines, splits in the order of `flat`): the sums of values (lines, rows of the side) over the
         rows with outcome 1."""
-        place = self.place[:, rows].ravel()
+        number = np.full(self.codes.shape[1], -1)
+        number[rows] = np.arange(len(rows))
+        at = number[self.row]
+        inside = at >= 0
+        at, place = at[inside], self.place[inside]
         found = np.empty((len(values), len(self.flat)))
         for line, value in enumerate(values):
-            total = np.append(
-                0.0, np.bincount(place, np.broadcast_to(value, self.codes[:, rows].shape).ravel(), self.start[-1])
-            ).cumsum()
+            total = np.append(0.0, np.bincount(place, value[at], self.start[-1])).cumsum()
             found[line] = total[self.end] - total[self.after]
         return found
 
