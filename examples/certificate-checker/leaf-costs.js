@@ -184,19 +184,24 @@ function lines(facts, data) {
   const expectLine = (line, own) => {
     const [n, s, q, ...rest] = sumsOf(own).map((one) => new Fraction(one));
     const product = (...all) => all.reduce((a, b) => new Fraction(a.above * b.above, a.below * b.below));
-    let [slope, move, x, xx, xy] = [ZERO, s.over(n), ZERO, ZERO, ZERO];
+    // What the rounding of a slope and an intercept to doubles may cost is less than `rounded`.
+    let [slope, move, x, xx, xy, rounded] = [ZERO, s.over(n), ZERO, ZERO, ZERO, ZERO];
+    const size = (one) => (one.less(ZERO) ? ZERO.minus(one) : one), most = (line) => line.reduce((a, v) => (v > a ? v : -v > a ? -v : a), 0n);
     if (line) {
       const j = told.findIndex((one) => one.feature === line.feature);
       expect(j >= 0 && [line.slope, line.intercept].every(Number.isFinite), "a leaf of the tree predicts a line in no column of numbers");
       [x, xx, xy] = rest.slice(3 * j, 3 * j + 3);
       xx = xx.plus(ridges[j]);
+      const double = new Fraction(1n, 2n ** 52n);
       slope = new Fraction(scaled(line.slope, scale).above, scaled(line.slope, scale).below * scales[j]);
       move = scaled(line.intercept, scale).minus(new Fraction(middles[0])).plus(product(slope, new Fraction(middles[1 + j])));
+      const step = product(double, size(scaled(line.intercept, scale)).plus(product(size(slope), new Fraction(most(numbers[1 + j])))));
+      rounded = product(n, step, step).plus(product(ridges[j], double, slope, double, slope));
     }
     // Σ w (y - move - slope x)² + ridge slope²
     const two = new Fraction(2n), paid = q.minus(product(two, product(move, s).plus(product(slope, xy)))).plus(product(move, move, n)).plus(product(two, move, slope, x)).plus(product(slope, slope, xx));
     const more = paid.minus(low(own)), around = q.minus(product(s, s).over(n));
-    expect(!new Fraction(around.above, around.below * 10n ** 9n).less(more), "a leaf of the tree predicts another line than the best of its rows");
+    expect(!new Fraction(around.above, around.below * 10n ** 9n).plus(rounded).less(more), "a leaf of the tree predicts another line than the best of its rows");
   };
   return {
     unit: new Fraction(weightScale * scale * scale), low, high: low, alone: false, noFloor: true, ends: (...costs) => costs, expectLine,

@@ -223,7 +223,7 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     """Return the check of the loss against the figures of the task on the rows of the data file; none for a task that
     does not compute it from these."""
     task, sums, weight = TASKS.get(encoded.task), rows.dataset.sums, rows.dataset.weight
-    slopes = np.zeros(0)
+    slopes, largest = np.zeros(0), 0.0
     if task.NUMBERS:
         leaves, leaf_of = _sent(tree, rows.dataset.X)
         answers = np.array([tree.answer(leaf) for leaf in leaves])[leaf_of]
@@ -231,7 +231,9 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
         for number, line in enumerate(leaf.line for leaf in leaves):
             if line is not None:
                 here = np.flatnonzero(leaf_of == number)
-                answers[here] = line.intercept + line.slope * rows.dataset.X[here, line.feature]
+                rises = line.slope * rows.dataset.X[here, line.feature]
+                answers[here] = line.intercept + rises
+                largest = max(largest, abs(line.intercept) + float(np.abs(rises).max(initial=0.0)))
     else:
         answers = rows.predicted
     again = task.loss_again(sums, answers)
@@ -243,7 +245,7 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
     off = near * leaf_cost(encoded) + task.rounding(sums, weight)
     if (numbers := task.numbers(sums)) is not None:  # predictions are rounded to their own digits
-        step, total = 2.0**-51 * float(np.abs(numbers).max()), float(weight.sum())
+        step, total = 2.0**-51 * max(largest, float(np.abs(numbers).max())), float(weight.sum())
         of_squares = 2 * step * math.sqrt(total * abs(loss)) + step * step * total
         off += of_squares if task.SQUARES else step * total
         off += math.ulp(0.0) * (total + len(numbers))  # products below the smallest normal double

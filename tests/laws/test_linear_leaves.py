@@ -230,6 +230,14 @@ def test_a_bound_in_doubles_and_a_price_in_ninths_are_added_exactly():
     assert done.proved and done.certified
 
 
+def test_a_steep_line_far_from_zero_is_certified_within_the_digits_of_its_intercept():
+    x = 1e6 + np.array([2, 3, 5, 7, 11, 13, 17, 19]) * 1e-7
+    y = np.array([1.5, 4.25, 2.0, 6.5, 5.0, 9.75, 8.0, 12.5])
+    done = odtc.fit(X=x[:, None], y=y, depth=1, task="regression", leaf="linear", constraints="leaf_rows >= 3")
+    assert max(abs(leaf.line.intercept) for leaf in done.tree.leaves()) > 1e12
+    assert done.proved and done.certified
+
+
 def test_a_tree_that_is_not_the_best_is_not_certified(certified):
     facts, data = certified
     problem = pose_run(RunSpec(model=ModelSpec("dpflow", 1)), data)

@@ -36,7 +36,8 @@ ROUNDS = SINGLE = False
 LARGEST_SCALE = 10**40
 PART, MOST_ROWS, MOST_PARTS = 36, 2**26, 10  # bits of a part, rows whose parts can be added, parts of a sum
 NEAR = 1e-12  # of the squares of all rows: more than the error of a few sums of costs in doubles
-STATED = Fraction(1, 10**9)  # of the squared error around one number: how much more the rounded line of a leaf may cost
+STATED = Fraction(1, 10**9)  # of the squared error around one number: how much more the line of a leaf may cost
+DOUBLE = Fraction(1, 2**52)  # relative: more than the rounding of a slope or an intercept
 ROUND = 2.0**-96  # relative: more than the error of a product of pairs of doubles
 UP = 1 + 2.0**-48  # more than the rounding of the operations of doubles on a cost
 HALVES = 2.0**27 + 1  # cuts a double in two halves, whose products are exact
@@ -172,6 +173,7 @@ class Lines:
         counted = [whole(column, self._expect_scale(scale)) for column, scale in zip(columns, self._scales)]
         if not all(exact for _, exact in counted):
             raise CertificateError("the numbers of the data are not whole numbers at the scales of the certificate")
+        self._largest = [max(map(abs, values)) for values, _ in counted[1:]]
         self.middles = [sorted(values)[len(values) // 2] for values, _ in counted]
         y, *xs = ([one - middle for one in values] for (values, _), middle in zip(counted, self.middles))
         self.unit = weight_scale * number_scale**2
@@ -240,7 +242,7 @@ class Lines:
     def expect_line(self, line: dict | None, rows: np.ndarray) -> None:
         """Raise CertificateError if the line that a leaf predicts is not the best one of its rows, but for rounding."""
         w, y, yy, *rest = self._whole_sums(self.moments[:, rows].sum(axis=1))
-        slope = move = Fraction(0)
+        slope = move = step = Fraction(0)
         ridge, x, xx, xy = Fraction(0), 0, 0, 0
         if line is not None:
             if (j := self._features.get(line["feature"], -1)) < 0:
@@ -249,11 +251,13 @@ class Lines:
             ridge, (x, xx, xy) = self._ridges[j], rest[3 * j : 3 * j + 3]
             slope = Fraction(line["slope"]) * number / scale
             move = Fraction(line["intercept"]) * number - self.middles[0] + slope * self.middles[1 + j]
+            step = DOUBLE * (abs(Fraction(line["intercept"])) * number + abs(slope) * self._largest[j])
         else:
             move = Fraction(y, w)
         # Σ w (y - move - slope x)² + ridge slope², of counted numbers
         paid = yy - 2 * (move * y + slope * xy) + move * move * w + 2 * move * slope * x + slope * slope * (xx + ridge)
-        if paid - self.low(self.moments[:, rows].sum(axis=1)) > STATED * (yy - Fraction(y * y, w)):
+        rounded = w * step * step + ridge * (DOUBLE * slope) ** 2
+        if paid - self.low(self.moments[:, rows].sum(axis=1)) > STATED * (yy - Fraction(y * y, w)) + rounded:
             raise CertificateError(
                 "a leaf of the tree of the certificate predicts another line than the best of its rows"
             )
