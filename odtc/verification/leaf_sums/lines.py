@@ -39,6 +39,8 @@ NEAR = 1e-12  # of the squares of all rows: more than the error of a few sums of
 STATED = Fraction(1, 10**9)  # of the squared error around one number: how much more the line of a leaf may cost
 DOUBLE = Fraction(1, 2**52)  # relative: more than the rounding of a slope or an intercept
 ROUND = 2.0**-96  # relative: more than the error of a product of pairs of doubles
+OFF = 2.0**-50  # relative: more than the error of a difference of products of doubles
+TIGHT = 2.0**-44  # of W Syy: how far a gain may be off before it is computed by pairs of doubles
 UP = 1 + 2.0**-48  # more than the rounding of the operations of doubles on a cost
 HALVES = 2.0**27 + 1  # cuts a double in two halves, whose products are exact
 
@@ -81,6 +83,20 @@ def apart(a, b, c, d):
     return found, ROUND * (abs(one) + abs(two)) + (UP - 1) * abs(found)
 
 
+def most_gain(sums, j, terms):
+    """Return an upper bound on W times the gain of a line in column j, from products in doubles, and how much less it
+    may be; the sums have one part each."""
+    w, y, x = float(sums[0, 0]), float(sums[1, 0]), float(sums[3 + 3 * j, 0])
+    xx, xy = w * float(sums[4 + 3 * j, 0]), w * float(sums[5 + 3 * j, 0])
+    spread, both = xx - x * x, abs(xy - x * y)
+    of_spread, of_both = OFF * (xx + x * x), OFF * (abs(xy) + abs(x * y))
+    if spread + of_spread < terms[1, j]:
+        return 0.0, 0.0
+    most, few, ridge = both + of_both, max(0.0, both - of_both), terms[0, j] * w
+    found = UP * most * most / (max(spread - of_spread, terms[1, j]) + ridge / UP)
+    return found, found - few * few / (UP * (spread + of_spread + UP * UP * ridge))
+
+
 def least_cost(sums, terms):
     """Return a lower bound on the cost of a leaf.
 
@@ -95,6 +111,11 @@ def least_cost(sums, terms):
     around, off = apart(w, yy, y, y)
     best = 0.0
     for j in range(terms.shape[1]):
+        if len(sums[0]) == 1:
+            most, open_by = most_gain(sums, j, terms)
+            if most <= best or open_by <= TIGHT * around:
+                best = max(best, most)
+                continue
         x = as_pair(sums[3 + 3 * j])
         spread, of_spread = apart(w, as_pair(sums[4 + 3 * j]), x, x)
         if spread + of_spread < terms[1, j]:
@@ -116,7 +137,8 @@ def leaf_bound(parts, rows, terms):
 
 @kernel
 def stump_bounds(rank, parts, rows, terms, least):
-    """Return (column, cut, lower bound on the cost of the two leaves) of each cut with `least` rows on either side.
+    """Return (column, cut, lower bound on the cost of the two leaves) of each cut with `least` rows on either side; a
+    bound above the least one may be of one leaf only.
 
     Parameters
     ----------
@@ -129,6 +151,7 @@ def stump_bounds(rank, parts, rows, terms, least):
     n, p = len(rows), rank.shape[1]
     most = n * p
     columns, cuts, costs, many = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most), 0
+    lowest = np.inf
     total = np.zeros((parts.shape[1], parts.shape[2]), np.int64)
     for row in rows:
         total += parts[row]
@@ -145,7 +168,11 @@ def stump_bounds(rank, parts, rows, terms, least):
             if own[order[at + 1]] == cut or at + 1 < least or n - at - 1 < least:
                 continue
             columns[many], cuts[many] = g, cut
-            costs[many] = least_cost(left, terms) + least_cost(total - left, terms)
+            cost = least_cost(left, terms)
+            if cost < lowest:  # else the right side cannot make it the least
+                cost += least_cost(total - left, terms)
+                lowest = min(lowest, cost)
+            costs[many] = cost
             many += 1
     return columns[:many], cuts[:many], costs[:many]
 
