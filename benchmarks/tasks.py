@@ -30,7 +30,7 @@ import odtc
 from odtc.data.tasks.survival.curves import hazard_at, nelson_aalen
 from odtc.errors import CertificateError
 from odtc.fileformats.model_files import write_model
-from odtc.verification.leaf_sums import check_leaf_sums
+from odtc.verification.certificate import check
 
 QUANTILES = (0.2, 0.4, 0.6, 0.8)
 
@@ -265,12 +265,12 @@ def corruptions(number: int) -> None:
             dataset = odtc.read(data, task=task, **options)
             problem = odtc.fit(data, "dpflow", depth=3, task=task, **options).problem
             facts = json.loads(json.dumps(problem.module.certificate(problem)))
-            true, draw = check_leaf_sums(facts, dataset), random.Random(0)
+            true, draw = check(facts, dataset), random.Random(0)
             told = dict.fromkeys(("refused", "the same claim", "a weaker one", "survive"), 0)
             for _ in range(number):
                 forged = corrupted(facts, draw)
                 try:
-                    found = check_leaf_sums(forged, dataset)
+                    found = check(forged, dataset)
                 except (CertificateError, KeyError):
                     told["refused"] += 1
                     continue

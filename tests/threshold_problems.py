@@ -13,7 +13,8 @@ from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
-from odtc.verification.certificate import Proof, check
+from odtc.verification.certificate import check
+from odtc.verification.claim import Proof
 from odtc.workflow import pipeline
 
 

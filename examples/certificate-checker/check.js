@@ -11,15 +11,16 @@ const fs = require("fs");
 const path = require("path");
 const { Refused, refuse, expect, EXACT, whole, alike, largest } = require("./values.js");
 const { readData } = require("./data.js");
-const { MEASURES } = require("./leaf-costs.js");
+const { MEASURES, scaled, wholeOf } = require("./leaf-costs.js");
 const { leftOf, bits, same, allSplits, rankColumns, countSplits } = require("./columns.js");
 
 // ---- the check ----
 
 function check(facts, data) {
-  if (facts.schema in MEASURES) return checkLeafSums(facts, data);
-  const constrained = facts.schema === "odtc.certificate.constrained/1";
-  expect(constrained || facts.schema === "odtc.proof/1", "it is no certificate of schema odtc.proof/1 or odtc.certificate.constrained/1");
+  expect(facts.schema === "odtc.proof/1", "it is no certificate of schema odtc.proof/1");
+  if (Object.hasOwn(MEASURES, facts.kind)) return checkLeafSums(facts, data);
+  const constrained = facts.kind === "constraints";
+  expect(constrained || facts.kind === "labels", `it is of the kind ${facts.kind}, which this checker does not know`);
   const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.penalty, "the price");
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = constrained ? null : whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
@@ -28,11 +29,7 @@ function check(facts, data) {
   expect(K === 1 || facts.loss.some((line) => line.some((v) => v > 0)), "its losses are all 0");
   const unit = (scale - price) / W, near = (found, told) => Math.abs(found - told) <= 1e-9 * told;
   expect(!data.price || facts.loss.every((line, k) => line.every((v, c) => near(v / unit, data.price(k, c)))), "its losses are not those of its task");
-  const weight = data.weight.map((w) => {
-    const value = w * W, near = Math.round(value);
-    expect(w >= 0 && Math.abs(value - near) <= 1e-6 && (near > 0 || w === 0), "the weights of the data are not whole numbers at its scale");
-    return near;
-  });
+  const weight = data.weight.map((w) => { expect(w >= 0, "a weight of the data is below 0"); return Number(wholeOf(scaled(w, BigInt(W)), "the weights")); });
   const loss = data.y.map((k, i) => facts.loss[k].map((v) => weight[i] * v));
   expect(loss.reduce((sum, line) => sum + line.reduce((a, b) => a + b, 0), 0) < EXACT, "its numbers are too large to be added exactly");
   if (constrained) return checkConstrained(facts, data, weight, loss);

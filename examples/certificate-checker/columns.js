@@ -12,6 +12,7 @@ function leftOf(split, data) {
     return feature.cells.map((v) => v <= split.threshold);
   }
   expect(split.kind === "subset" && Array.isArray(split.values), "a split has an unknown kind");
+  expect(split.values.every((v) => typeof v === "string" || Number.isFinite(v)), "a level of a split is no number and no text");
   const wanted = new Set(split.values.map((v) => (feature.numeric ? Number(v) : feature.keys.indexOf(feature.key(v)))));
   return feature.cells.map((v) => !Number.isNaN(v) && v >= (feature.numeric ? -Infinity : 0) && wanted.has(v));
 }

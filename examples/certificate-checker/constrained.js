@@ -1,4 +1,4 @@
-// Certificates of the best tree under constraints (odtc.certificate.constrained/1), for check.js beside this file.
+// Certificates of the best tree under constraints (kind "constraints"), for check.js beside this file.
 //
 // The constraints are read from their words, with exact fractions. A case is a root split with a set of columns. With
 // multipliers m the weighted cost of a tree is D cost + sum m uses; a tree that costs less than the claim and satisfies

@@ -209,6 +209,6 @@ function lines(facts, data) {
   };
 }
 
-const MEASURES = { "odtc.certificate/regression": ["regression", squares], "odtc.certificate/survival": ["survival", likelihood], "odtc.certificate/linear": ["linear", lines] };
+const MEASURES = { regression: squares, survival: likelihood, linear: lines };
 
-module.exports = { MEASURES, logarithm };
+module.exports = { MEASURES, logarithm, scaled, wholeOf };

@@ -194,7 +194,7 @@ function bounds(columns, measure, price) {
 }
 
 module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
-  const [task, law] = MEASURES[facts.schema], ends = task === "survival" ? facts.claim : [facts.claim, facts.claim];
+  const task = facts.kind, law = MEASURES[task], ends = task === "survival" ? facts.claim : [facts.claim, facts.claim];
   expect(data.task === task, `it is of a ${task}, its data was read for ${data.task}`);
   const depth = whole(facts.depth, "the depth"), price = Fraction.read(facts.penalty), claim = ends.map(Fraction.read);
   expect(depth >= 1 && depth <= DEEPEST && !price.less(ZERO) && claim.length === 2, "its depth, its price or its claim cannot be");

@@ -11,10 +11,39 @@ from fractions import Fraction
 import numpy as np
 
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import LAYOUT_SHAPE, Dataset, feature_shape
 from odtc.data.reading_spec import LAYOUT, SIGNS
 from odtc.errors import CertificateError
+
+
+@value_class
+class Proof:
+    """The statement of a checked certificate: no tree of this depth over these splits has an objective below `bound`,
+    and one has `objective`."""
+
+    objective: float
+    depth: int
+    n_candidate_splits: int
+    n_rows: int
+    n_targets: int
+    terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
+    n_possible_splits: int  # ways in which midpoints and single levels divide the rows of the data
+    left_out: dict[str, tuple[int, int]]  # by feature: how many are not among the splits, and how many there are
+    of: dict  # the terms of the claim (odtc.verification.claim)
+    bound: float
+
+    @property
+    def optimal(self) -> bool:
+        """Return whether no tree is better than the tree of the certificate."""
+        return self.bound == self.objective
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """Return how many numbers were checked."""
+        return {"n_targets": self.n_targets}
+
 
 # The shape of the terms (odtc.base.json_schema).
 SHAPE = {

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from odtc.base.value_class import value_class
-from odtc.data.dataset import Dataset
+from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 
 
@@ -122,6 +122,28 @@ def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndar
     if held is None or held.code is None:
         return ask(X[:, column])
     return ask(held.values)[held.code]
+
+
+def left_of(split, dataset) -> np.ndarray:
+    """Return the rows that a split sends left, bool (rows,)."""
+    names = [feature.name for feature in dataset.features]
+    if split["feature"] not in names:
+        raise CertificateError(
+            f"the certificate splits on the column {split['feature']!r}, which the data does not have"
+        )
+    feature = dataset.features[at := names.index(split["feature"])]
+    if split["kind"] == "threshold":
+        if not math.isfinite(threshold := float(split["threshold"])):
+            raise ValueError("a threshold is not a finite number")
+        return answered(dataset.X, at, lambda cells: cells <= threshold)
+    if split["kind"] == "missing":
+        return answered(dataset.X, at, np.isnan)
+    if split["kind"] != "subset":
+        raise ValueError(f"a split has an unknown kind: {split['kind']!r}")
+    values = [float(value) if feature.kind == NUMERIC else feature.codes.get(value, -2) for value in split["values"]]
+    if len(values) == 1:
+        return answered(dataset.X, at, lambda cells: cells == values[0])
+    return answered(dataset.X, at, lambda cells: np.isin(cells, values))
 
 
 def distinct_numbers(column: np.ndarray) -> np.ndarray:

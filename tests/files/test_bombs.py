@@ -145,7 +145,7 @@ def test_the_check_of_a_certificate_has_limits(certified, monkeypatch):
         odtc(*words, "--time-limit", 1e-6, folder=certified)
     )
 
-    def hungry(facts, dataset, pause):
+    def hungry(*given):
         np.ones(1 << 28)
 
     monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 30)

@@ -12,6 +12,7 @@ from odtc.algorithms.moments import four_levels
 from odtc.algorithms.moments.search import MomentSearch
 from odtc.errors import CertificateError, TimeLimitReached
 from odtc.verification import leaf_sums
+from odtc.verification.certificate import check
 from tests.laws.test_tasks import of_nested_tests
 from tests.plain_kernels import bound_one_by_one, run_plain
 
@@ -91,16 +92,16 @@ def test_a_certificate_of_all_trees_proves_the_best_one_and_no_better(monkeypatc
     bound_one_by_one(monkeypatch)
     facts, data = of_nested_tests(2, 4)
     assert facts["tried"] == leaf_sums.ALL
-    proof = leaf_sums.check_leaf_sums(facts, data)
+    proof = check(facts, data)
     assert proof.optimal and proof.exact
     shallow = of_nested_tests(2, 2)[0]
-    worse = leaf_sums.check_leaf_sums(facts | {key: shallow[key] for key in ("tree", "claim")}, data)
+    worse = check(facts | {key: shallow[key] for key in ("tree", "claim")}, data)
     assert worse.bound == pytest.approx(proof.objective, rel=1e-9) and worse.bound < worse.objective
-    assert not leaf_sums.check_leaf_sums(facts | {"tried": []}, data).optimal
+    assert not check(facts | {"tried": []}, data).optimal
     for wrong in ({"tried": "most"}, {"depth": 2}, {"depth": 5}, {"least": 2}, {"leaves": 4}):
         terms = {"of": facts["of"] | {"depth": wrong.get("depth", 4)}}
         with pytest.raises(CertificateError):
-            leaf_sums.check_leaf_sums(facts | terms | wrong, data)
+            check(facts | terms | wrong, data)
 
 
 @given(seed=st.integers(0, 10**6), law=st.integers(0, 1), price=st.sampled_from([0.0, 0.1]), calls=st.integers(1, 400))

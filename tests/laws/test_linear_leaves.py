@@ -15,7 +15,7 @@ from odtc.data.reading import read
 from odtc.data.tasks import linear
 from odtc.errors import CertificateError, TimeLimitReached, TreeError
 from odtc.trees.tree import Tree
-from odtc.verification.leaf_sums import check_leaf_sums
+from odtc.verification.certificate import check
 from odtc.verification.leaf_sums.lines import Lines, scales_of
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import ModelSpec, RunSpec
@@ -193,13 +193,13 @@ def leaf_of(facts: dict) -> dict:
 
 def test_a_certificate_with_other_facts_is_refused(certified):
     facts, data = certified
-    assert check_leaf_sums(facts, data).optimal
+    assert check(facts, data).optimal
 
     def refused(said: str, edit) -> None:
         other = deepcopy(facts)
         edit(other)
         with pytest.raises(CertificateError, match=said):
-            check_leaf_sums(other, data)
+            check(other, data)
 
     refused("predicts another line than the best", lambda one: leaf_of(one)["line"].update(intercept=100.0))
     refused("predicts another line than the best", lambda one: leaf_of(one).pop("line"))
@@ -210,17 +210,17 @@ def test_a_certificate_with_other_facts_is_refused(certified):
     refused("too many digits", lambda one: one["lines"][0].update(scale=-10))
     refused("the options of its task", lambda one: one["of"].update(requested={"ridge": 0.5}))
     refused("limits on all splits of a tree", lambda one: one.update(splits=2))
-    refused("it was read for linear|for linear", lambda one: one.update(schema="odtc.certificate/regression"))
+    refused("it was read for linear|for linear", lambda one: one.update(kind="regression"))
 
 
 def test_a_certificate_with_fewer_tried_cuts_proves_less(certified):
     facts, data = certified
     for at in range(len(facts["tried"])):
         fewer = facts | {"tried": facts["tried"][:at] + facts["tried"][at + 1 :]}
-        proof = check_leaf_sums(fewer, data)
-        assert proof.bound <= proof.objective == check_leaf_sums(facts, data).objective
-    assert not check_leaf_sums(facts | {"tried": facts["tried"][:1]}, data).optimal
-    assert check_leaf_sums(facts | {"tried": []}, data).optimal  # the checker tries all cuts of two levels itself
+        proof = check(fewer, data)
+        assert proof.bound <= proof.objective == check(facts, data).objective
+    assert not check(facts | {"tried": facts["tried"][:1]}, data).optimal
+    assert check(facts | {"tried": []}, data).optimal  # the checker tries all cuts of two levels itself
 
 
 def test_a_bound_in_doubles_and_a_price_in_ninths_are_added_exactly():
@@ -244,8 +244,8 @@ def test_a_tree_that_is_not_the_best_is_not_certified(certified):
     facts, data = certified
     problem = pose_run(RunSpec(model=ModelSpec("dpflow", 1)), data)
     shallow = problem.module.certificate(problem)
-    proof = check_leaf_sums(facts | {key: shallow[key] for key in ("tree", "claim")}, data)
-    assert not proof.optimal and proof.bound == pytest.approx(check_leaf_sums(facts, data).objective)
+    proof = check(facts | {key: shallow[key] for key in ("tree", "claim")}, data)
+    assert not proof.optimal and proof.bound == pytest.approx(check(facts, data).objective)
 
 
 def test_few_splits_are_proved_by_the_search_only(rents):

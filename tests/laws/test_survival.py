@@ -336,10 +336,10 @@ def certified(folder, depth: int, lam: str = "0"):
 
 @pytest.mark.parametrize(("depth", "lam"), [(1, "0"), (2, "0.1"), (3, "0"), (3, "0.1")])
 def test_the_certificate_of_a_survival_tree_proves_it_between_two_ends(tmp_path, depth, lam):
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     facts, data = certified(tmp_path, depth, lam)
-    proof = check_leaf_sums(json.loads(json.dumps(facts)), data)
+    proof = check(json.loads(json.dumps(facts)), data)
     fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
     assert proof.optimal and "the tree costs" in proof.terms
     assert proof.bound <= proof.objective == pytest.approx(fitted.proof.objective, rel=1e-11)
@@ -349,14 +349,14 @@ def test_the_certificate_of_a_survival_tree_proves_it_between_two_ends(tmp_path,
 def test_no_corrupted_certificate_of_a_survival_tree_proves_more_than_is_true(tmp_path):
     """Whatever digit is changed, it is refused, or states no bound above the optimum and no tree below it."""
     from odtc.errors import CertificateError
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     facts, data = certified(tmp_path, 3)
-    best = check_leaf_sums(facts, data)
+    best = check(facts, data)
     refused = 0
     for changed, corrupted in corruptions(facts, 6, 30):
         try:
-            proof = check_leaf_sums(corrupted, data)
+            proof = check(corrupted, data)
         except CertificateError:
             refused += 1
             continue

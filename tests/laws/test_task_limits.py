@@ -16,7 +16,7 @@ from odtc.data.task import TASKS
 from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow.forms import moments_limits
 from odtc.problem.constraints import constraint
-from odtc.verification.leaf_sums import check_leaf_sums
+from odtc.verification.certificate import check
 from odtc.workflow import near_optimal, pipeline
 from tests.laws.test_tasks import corruptions, error_of, said, table, write
 
@@ -331,11 +331,11 @@ def test_no_corrupted_certificate_within_limits_proves_more_than_is_true(tmp_pat
     data = data_of(tmp_path, task, 61, 12)
     problem = pipeline.pose(data, "dpflow", 3, constraints=given)
     facts = problem.module.certificate(problem)
-    true, refused = check_leaf_sums(facts, data), 0
+    true, refused = check(facts, data), 0
     assert true.optimal
     for changed, corrupted in corruptions(facts, 7, 16):
         try:
-            proof = check_leaf_sums(corrupted, data)
+            proof = check(corrupted, data)
         except CertificateError:
             refused += 1
             continue
@@ -356,7 +356,7 @@ def test_a_worse_tree_in_a_certificate_is_not_proved_nor_the_bound_above_the_bes
             problem.module.certificate(problem)
             for problem in (pipeline.pose(data, "dpflow", depth, constraints=given) for depth in (3, 1))
         )
-        best, worse = check_leaf_sums(deep, data), check_leaf_sums(deep | {k: flat[k] for k in ("tree", "claim")}, data)
+        best, worse = check(deep, data), check(deep | {k: flat[k] for k in ("tree", "claim")}, data)
         assert best.optimal and worse.bound <= best.objective + 1e-9 * abs(best.objective)
         assert worse.optimal == (worse.objective <= best.objective + 1e-9 * abs(best.objective))
 

@@ -458,10 +458,10 @@ def certified(folder, depth: int = 3, seed: int = 21, lam: str = "0"):
 
 @pytest.mark.parametrize(("depth", "lam"), [(1, "0"), (2, "0.1"), (3, "0"), (3, "0.2"), (4, "0")])
 def test_the_certificate_of_a_regression_proves_the_best_tree_in_rationals(tmp_path, depth, lam):
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     facts, data = certified(tmp_path, depth, lam=lam)
-    proof = check_leaf_sums(json.loads(json.dumps(facts)), data)
+    proof = check(json.loads(json.dumps(facts)), data)
     fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
     assert proof.objective == pytest.approx(fitted.proof.objective, rel=1e-12)
     assert proof.optimal and proof.bound == proof.objective  # also if rows that no test tells apart cost a third of one
@@ -487,16 +487,16 @@ def of_nested_tests(seed: int, depth: int):
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_certificate_over_nested_and_equal_tests_proves_the_tree(monkeypatch, at_once):
     from odtc.errors import CertificateError
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     if not at_once:
         bound_one_by_one(monkeypatch)
     facts, data = of_nested_tests(1, 3)
     nested = [column for column in facts["columns"] if column["kind"] == "nested"]
-    assert nested and check_leaf_sums(facts, data).optimal
+    assert nested and check(facts, data).optimal
     nested[0]["splits"] = nested[0]["splits"][::-1]
     with pytest.raises(CertificateError, match="not nested"):
-        check_leaf_sums(facts, data)
+        check(facts, data)
 
 
 def test_a_cut_that_two_columns_make_alike_has_the_better_bound_in_every_state(tmp_path):
@@ -653,7 +653,7 @@ def test_trees_of_five_levels_are_proved_and_certified(seed):
 
 def test_at_a_limit_a_certificate_bounds_all_trees_of_a_regression():
     from odtc.base import deadline
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     rng = np.random.default_rng(3)
     fitted = odtc.OptimalTreeRegressor(1).fit(X := rng.random((60, 3)).round(2), y := rng.random(60).round(2))
@@ -662,7 +662,7 @@ def test_at_a_limit_a_certificate_bounds_all_trees_of_a_regression():
     problem = pose_run(RunSpec(model=ModelSpec("dpflow", 4)), data)
     with deadline.within(0.0):
         facts = problem.module.certificate(problem)
-    proof = check_leaf_sums(facts, data)
+    proof = check(facts, data)
     assert 0 <= proof.bound < proof.objective and not proof.optimal
 
 
@@ -685,26 +685,26 @@ def corruptions(facts: dict, seed: int, count: int):
 
 def test_what_the_tree_of_a_certificate_says_of_the_data_is_bound(tmp_path):
     from odtc.errors import CertificateError
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     facts, data = certified(tmp_path, 1)
     for changed in ({"target": "z"}, {"features": facts["tree"]["features"][:-1]}, {"task": "policy"}, {"schema": "x"}):
         with pytest.raises(CertificateError, match="the tree of the certificate states its"):
-            check_leaf_sums(facts | {"tree": facts["tree"] | changed}, data)
-    assert check_leaf_sums(facts, data).optimal
+            check(facts | {"tree": facts["tree"] | changed}, data)
+    assert check(facts, data).optimal
 
 
 def test_no_corrupted_certificate_of_a_regression_proves_more_than_is_true(tmp_path):
     """Whatever is changed in it, it is refused, or states no bound above the optimum and no tree below it."""
     from odtc.errors import CertificateError
-    from odtc.verification.leaf_sums import check_leaf_sums
+    from odtc.verification.certificate import check
 
     facts, data = certified(tmp_path)
-    best = check_leaf_sums(facts, data).objective
+    best = check(facts, data).objective
     refused = 0
     for changed, corrupted in corruptions(facts, 5, 100):
         try:
-            proof = check_leaf_sums(corrupted, data)
+            proof = check(corrupted, data)
         except CertificateError:
             refused += 1
             continue

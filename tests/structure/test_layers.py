@@ -49,6 +49,7 @@ CHECKER = {
     for name in (
         "certificate",
         "alike_rows",
+        "labels",
         "coverage",
         "claim",
         "interval_bound",

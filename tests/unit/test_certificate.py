@@ -2,6 +2,8 @@
 
 import json
 import random
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,11 +21,12 @@ from odtc.formulations.dpflow.threshold_search import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems
-from odtc.verification.certificate import check, left_of
+from odtc.verification.certificate import check
 from odtc.verification.claim import words as in_words
 from odtc.verification.coverage import count_left_out
-from odtc.verification.threshold_columns import of_splits, rank_columns
+from odtc.verification.threshold_columns import left_of, of_splits, rank_columns
 from odtc.workflow import pipeline
+from tests.command_line import CHECKOUT
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
 from tests.command_line import refused as sentence
@@ -328,7 +331,7 @@ def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
     for key in ("claim", "penalty", "scale", "weight_scale", "depth"):
         with pytest.raises(CertificateError, match="very many digits"):
             check(facts | {key: 10**100}, dataset)
-    (tmp_path / "c.json").write_text('{"schema": "odtc.proof/1", "claim": ' + "9" * 5000 + "}")
+    (tmp_path / "c.json").write_text('{"schema": "odtc.proof/1", "kind": "labels", "claim": ' + "9" * 5000 + "}")
     refused = command("verify", "--certificate", "c.json", folder=tmp_path)
     assert refused.code == 1 and "thousands of digits" in refused.err and "c.json" in refused.err
 
@@ -580,3 +583,27 @@ def test_the_certificate_of_a_tree_with_the_unavoidable_cost_needs_no_bound():
     problem = pipeline.pose(EXAMPLES / "monks-1.csv", "dpflow", 4, encoding="onehot")
     facts = json.loads(json.dumps(certify(problem)))
     assert facts["states"] == ["0"] and check(facts, problem.encoded.dataset).objective == 0
+
+
+def example(folder) -> tuple[dict, Path]:
+    """The certificate that docs/reference/proof-format.md shows, and its data file."""
+    page = (CHECKOUT / "docs" / "reference" / "proof-format.md").read_text(encoding="utf-8")
+    rows, facts = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL).group(1) for kind in ("csv", "json"))
+    (folder / "rows.csv").write_text(rows)
+    return json.loads(facts), folder / "rows.csv"
+
+
+def test_the_example_of_the_page_is_a_proof(tmp_path):
+    facts, file = example(tmp_path)
+    (tmp_path / "c.json").write_text(json.dumps(facts))
+    said = command("verify", "--certificate", "c.json", folder=tmp_path)
+    assert said.code == 0 and said.out.startswith(
+        "proved: no tree of depth 1 over 5 splits costs less than 1 on 6 rows"
+    )
+    own = json.loads(json.dumps(certify(pipeline.pose(odtc.read(file), "dpflow", 1))))
+    assert {key: own[key] for key in facts.keys() - {"data", "tree"}} == {
+        key: value for key, value in facts.items() if key not in ("data", "tree")
+    }
+    for forged in ({"states": ["2"], "bound": 2}, {"claim": 2}, {"of": facts["of"] | {"all_splits": False}}):
+        with pytest.raises(CertificateError):
+            check(facts | forged, odtc.read(file))

@@ -18,15 +18,15 @@ from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.exhaustive import cheapest
 from odtc.verification import three_levels
-from odtc.verification.certificate import _terms, check, left_of, read_certificate, stated
+from odtc.verification.certificate import check, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
-from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.verification.interval_bound import IntervalBound
+from odtc.verification.labels import terms_of
 from odtc.verification.leaf_sums import every_tree
 from odtc.verification.node_cuts import Rows
 from odtc.verification.three_levels import least_of_two
-from odtc.verification.threshold_columns import distinct_columns
+from odtc.verification.threshold_columns import distinct_columns, left_of
 from odtc.workflow import pipeline
 from tests.plain_kernels import run_plain
 from tests.threshold_problems import certificate as of_thresholds
@@ -69,10 +69,10 @@ def test_a_test_that_is_left_out_and_separates_otherwise(key):
     for twins in ([other], [one, other]):
         facts["splits"][0][key] = twins
         with pytest.raises(CertificateError, match="separates the rows as one of"):
-            check_constrained(facts, dataset)
+            check(facts, dataset)
     for alike in ([], [one], [one, one]):
         facts["splits"][0][key] = alike
-        assert check_constrained(facts, dataset)
+        assert check(facts, dataset)
 
 
 def test_a_certificate_that_states_no_terms_is_refused():
@@ -108,17 +108,17 @@ def test_a_column_that_is_none_is_refused_at_its_place(column):
 def test_a_node_that_is_none_is_refused_at_its_place(node):
     facts, dataset = certificate()
     constrained = json.loads(json.dumps(certify_constrained(pipeline.pose(dataset, "dpflow", 2))[0]))
-    for own, look in ((facts, check), (constrained, check_constrained)):
-        assert look(own, dataset)
+    for own in (facts, constrained):
+        assert check(own, dataset)
         for at, place in (({"root": node}, r"tree\.root"), ({"root": facts["tree"]["root"] | {"left": node}}, r"left")):
             with pytest.raises(CertificateError, match=rf"the certificate is not whole: .* at [a-z.]*{place}"):
-                look(own | {"tree": at}, dataset)
+                check(own | {"tree": at}, dataset)
         for kind in (5, None, [], "other"):
             split = {"split": {"feature": "a", "kind": kind}, "left": {"label": "n"}, "right": {"label": "p"}}
             with pytest.raises(CertificateError, match=r"the certificate is not whole: .* at tree\.root\.split\.kind"):
-                look(own | {"tree": {"root": split}}, dataset)
+                check(own | {"tree": {"root": split}}, dataset)
         with pytest.raises(CertificateError, match=r"the certificate is not whole: .* at tree\.root\.split"):
-            look(own | {"tree": {"root": split | {"split": "a"}}}, dataset)
+            check(own | {"tree": {"root": split | {"split": "a"}}}, dataset)
 
 
 def test_a_tree_of_other_tests_than_those_of_the_bound_is_none_of_them():
@@ -477,7 +477,7 @@ def test_only_some_of_many_costs_are_told(n_classes):
     names = "abcde"[:n_classes]
     pairs = n_classes * (n_classes - 1)
     loss = [[0 if a == b else 2 for b in range(n_classes)] for a in range(n_classes)]
-    told = _terms({"classes": list(names), "loss": loss}, 0, 1, 1)
+    told = terms_of({"classes": list(names), "loss": loss, "penalty": 0, "scale": 1, "weight_scale": 1})
     assert told.startswith("costs a:b=2, a:c=2") and told.count("=") == 12
     assert told.endswith("and 8 more pairs") == (pairs > 12)
 
@@ -505,9 +505,17 @@ def test_a_certificate_of_another_task_states_what_was_asked():
     ("text", "words"),
     [
         ("{}", "expected a certificate of schema 'odtc.proof/1' in"),
-        ('{"schema": "odtc.proof/1"}', "does not say how its data was read"),
-        ('{"schema": "odtc.proof/1", "data": {"target": "y", "missing": "guess"}}', "does not say how its data"),
-        ('{"schema": "odtc.proof/1", "data": {"target": 1, "missing": "drop"}}', "does not say how its data"),
+        ('{"schema": "odtc.proof/1"}', "is of no known kind: 'kind' is missing"),
+        ('{"schema": "odtc.proof/1", "kind": "other"}', "is of no known kind: expected"),
+        ('{"schema": "odtc.proof/1", "kind": "labels"}', "does not say how its data was read"),
+        (
+            '{"schema": "odtc.proof/1", "kind": "labels", "data": {"target": "y", "missing": "guess"}}',
+            "does not say how its data",
+        ),
+        (
+            '{"schema": "odtc.proof/1", "kind": "labels", "data": {"target": 1, "missing": "drop"}}',
+            "does not say how its data",
+        ),
     ],
 )
 def test_a_file_that_is_no_certificate_is_refused_before_the_data_are_read(text, words, tmp_path):

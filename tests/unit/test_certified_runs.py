@@ -8,9 +8,7 @@ import pytest
 from odtc.base import deadline
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
 from odtc.model.solution import Termination
-from odtc.verification import leaf_sums
-from odtc.verification.certificate import SCHEMA
-from odtc.verification.constrained import constrained_certificate
+from odtc.verification import certificate
 from odtc.workflow.provenance import certificates
 from odtc.workflow.provenance.certificates import Certified, certify_run
 
@@ -127,16 +125,11 @@ def test_which_proofs_are_that_of_the_tree(found, paid, sums, accepted, bound, m
     assert said.why == "" if accepted else f"bounds all trees by {found.bound:.10g}, the tree costs" in said.why
 
 
-def test_each_certificate_goes_to_its_own_checker(monkeypatch):
+def test_sums_over_leaves_are_told_from_other_costs(monkeypatch):
     monkeypatch.setattr(certificates, "check", lambda facts, dataset, pause: ("check", callable(pause)))
-    monkeypatch.setattr(leaf_sums, "check_leaf_sums", lambda *given: ("sums", given[1]))
-    monkeypatch.setattr(constrained_certificate, "check_constrained", lambda *given: ("constrained", given[1]))
-    for schema in (SCHEMA,):
-        assert certificates._checked({"schema": schema}, "rows") == (("check", True), False)
-    for schema in leaf_sums.MEASURES:
-        assert certificates._checked({"schema": schema}, "rows") == (("sums", "rows"), True)
-    schema = {"schema": constrained_certificate.SCHEMA}
-    assert certificates._checked(schema, "rows") == (("constrained", "rows"), False)
+    for kind in certificate.KINDS:
+        sums = kind in ("regression", "survival", "linear")
+        assert certificates._checked({"kind": kind}, "rows") == (("check", True), sums)
 
 
 def test_the_check_has_as_long_as_the_search_and_some_seconds_at_least(monkeypatch):

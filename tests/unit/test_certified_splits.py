@@ -9,7 +9,7 @@ import pytest
 from odtc import read
 from odtc.data.reading import from_frame
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
-from odtc.verification.certificate import left_of
+from odtc.verification.threshold_columns import left_of
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.certified_splits import _is_covered, uncovered_splits
 

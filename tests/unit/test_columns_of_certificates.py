@@ -9,8 +9,6 @@ import pytest
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.verification import coverage, threshold_columns
-from odtc.verification.certificate import left_of
-from odtc.verification.constrained.constrained_certificate import _left
 from odtc.verification.coverage import count_left_out
 from odtc.verification.threshold_columns import (
     ColumnRanks,
@@ -18,6 +16,7 @@ from odtc.verification.threshold_columns import (
     cells_of,
     cut_groups,
     distinct_columns,
+    left_of,
     rank_columns,
 )
 
@@ -70,17 +69,12 @@ def test_a_test_sends_those_rows_left_that_have_one_of_its_values():
     ):
         test = {"kind": "subset", "feature": "c", "values": list(values)}
         assert np.flatnonzero(left_of(test, data)).tolist() == left, values
-        assert np.flatnonzero(_left(test, data)).tolist() == left, values
     for values, left in (([0], [0, 3]), ([2, 1], [1, 2]), ([0, 1, 2], [0, 1, 2, 3]), ([7], [])):
         test = {"kind": "subset", "feature": "a", "values": values}
         assert np.flatnonzero(left_of(test, data)).tolist() == left, values
-        assert np.flatnonzero(_left(test, data)).tolist() == left, values
     for test, left in (({"kind": "threshold", "threshold": 1}, [0, 1, 4]), ({"kind": "missing"}, [])):
-        for way in (left_of, _left):
-            assert np.flatnonzero(way(test | {"feature": "b"}, data)).tolist() == left
-    assert all(
-        np.flatnonzero(way({"kind": "missing", "feature": "c"}, data)).tolist() == [3] for way in (left_of, _left)
-    )
+        assert np.flatnonzero(left_of(test | {"feature": "b"}, data)).tolist() == left
+    assert np.flatnonzero(left_of({"kind": "missing", "feature": "c"}, data)).tolist() == [3]
 
 
 def test_columns_that_are_none_are_refused():

@@ -22,10 +22,12 @@ from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
 from odtc.formulations.dpflow.write_constrained_certificate import _head as head_of
 from odtc.testing.optima import least_of_every_tree
+from odtc.verification.certificate import check
 from odtc.verification.constrained import constrained_certificate
-from odtc.verification.constrained.constrained_certificate import check_constrained, read_problem
+from odtc.verification.constrained.constrained_certificate import read_problem
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import surviving
+from odtc.verification.labels import terms_of
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.certifying import certify
 from tests.command_line import MONKS, refused
@@ -101,11 +103,11 @@ def test_the_claim_is_the_optimum_of_trying_every_tree(depth, words, constraints
     problem = posed(hash_of(constraints), depth, constraints, **words)
     facts, heap = certify_constrained(problem)
     if heap is None:
-        assert check_constrained(json.loads(json.dumps(facts)), problem.encoded.dataset).infeasible
+        assert check(json.loads(json.dumps(facts)), problem.encoded.dataset).infeasible
         if depth < 3:
             assert least_of_every_tree(problem) == np.inf
         return
-    proof = check_constrained(json.loads(json.dumps(facts)), problem.encoded.dataset)
+    proof = check(json.loads(json.dumps(facts)), problem.encoded.dataset)
     assert proof.objective == pytest.approx(problem.module.objective(problem, heap))
     if depth < 3:
         assert proof.objective == pytest.approx(least_of_every_tree(problem))
@@ -124,7 +126,7 @@ def hash_of(constraints) -> int:
 def test_a_certificate_of_depth_4(constraints):
     data = small(hash_of(constraints), values=2)
     facts, heap = certify_constrained(pipeline.pose(data, "dpflow", 4, encoding="auto", constraints=constraints))
-    assert check_constrained(json.loads(json.dumps(facts)), data).infeasible == (heap is None)
+    assert check(json.loads(json.dumps(facts)), data).infeasible == (heap is None)
     assert facts["claim"] == cheapest_by_trying(facts, data)
 
 
@@ -177,7 +179,7 @@ def test_a_thousand_corruptions_are_refused_or_still_true():
         facts, dataset = draw.choice(made)
         corrupt = corrupted(draw, facts)
         try:
-            check_constrained(corrupt, dataset)
+            check(corrupt, dataset)
         except CertificateError:
             seen += 1
             continue
@@ -302,7 +304,7 @@ def test_a_search_by_sweeps_has_a_certificate(monkeypatch):
         problem = pipeline.pose(data, "dpflow", 3, constraints=texts)
         assert isinstance(problem.derived(Posed).search, all_thresholds.ThresholdSearch)
         facts, _ = certify_constrained(problem)
-        proof = check_constrained(json.loads(json.dumps(facts)), data)
+        proof = check(json.loads(json.dumps(facts)), data)
         try:
             found = odtc.fit(data, "dpflow", 3, constraints=texts).facts
             assert found["objective"] == proof.objective
@@ -380,7 +382,7 @@ def test_what_is_refused_is_told(change, said):
     facts = certify_constrained(problem)[0]
     change(facts)
     with pytest.raises(CertificateError, match=said):
-        check_constrained(facts, problem.encoded.dataset)
+        check(facts, problem.encoded.dataset)
 
 
 def test_that_there_is_no_tree_is_not_proved_by_what_its_nodes_would_cost():
@@ -388,11 +390,11 @@ def test_that_there_is_no_tree_is_not_proved_by_what_its_nodes_would_cost():
     problem = posed(3, 2, ("recall[yes] >= 0.6", "recall[no] >= 0.6"), params={"lambda": 0.2})
     facts = certify_constrained(problem)[0] | {"claim": None, "tree": None, "cases": [], "passes": [[0, 0]]}
     with pytest.raises(CertificateError, match="neither excluded by multipliers nor listed"):
-        check_constrained(facts, problem.encoded.dataset)
+        check(facts, problem.encoded.dataset)
     facts = certify_constrained(posed(3, 1, ("leaf_rows >= 14",)))[0]
     assert facts["tree"]["root"].keys() >= {"label"}
     with pytest.raises(CertificateError, match="a single leaf of the class 'no' satisfies all$"):
-        check_constrained(facts | {"claim": None, "tree": None}, problem.encoded.dataset)
+        check(facts | {"claim": None, "tree": None}, problem.encoded.dataset)
 
 
 def test_rows_of_hardly_any_weight_are_no_rows_without_weight():
@@ -430,7 +432,7 @@ def test_a_needless_branch_node_is_no_error():
     root = facts["tree"]["root"]
     leaf, split = {"label": root["left"]["label"]}, {"kind": "threshold", "feature": "f1", "threshold": 0.5}
     root["left"] = {"split": split, "left": leaf, "right": leaf}
-    assert root["split"]["feature"] == "f0" and check_constrained(facts, data).objective == 0
+    assert root["split"]["feature"] == "f0" and check(facts, data).objective == 0
 
 
 @pytest.mark.parametrize(
@@ -479,7 +481,7 @@ def test_many_tests_are_swept_but_at_depth_4():
 def test_the_objective_is_told_in_words():
     """In units of a weight of 1 / 2, of which 10 of 12 are the price of an error and 2 that of a branch node."""
     facts = {"classes": ["a", "b"], "scale": 12, "weight_scale": 2, "penalty": 2, "loss": [[0, 5], [5, 0]]}
-    words = constrained_certificate._terms
+    words = terms_of
     assert words(facts) == "lambda 0.1666666667"
     assert words(facts | {"loss": [[0, 5], [15, 0]]}) == "lambda 0.1666666667 and costs a:b=1, b:a=3"
     assert words(facts | {"penalty": 0, "loss": [[0, 6], [6, 0]]}) == ""
@@ -490,11 +492,11 @@ def test_the_objective_is_told_in_words():
 def test_that_no_tree_satisfies_them_is_certified(constraints):
     problem = posed(hash_of(constraints), 2, constraints)
     facts, heap = certify_constrained(problem)
-    proof = check_constrained(json.loads(json.dumps(facts)), problem.encoded.dataset)
+    proof = check(json.loads(json.dumps(facts)), problem.encoded.dataset)
     assert heap is None and proof.infeasible and least_of_every_tree(problem) == np.inf
     facts["constraints"] = facts["of"]["constraints"] = [constraints[0].replace("0.9", "0.0").replace("0.25", "99")]
     with pytest.raises(CertificateError, match="satisfies"):
-        check_constrained(facts, problem.encoded.dataset)
+        check(facts, problem.encoded.dataset)
 
 
 @pytest.mark.parametrize("constraints", [*UNSATISFIED, ("leaf_precision >= 1.0", "leaf_rows >= 4")], ids=" and ".join)
@@ -564,7 +566,7 @@ def test_what_rises_rises_in_the_best_tree_of_trying_every_tree(seed):
         assert "two rows" in str(nothing)
         return
     facts, heap = certify_constrained(problem)
-    proof = check_constrained(json.loads(json.dumps(facts)), data)
+    proof = check(json.loads(json.dumps(facts)), data)
     assert proof.infeasible == (heap is None)
     assert proof.objective == pytest.approx(least_of_every_tree(problem))
 
@@ -580,7 +582,7 @@ def test_few_neighbours_are_sums_of_the_search_and_asked_of_every_tree_by_the_ch
     assert posed.problem.arrays.accepts is None and posed.problem.arrays.n_constraints
     found = problem.module.search(problem, None, lambda *told: None)
     assert found.proved and found.bound == least_of_every_tree(problem)
-    proof = check_constrained(json.loads(json.dumps(found.certificate())), data)
+    proof = check(json.loads(json.dumps(found.certificate())), data)
     assert proof.objective == found.bound
 
 
@@ -675,4 +677,4 @@ def test_an_order_is_that_of_the_data(forged):
     """Which rows follow upon each other is a matter of the data: of all its columns, its missing cells, its numbers."""
     facts, data = forged()
     with pytest.raises(CertificateError, match=FORGED_ORDERS[forged]):
-        check_constrained(facts, data)
+        check(facts, data)

@@ -19,10 +19,9 @@ from odtc.errors import CertificateError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification import compiled_pairs, pair_kernel, three_levels
-from odtc.verification.certificate import check, left_of, read_certificate
+from odtc.verification.certificate import check, read_certificate
 from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound, one_column
-from odtc.verification.constrained.constrained_certificate import check_constrained
-from odtc.verification.leaf_sums import check_leaf_sums
+from odtc.verification.threshold_columns import left_of
 from odtc.workflow import pipeline
 from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import ModelSpec, RunSpec
@@ -31,7 +30,7 @@ from tests.threshold_problems import certificate as of_thresholds
 from tests.threshold_problems import interrupted
 
 CHECKERS = (
-    *("certificate", "claim", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
+    *("certificate", "labels", "claim", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
     *("node_cuts", "three_levels", "coverage", "constrained.constrained_certificate", "constrained.stated_constraints"),
     *("constrained.stated_places", "constrained.multiplier_bound", "constrained.listed_cases"),
     "constrained.one_column",
@@ -39,7 +38,7 @@ CHECKERS = (
 RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
 WORDED = {
-    "certificate.left_of: the certificate splits on the column": "the column is looked up by its name",
+    "threshold_columns.left_of: the certificate splits on the column": "the column is looked up by its name",
     "interval_bound.of_root: nothing leads to entry": "there are no rows to look at",
     "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
     "interval_bound._hold: it evaluates column": "the column is looked up by its number",
@@ -48,7 +47,6 @@ WORDED = {
     "threshold_columns.cells_of: the certificate splits on the column": "there are no cells",
     "constrained_certificate._check_cases: the certificate lists an invalid case:": "not one of the sets",
     "constrained_certificate.read_problem: a certificate under constraints is checked": "the next rule asks it, too",
-    "constrained_certificate._left: the certificate splits on the column": "the column is looked up by its name",
     "stated_constraints.of_class: the certificate states a constraint on": "the class is looked up by name",
     "stated_constraints.groups: the certificate states groups by": "there are no groups",
 }
@@ -100,7 +98,7 @@ def of_tree(kind: str, **changed) -> Callable:
     """The check of a certificate whose tree says something else of the data."""
     facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
     facts["tree"] |= changed
-    return lambda _: (check_constrained if kind == "constraints" else check)(facts, rows(HARD))
+    return lambda _: check(facts, rows(HARD))
 
 
 def of_leaf(kind: str, key: str, changed: Callable) -> Callable:
@@ -110,7 +108,7 @@ def of_leaf(kind: str, key: str, changed: Callable) -> Callable:
     while "split" in leaf:
         leaf = leaf["right"]
     leaf[key][0] = changed(leaf[key][0])
-    return lambda _: (check_constrained if kind == "constraints" else check)(facts, rows(HARD))
+    return lambda _: check(facts, rows(HARD))
 
 
 def with_a_line() -> Callable:
@@ -144,17 +142,17 @@ def alone(label: str, *texts: str, labels=HARD, depth: int = 1, weight=None, **c
     texts = ["features <= 0", *texts]
     facts |= {"constraints": texts, "of": facts["of"] | {"constraints": texts, "depth": depth}, "claim": cost}
     facts |= {"tree": {"root": {"label": label}}, "depth": depth} | changed
-    return lambda _: check_constrained(facts, rows(labels, weight))
+    return lambda _: check(facts, rows(labels, weight))
 
 
 def constrained(*texts: str, depth: int = 2, labels=HARD, **changed) -> Callable:
-    return lambda _: check_constrained(true("constraints", labels, depth, 0.0, texts) | changed, rows(labels))
+    return lambda _: check(true("constraints", labels, depth, 0.0, texts) | changed, rows(labels))
 
 
 def added(*texts: str, key: str, value) -> Callable:
     """One more entry in a list of a certificate under constraints."""
     facts = true("constraints", HARD, 2, 0.0, texts)
-    return lambda _: check_constrained(facts | {key: [*facts[key], value]}, rows(HARD))
+    return lambda _: check(facts | {key: [*facts[key], value]}, rows(HARD))
 
 
 def patched(module, name: str, value, given: Callable) -> Callable:
@@ -237,7 +235,7 @@ def with_tests_that_are_not_nested():
         problem = pose_run(RunSpec(model=ModelSpec("dpflow", 3)), data)
         facts = json.loads(json.dumps(problem.module.certificate(problem)))
         facts["columns"][0]["turned"][0] = 0
-        return check_leaf_sums(with_terms(facts, all_splits=False), data)
+        return check(with_terms(facts, all_splits=False), data)
 
     return run
 
@@ -317,31 +315,31 @@ EXTREME = {"kind": "threshold", "feature": "a", "threshold": float("inf")}
 
 FORGERIES = {
     "certificate.read_certificate: expected a certificate of schema": lambda: other_schema,
-    "certificate._scales: its depth, its scales or its": lambda: ranked(
+    "labels._scales: its depth, its scales or its": lambda: ranked(
         weight_scale=2, scale=3, claim=4, bound=4, states=["4"]
     ),
-    "certificate._check: the certificate bounds all trees by": lambda: ranked(bound=1),
-    "certificate._expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
-    "certificate._whole: expected": lambda: ranked(
+    "labels.check: the certificate bounds all trees by": lambda: ranked(bound=1),
+    "labels._expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
+    "labels._whole: expected": lambda: ranked(
         depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, bound=-5, states=["0"]
     ),
-    "certificate._loss: the certificate has the classes": lambda: ranked(classes=["p", "n"]),
-    "certificate._loss: its losses are not a square": lambda: ranked(loss=[[0, 1, 1], [1, 0, 1]]),
-    "certificate._whole_weights: the weights of the data are": lambda: ranked(
+    "certificate._checked: the certificate has the classes": lambda: ranked(classes=["p", "n"]),
+    "labels.whole_loss: its losses are not a square": lambda: ranked(loss=[[0, 1, 1], [1, 0, 1]]),
+    "labels.whole_weights: the weights of the data are": lambda: ranked(
         weight=[1.25] + [1] * 11, tree={"root": untold(true("labels")["tree"]["root"])}
     ),
-    "certificate._loss: its numbers are too large to": lambda: ranked(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
-    "certificate.left_of: the certificate splits on the column": lambda: ranked(
+    "labels.whole_loss: its numbers are too large to": lambda: ranked(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
+    "threshold_columns.left_of: the certificate splits on the column": lambda: ranked(
         columns=[{"kind": "missing", "feature": "z"}, *true("labels")["columns"][1:]]
     ),
-    "certificate.left_of: a split has an unknown kind:": lambda: (
+    "threshold_columns.left_of: a split has an unknown kind:": lambda: (
         lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
     ),
-    "certificate.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
-    "certificate._tree_cost: the tree of the certificate is": lambda: ranked(
+    "threshold_columns.left_of: a threshold is not a finite": lambda: lambda _: left_of(EXTREME, rows(HARD)),
+    "labels._tree_cost: the tree of the certificate is": lambda: ranked(
         tree={"root": below_a_leaf(true("labels")["tree"]["root"])}
     ),
-    "certificate._tree_cost: a leaf of the tree of": lambda: ranked(
+    "labels._tree_cost: a leaf of the tree of": lambda: ranked(
         EASY,
         least=2,
         tree={
@@ -401,21 +399,19 @@ FORGERIES = {
     "constrained_certificate.read_problem: its scales or its penalty are": lambda: alone(
         "p", weight_scale=2, scale=3, claim=10
     ),
-    "constrained_certificate.read_problem: the certificate has the classes": lambda: alone("p", classes=["p", "n"]),
     "constrained_certificate.read_problem: its weights are too large to": lambda: alone(
         "p", weight_scale=2**49, scale=2**49, loss=[[0, 0], [1, 0]], claim=0
     ),
-    "constrained_certificate.read_problem: the weights of the data are": lambda: alone("p", weight=[1.25] + [1] * 11),
     "constrained_certificate.read_problem: its numbers are too large to": lambda: alone(
         "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49
     ),
     "constrained_certificate.read_problem: its splits are not in the": lambda: alone(
         "p", splits=[true("constraints", HARD, 1, 0.0, ("features <= 0",))["splits"][at] for at in (0, 2, 1, 3, 4)]
     ),
-    "constrained_certificate._check: the certificate has a tree without": unsatisfied_with_a_tree,
-    "constrained_certificate._check: its claim or the scale of": lambda: alone("p", multiplier_scale=0),
-    "constrained_certificate._check: the tree of the certificate costs": lambda: alone("p", claim=4),
-    "constrained_certificate._check: a single leaf of the class": lambda: alone("n"),
+    "constrained_certificate.check: the certificate has a tree without": unsatisfied_with_a_tree,
+    "constrained_certificate.check: its claim or the scale of": lambda: alone("p", multiplier_scale=0),
+    "constrained_certificate.check: the tree of the certificate costs": lambda: alone("p", claim=4),
+    "constrained_certificate.check: a single leaf of the class": lambda: alone("n"),
     "constrained_certificate._check_cases: cases are neither excluded by multipliers": lambda: constrained(
         "recall[p] >= 0.6", "features <= 2", cases=[], passes=[]
     ),
@@ -438,16 +434,6 @@ FORGERIES = {
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
-    "constrained_certificate._loss: its losses are not a square": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
-    "constrained_certificate._loss: its losses are not a square (again)": lambda: alone(
-        "p", loss=[[0, 0], [0, 0]], claim=0
-    ),
-    "constrained_certificate._left: the certificate splits on the column": lambda: alone(
-        "p", splits=[A | {"feature": "z"}]
-    ),
-    "constrained_certificate._left: a threshold is not a finite": lambda: (
-        lambda _: constrained_certificate._left(EXTREME, rows(HARD))
-    ),
     "stated_constraints.of_class: the certificate states a constraint on": lambda: alone("p", "recall[q] >= 0"),
     "stated_constraints.groups: the certificate states groups by": lambda: alone("p", "group_accuracy[group=z] >= 0"),
     "stated_constraints._balanced_accuracy: the certificate states": lambda: alone("p", "balanced_accuracy[p] >= 0.1"),
@@ -490,7 +476,7 @@ def test_each_rule_has_a_forgery():
 @pytest.mark.parametrize("kind", ["labels", "constraints"])
 def test_what_is_so_is_taken(kind):
     facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
-    assert (check_constrained if kind == "constraints" else check)(copy.deepcopy(facts), rows(HARD)).optimal
+    assert check(copy.deepcopy(facts), rows(HARD)).optimal
 
 
 @pytest.mark.parametrize("rule", FORGERIES)

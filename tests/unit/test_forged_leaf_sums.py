@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.reading import read
 from odtc.data.tasks import regression, survival
 from odtc.errors import CertificateError
-from odtc.verification.certificate import left_of
-from odtc.verification.leaf_sums import check_leaf_sums, likelihood, squares
+from odtc.verification.certificate import check
+from odtc.verification.leaf_sums import likelihood, squares
 from odtc.verification.leaf_sums.bound import LeafSumsBound
+from odtc.verification.threshold_columns import left_of
 from odtc.workflow import pipeline
+from odtc.workflow.posing import pose_run
+from odtc.workflow.specification import ModelSpec, RunSpec
 from tests.refusal_sites import expect_refused_alone, sites, switched_off
 from tests.unit.test_forged_certificates import CELLS, patched
 
@@ -33,6 +37,7 @@ WORDED = {
     "bound._stands_for: it tries a cut that separates": "a state without rows is refused, too",
     "likelihood.__init__: its scale is not a whole": "the weights would be no whole numbers above 0",
     "likelihood._cost: the hazard of a leaf with": "it is divided by",
+    "leaf_sums.check: limits on all splits of a": "the loops over all trees have no formula of lines",
     "whole_trees.of: its trees have": "no set has so few tests",
     "whole_trees.least: a column of it holds splits": "it is looked up of which column of the data it is",
 }
@@ -95,7 +100,7 @@ def with_terms(facts: dict, **changed) -> dict:
 
 def forged(facts: dict, data: Dataset | None = None, **changed) -> Callable:
     """The check of a certificate of which some entries are others."""
-    return lambda _: check_leaf_sums(facts | changed, numbers() if data is None else data)
+    return lambda _: check(facts | changed, numbers() if data is None else data)
 
 
 def with_leaf(**changed) -> Callable:
@@ -117,6 +122,19 @@ def of_another_task():
     data, facts = replace(numbers(), task="other"), true()
     facts["tree"]["task"] = "other"
     return forged(with_terms(facts, task="other"), data)
+
+
+def of_limited_lines():
+    """A limit on the splits of trees whose leaves predict lines."""
+
+    def run(folder):
+        (folder / "d.csv").write_text("x,y\n" + "".join(f"{x},{x * x % 7}\n" for x in range(12)))
+        data = read(folder / "d.csv", task="linear")
+        problem = pose_run(RunSpec(model=ModelSpec("dpflow", 1)), data)
+        facts = json.loads(json.dumps(problem.module.certificate(problem)))
+        return check(with_terms(facts, constraints=["splits <= 2"]) | {"splits": 2}, data)
+
+    return run
 
 
 def of_unlimited_trees():
@@ -165,7 +183,7 @@ def coarse(folder):
         measure = likelihood.Likelihood(facts, data)
     sums = [measure.moments[:, rows].sum(axis=1) for _, rows in leaves(facts["tree"]["root"], data, np.arange(12))]
     ends = [sum(map(end, sums)) for end in (measure.low, measure.high)]
-    return check_leaf_sums(facts | {"claim": [f"{end.numerator}/{end.denominator}" for end in ends]}, data)
+    return check(facts | {"claim": [f"{end.numerator}/{end.denominator}" for end in ends]}, data)
 
 
 def of_a_light_event():
@@ -199,12 +217,12 @@ def _alone() -> dict:
 
 
 FORGERIES = {
-    "leaf_sums._check: the certificate is for": of_another_task,
-    "leaf_sums._check: the certificate has the classes": lambda: forged(true(), classes=["other"]),
-    "leaf_sums._check: its depth is": lambda: forged(with_terms(true(), depth=9), depth=9, tried=[]),
-    "leaf_sums._check: its leaves have": lambda: forged(true(), least=0),
-    "leaf_sums._check: the tree of the certificate has": of_unlimited_trees,
-    "leaf_sums._check: the tree of the certificate costs": lambda: forged(true(), claim="1"),
+    "leaf_sums.check: the certificate is for": of_another_task,
+    "leaf_sums.check: limits on all splits of a": of_limited_lines,
+    "leaf_sums.check: its depth is": lambda: forged(with_terms(true(), depth=9), depth=9, tried=[]),
+    "leaf_sums.check: its leaves have": lambda: forged(true(), least=0),
+    "leaf_sums.check: the tree of the certificate has": of_unlimited_trees,
+    "leaf_sums.check: the tree of the certificate costs": lambda: forged(true(), claim="1"),
     "leaf_sums._tree_cost: a leaf of the tree of": lambda: with_leaf(curve=[[0.5, 1.0]]),
     "leaf_sums._tree_cost: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
     "leaf_sums._tree_cost: the tree of the certificate is": lambda: forged(with_terms(true(), depth=1), depth=1),
@@ -242,7 +260,7 @@ def test_each_rule_has_a_forgery():
 @pytest.mark.parametrize("task", ["regression", "survival"])
 @pytest.mark.parametrize("given", [(2,), (3,), (2, "leaf_rows >= 4"), (3, "leaves <= 5"), (3, "splits <= 2")])
 def test_what_is_so_is_taken(task, given):
-    assert check_leaf_sums(true(task, *given), numbers() if task == "regression" else times()).optimal
+    assert check(true(task, *given), numbers() if task == "regression" else times()).optimal
 
 
 @pytest.mark.parametrize("rule", FORGERIES)
@@ -261,7 +279,7 @@ def without_the_copy() -> tuple[dict, Dataset]:
     alone = regression.measured(replace(plain, X=rows[:, :1], features=features[:1]), y, "y")
     problems = pipeline.pose(data, "dpflow", 2, constraints=("together[copy,b]",)), pipeline.pose(alone, "dpflow", 2)
     facts, other = (json.loads(json.dumps(problem.module.certificate(problem))) for problem in problems)
-    assert check_leaf_sums(facts, data).optimal
+    assert check(facts, data).optimal
     forged = facts | {"columns": [one for one in facts["columns"] if one["feature"] != "copy"]}
     forged |= {"claim": other["claim"], "tree": facts["tree"] | {"root": other["tree"]["root"]}}
     return forged | {"of": facts["of"] | {"n_candidate_splits": 2}}, data
@@ -270,4 +288,4 @@ def without_the_copy() -> tuple[dict, Dataset]:
 def test_tests_of_a_column_that_another_one_stands_for_are_missed_under_together():
     facts, data = without_the_copy()
     with pytest.raises(CertificateError, match="whether its splits are all as True, but of this data it is False"):
-        check_leaf_sums(facts, data)
+        check(facts, data)

@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from odtc.verification.leaf_sums import ALL, check_leaf_sums, tried_cuts, two_levels
+from odtc.verification.certificate import check
+from odtc.verification.leaf_sums import ALL, tried_cuts, two_levels
 from odtc.verification.leaf_sums import bound as bound_module
 from odtc.verification.leaf_sums.bound import SMALL, LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
@@ -179,8 +180,8 @@ def test_a_cut_that_is_tried_twice_or_parts_no_rows_is_left_to_others():
 def test_all_cuts_are_no_less_than_those_of_a_list(depth):
     """Of all cuts the bound is what the best tree costs."""
     facts = json.loads(json.dumps(true("regression", depth)))
-    proof = check_leaf_sums(facts | {"tried": ALL}, numbers())
-    assert proof.optimal and proof.objective == check_leaf_sums(facts, numbers()).objective
+    proof = check(facts | {"tried": ALL}, numbers())
+    assert proof.optimal and proof.objective == check(facts, numbers()).objective
 
 
 def test_limits_on_leaves_are_those_of_the_sides():

@@ -12,14 +12,12 @@ import pytest
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.tasks import survival
 from odtc.errors import CertificateError
-from odtc.verification.certificate import left_of
+from odtc.verification.certificate import check, stated
 from odtc.verification.leaf_sums import (
     LeafSumsProof,
     _less,
-    check_leaf_sums,
     every_tree,
     squares,
-    stated_leaf_sums,
     tried_cuts,
     two_levels,
 )
@@ -28,6 +26,7 @@ from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import NO_LIMIT, Limit
 from odtc.verification.leaf_sums.squares import Squares
 from odtc.verification.leaf_sums.whole_trees import MOST_TESTS, WholeTrees
+from odtc.verification.threshold_columns import left_of
 from odtc.workflow import pipeline
 from tests.plain_kernels import bound_one_by_one, run_plain
 from tests.unit.test_forged_leaf_sums import CELLS, NUMBERS, leaves, numbers, retold, times, true
@@ -229,7 +228,7 @@ def test_a_number_of_leaves_below_0_is_none(leaves):
     facts = true() | {"leaves": leaves}
     facts["of"] = facts["of"] | {"constraints": [f"leaves <= {leaves}"]}
     with pytest.raises(CertificateError, match=f"trees {leaves} leaves|expected a whole number"):
-        check_leaf_sums(facts, numbers())
+        check(facts, numbers())
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
@@ -249,13 +248,13 @@ def test_what_a_leaf_tells_of_its_sums_is_that_of_its_rows(task, key):
         ):
             leaf[key] = [*told[:place], other, *told[place + 1 :]]
             if taken:
-                assert check_leaf_sums(facts, data).optimal
+                assert check(facts, data).optimal
                 continue
             with pytest.raises(CertificateError, match="states sums that differ from its rows|not whole"):
-                check_leaf_sums(facts, data)
+                check(facts, data)
     leaf[key] = [*told, 1.0]
     with pytest.raises(CertificateError, match="states sums that differ from its rows"):
-        check_leaf_sums(facts, data)
+        check(facts, data)
 
 
 @pytest.mark.parametrize("price", [0.0, 0.2])
@@ -265,7 +264,7 @@ def test_a_proof_tells_its_objective_and_the_unit_of_rounding(scale, price):
     data = numbers(np.array(NUMBERS) / scale)
     problem = pipeline.pose(data, "dpflow", 2, params={"lambda": price})
     facts = json.loads(json.dumps(problem.module.certificate(problem)))
-    proof = check_leaf_sums(facts, data)
+    proof = check(facts, data)
     mean = Fraction(sum(NUMBERS), 12)
     alone = sum((value - mean) ** 2 for value in NUMBERS) / scale**2 * (1 - Fraction(price))
     assert proof.unit == pytest.approx(min(1.0, float(alone)), rel=1e-12)
@@ -302,13 +301,13 @@ def test_a_leaf_alone_is_the_best_tree_where_a_node_costs_more_without_a_cut_tha
     problem = pipeline.pose(data, "dpflow", 3, params={"lambda": 0.99})
     facts = json.loads(json.dumps(problem.module.certificate(problem)))
     assert "split" not in facts["tree"]["root"]
-    proof = check_leaf_sums(facts | {"tried": []}, data)
+    proof = check(facts | {"tried": []}, data)
     assert proof.optimal and proof.n_targets == 1
 
 
 def test_a_survival_is_proved_between_two_ends():
     facts, data = true("survival"), times()
-    proof = check_leaf_sums(facts, data)
+    proof = check(facts, data)
     low, high = map(Fraction, facts["claim"])
     unit = Likelihood(facts, data).unit
     assert not proof.exact and proof.optimal and low < high
@@ -324,7 +323,7 @@ def test_a_survival_is_proved_between_two_ends():
         claim = [str(low), str(high)]
         claim[place] = str(other)
         with pytest.raises(CertificateError, match="the certificate claims"):
-            check_leaf_sums(facts | {"claim": claim}, data)
+            check(facts | {"claim": claim}, data)
 
 
 @pytest.mark.parametrize(
@@ -499,7 +498,7 @@ def test_all_cuts_prove_what_is_so(task, depth):
     data = numbers() if task == "regression" else times()
     problem = pipeline.pose(data, "dpflow", depth, params={"lambda": 0.2})
     facts = json.loads(json.dumps(problem.module.certificate(problem))) | {"tried": ALL}
-    assert check_leaf_sums(facts, data).optimal
+    assert check(facts, data).optimal
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -526,23 +525,23 @@ def test_an_event_whose_hazard_is_too_small_is_refused(at_once, monkeypatch):
     if not at_once:
         bound_one_by_one(monkeypatch)
     with pytest.raises(CertificateError, match="too small to differ from 0"):
-        check_leaf_sums(facts, data)
+        check(facts, data)
 
 
 def test_all_cuts_are_tried_without_limits_alone():
     facts = true("regression", 3, "leaf_rows >= 4")
     with pytest.raises(CertificateError, match="under a limit"):
-        check_leaf_sums(facts | {"tried": ALL}, numbers())
+        check(facts | {"tried": ALL}, numbers())
 
 
 @pytest.mark.parametrize("task", ["regression", "survival"])
 def test_what_is_stated_is_told_without_a_bound_that_proves_it(task):
     """Of who was stopped before: a certificate without its tried cuts."""
     facts, data = true(task, 3), numbers() if task == "regression" else times()
-    checked = check_leaf_sums(facts, data)
-    stated = stated_leaf_sums(facts | {"tried": None}, data)
-    assert (stated.objective, stated.bound) == pytest.approx((checked.objective, checked.bound), rel=1e-9)
-    assert stated.optimal and stated.n_targets == 1
+    checked = check(facts, data)
+    told = stated(facts | {"tried": None}, data)
+    assert (told.objective, told.bound) == pytest.approx((checked.objective, checked.bound), rel=1e-9)
+    assert told.optimal and told.n_targets == 1
     assert checked.off < 1e-9
 
 
@@ -551,9 +550,9 @@ def test_a_price_below_0_or_that_is_no_text_is_none():
     nodes = json.dumps(facts["tree"]).count('"split"')
     cheaper = facts | {"penalty": "-1", "claim": str(Fraction(facts["claim"]) - nodes)}
     with pytest.raises(CertificateError, match="its penalty -1"):
-        check_leaf_sums(cheaper, numbers())
+        check(cheaper, numbers())
     with pytest.raises(CertificateError, match="not whole"):
-        check_leaf_sums(facts | {"penalty": 0}, numbers())
+        check(facts | {"penalty": 0}, numbers())
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -730,8 +729,8 @@ def test_a_tree_of_more_leaves_or_another_label_is_refused():
     found = [leaf for leaf, _ in leaves(facts["tree"]["root"], numbers(), np.arange(12))]
     assert len(found) == 4
     with pytest.raises(CertificateError, match="has 4 leaves .* does not satisfy leaves <= 3"):
-        check_leaf_sums(facts, numbers())
+        check(facts, numbers())
     facts = true()
     next(leaves(facts["tree"]["root"], numbers(), np.arange(12)))[0]["label"] = "other"
     with pytest.raises(CertificateError, match="a label, a curve or a line that cannot be checked|expected"):
-        check_leaf_sums(facts, numbers())
+        check(facts, numbers())

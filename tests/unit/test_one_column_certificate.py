@@ -15,7 +15,8 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
-from odtc.verification.constrained.constrained_certificate import check_constrained, read_problem
+from odtc.verification.certificate import check
+from odtc.verification.constrained.constrained_certificate import read_problem
 from odtc.workflow import pipeline
 from tests.unit.algorithms.every_tree import cheapest_feasible
 from tests.unit.test_constrained_certificate import cheapest_by_trying, corrupted
@@ -82,9 +83,9 @@ def test_walks_may_be_told_by_their_roots_as_other_trees_are(tmp_path):
         if [test["feature"]] == case["columns"]
     ]
     assert len(cases) > len(facts["cases"])
-    assert check_constrained(facts | {"cases": cases}, data).n_listed == len(cases)
+    assert check(facts | {"cases": cases}, data).n_listed == len(cases)
     with pytest.raises(CertificateError, match="neither excluded by multipliers nor listed"):
-        check_constrained(facts | {"cases": cases[:-1]}, data)
+        check(facts | {"cases": cases[:-1]}, data)
 
 
 @pytest.mark.parametrize("seed", range(3))

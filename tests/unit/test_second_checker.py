@@ -20,10 +20,9 @@ from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.verification.certificate import check
-from odtc.verification.constrained.constrained_certificate import check_constrained
-from odtc.verification.leaf_sums import MEASURES, check_leaf_sums
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT
+from tests.unit.test_certificate import example
 from tests.unit.test_constrained_certificate import FORGED_ORDERS, SETS, UNSATISFIED, corrupted, small
 
 CHECKER = CHECKOUT / "examples" / "certificate-checker" / "check.js"
@@ -72,9 +71,7 @@ def _rows(file, told: str):
 def ours(facts, file) -> str:
     """What our checker says, in the same words."""
     try:
-        dataset, schema = _rows(file, json.dumps(facts["data"])), str(facts.get("schema"))
-        checks = check_constrained if "constrained" in schema else check_leaf_sums if schema in MEASURES else check
-        proof = checks(facts, dataset)
+        proof = check(facts, _rows(file, json.dumps(facts["data"])))
         return f"proved {proof.objective:.15g} {proof.bound:.15g}"
     except (CertificateError, odtc.errors.OdtcError) as problem:
         return f"refused {problem}"
@@ -257,6 +254,12 @@ def test_it_reads_a_file_as_a_user_calls_it(style, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(facts | {"claim": facts["claim"] - 1}))
     done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("refused: the tree costs")
+
+
+def test_the_example_of_the_page_is_a_proof_to_both(tmp_path):
+    facts, file = example(tmp_path)
+    said = asked([facts, facts | {"states": ["2"], "bound": 2}, facts | {"kind": "other"}], file)
+    assert said[0] == "proved 1 1" and [line.split()[0] for line in said[1:]] == ["refused", "refused"]
 
 
 @pytest.mark.parametrize("forged", FORGED_ORDERS, ids=lambda made: made.__name__)

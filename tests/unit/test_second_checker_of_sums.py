@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from odtc.data.reading import read
-from odtc.verification.leaf_sums import check_leaf_sums
+from odtc.verification.certificate import check
 from odtc.verification.leaf_sums.likelihood import _log
 from odtc.workflow import pipeline
 from tests.laws.test_tasks import corruptions
@@ -173,7 +173,7 @@ def forgeries(facts: dict):
         {"leaves": 1},
         {"columns": []},
         {"columns": facts["columns"][1:]},
-        {"schema": "odtc.certificate/" + ("regression" if facts["of"]["task"] == "survival" else "survival")},
+        {"kind": "regression" if facts["of"]["task"] == "survival" else "survival"},
         {"tried": None},
         {"tried": [*facts["tried"], facts["tried"][0]]},
         {"tried": [*facts["tried"], [len(facts["columns"]), 0, 0, 0]]},
@@ -300,7 +300,7 @@ def test_numbers_of_all_digits_are_proved_between_exact_ends(tmp_path, kind, rou
     data = read(file, target="y", task="regression", weights="w")
     facts = certificate(data, 2)
     assert ("number_bits" in facts) == (kind != "twelve")
-    proof = check_leaf_sums(facts, data)
+    proof = check(facts, data)
     digits = [Fraction(f"{v:.12f}") if kind == "twelve" else Fraction(v) for v in y.tolist()]
     least = exact_costs(x, digits, list(map(Fraction, weights.tolist())), 2)
     assert proof.optimal and Fraction(proof.bound) <= least * (1 + Fraction(1, 2**52)) and least > 1

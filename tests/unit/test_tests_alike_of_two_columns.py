@@ -11,7 +11,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
 from odtc.testing.optima import least_of_every_tree
-from odtc.verification.constrained.constrained_certificate import check_constrained
+from odtc.verification.certificate import check
 from odtc.workflow import pipeline
 from tests.command_line import odtc as odtc_run
 from tests.unit.test_second_checker import asked
@@ -68,13 +68,13 @@ def test_a_certificate_over_merged_tests_is_not_one_over_all(tmp_path):
     facts = json.loads(
         json.dumps(certify_constrained(pipeline.pose(read, "dpflow", 1, constraints=["features <= 1"]))[0])
     )
-    assert check_constrained(facts, read).left_out == {}
+    assert check(facts, read).left_out == {}
     apart = [test for test in facts["splits"] if test["feature"] != "months"]
     fewer = facts | {"splits": apart, "of": facts["of"] | {"splits": len(apart)}}
     told = asked([facts, fewer], file)
     assert told[0].startswith("proved") and told[1].startswith("refused")
     with pytest.raises(odtc.errors.CertificateError):
-        check_constrained(fewer, read)
+        check(fewer, read)
 
 
 def test_a_tree_file_asks_the_columns_that_it_names(tmp_path):

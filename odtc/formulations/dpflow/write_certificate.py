@@ -25,10 +25,11 @@ from odtc.problem.exact_objective import exact_objective, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification.certificate import EXACT, SCHEMA, left_of
+from odtc.verification.certificate import LABELS, SCHEMA
 from odtc.verification.claim import claim_of
 from odtc.verification.coverage import count_left_out
-from odtc.verification.threshold_columns import rank_columns
+from odtc.verification.labels import EXACT
+from odtc.verification.threshold_columns import left_of, rank_columns
 
 
 class EndedSearch(Protocol):
@@ -116,7 +117,7 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
         ";".join(columns.entry(lower * unit, free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound, look)
     ]
-    facts = head(problem, SCHEMA) | {
+    facts = head(problem, LABELS) | {
         "columns": columns.facts,
         "least": least_rows(problem),
         **claim,
@@ -150,12 +151,13 @@ def require_splits_of_columns(encoded: Encoded) -> None:
         )
 
 
-def head(problem: Problem, schema: str) -> dict:
+def head(problem: Problem, kind: str) -> dict:
     """Return the description of the certified problem."""
     encoded = problem.encoded
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
     return {
-        "schema": schema,
+        "schema": SCHEMA,
+        "kind": kind,
         "odtc": odtc.__version__,
         "data": {
             "name": encoded.name,

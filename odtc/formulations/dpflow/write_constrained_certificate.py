@@ -28,9 +28,9 @@ from odtc.problem.constraints.search_terms import accepting, refined, search_pro
 from odtc.problem.constraints.search_units import TOO_FINE, WHOLE, whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
+from odtc.verification.certificate import CONSTRAINTS
 from odtc.verification.claim import claim_of
 from odtc.verification.constrained.constrained_certificate import (
-    SCHEMA,
     Read,
     read_problem,
     small_enough,
@@ -404,7 +404,7 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     if scale >= WHOLE:
         raise ChoiceError(TOO_FINE)
     rises = any(given.name == "monotone" for given in problem.constraints)  # it depends on the columns of a split
-    return head(problem, SCHEMA) | {
+    return head(problem, CONSTRAINTS) | {
         "splits": [with_twins(encoded, f) if rises else encoded.splits[f].to_json(encoded.features) for f in order],
         "depth": int(problem.topology.depth),
         "constraints": [str(given) for given in problem.constraints],

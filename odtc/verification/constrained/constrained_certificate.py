@@ -1,12 +1,11 @@
 """A certificate of the best tree under constraints: multipliers that bound all other trees, and cases whose trees are
 listed.
 
-    {"schema": "odtc.certificate.constrained/1", "data": {...}, "classes": [...], "splits": [split, ...], "depth": D,
-     "constraints": ["recall[2] >= 0.6", ...], "weight_scale": W, "loss": [[...]], "penalty": P, "scale": S, "claim": C,
-     "tree": {...}, "multiplier_scale": M, "passes": [[m, ...], ...],
-     "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...], "of": {...}}
+    "kind": "constraints", "splits": [split, ...], "constraints": ["recall[2] >= 0.6", ...], "loss": [[...]],
+    "penalty": P, "scale": S, "claim": C, "multiplier_scale": M, "passes": [[m, ...], ...],
+    "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...]
 
-Numbers are those of odtc.verification.certificate; a multiplier is m / M. A claim of null, with a tree of null, means
+Numbers are those of odtc.verification.labels; a multiplier is m / M. A claim of null, with a tree of null, means
 that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where every tree costs 0.
 
 The check needs only the data file and nothing of the compiler. It reads the constraints independently
@@ -20,26 +19,24 @@ case without a root covers all trees over one column whose splits are nested, wh
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from odtc.base import deadline, phases
-from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validate
+from odtc.base.json_schema import TEXT, WHOLE
 from odtc.base.value_class import value_class
-from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import (
     OF_TREE,
     claim_of,
     expect,
     expect_leaf,
-    expect_losses,
     expect_tree,
     merged_split_shape,
     node_shape,
 )
-from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import (
     EXACT,
@@ -54,9 +51,9 @@ from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of, twins
 from odtc.verification.coverage import count_left_out
-from odtc.verification.threshold_columns import of_splits
+from odtc.verification.labels import terms_of, whole_loss, whole_weights
+from odtc.verification.threshold_columns import left_of, of_splits
 
-SCHEMA = "odtc.certificate.constrained/1"
 MOST_DEPTH = 4  # of trees whose pairs of splits are counted
 DEEPEST_SWEPT = 3  # of trees whose splits are swept column by column
 MOST_CELLS = 500_000_000  # rows of data times splits, stored as one byte each
@@ -101,10 +98,7 @@ class ConstrainedProof:
 
 
 SHAPE = {
-    "classes": [TEXT],
-    "depth": WHOLE,
     "constraints": [TEXT],
-    "weight_scale": WHOLE,
     "loss": [[WHOLE]],
     "penalty": WHOLE,
     "scale": WHOLE,
@@ -114,22 +108,12 @@ SHAPE = {
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
     "cases": [{"root?": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
-    "of": CLAIM_SHAPE,
 }
 
 
-def check_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
-    """Check a certificate; raises CertificateError with the first thing that is not correct."""
-    try:
-        validate(facts, SHAPE)
-        return _check(facts, dataset)
-    except (*NOT_WHOLE, ZeroDivisionError) as problem:
-        raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
-
-
-def stated_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
-    """Return the claim of a certificate with its cases unchecked, for an interrupted check."""
-    return _check(facts, dataset, cases=False)
+def shape(kind: str) -> dict:
+    """Return the shape of the parts of a certificate of this kind."""
+    return SHAPE
 
 
 @value_class
@@ -193,30 +177,22 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its penalty are not valid")
-    if facts["classes"] != list(dataset.classes):
-        raise CertificateError(
-            f"the certificate has the classes {', '.join(facts['classes'])}, in this order, but the data has "
-            f"{', '.join(dataset.classes)}"
-        )
-    scaled = dataset.weight * weight_scale
-    if not scaled.sum() < EXACT:
+    if not (dataset.weight * weight_scale).sum() < EXACT:
         raise ValueError("its weights are too large to be added exactly")
-    weight = np.rint(scaled).astype(np.int64)
-    if np.abs(scaled - weight).max(initial=0) > 1e-6 or ((weight == 0) & (scaled > 0)).any():
-        raise CertificateError("the weights of the data are not whole numbers at the certificate's scale")
-    loss = _loss(facts["loss"], len(dataset.classes))[dataset.y] * weight[:, None]
-    expect_losses(facts, dataset)
-    if not 0 <= loss.astype(float).sum() < EXACT:
+    weight = whole_weights(dataset.weight, weight_scale).astype(np.int64)
+    loss = whole_loss(facts, dataset)
+    if loss.sum() >= EXACT:
         raise ValueError("its numbers are too large to be added exactly")
+    loss = loss.astype(np.int64)
     stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
     height = _height(depth, stated)
     _expect_size(height, facts, dataset, apart=())
     if facts["claim"] is None:
         loss, price = np.zeros_like(loss), 0
-    left = np.stack([_left(split, dataset) for split in facts["splits"]])
+    left = np.stack([left_of(split, dataset) for split in facts["splits"]])
     for split, side in zip(facts["splits"], left):
         for twin in twins(split):
-            other = _left(twin, dataset)
+            other = left_of(twin, dataset)
             if not (np.array_equal(other, side) or np.array_equal(other, ~side)):
                 raise CertificateError(
                     f"the certificate says that a split of {split['feature']!r} separates the rows as one of "
@@ -302,7 +278,8 @@ def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
     return frozenset(names.get(name, -1 - place) for place, name in enumerate(sorted(columns)))
 
 
-def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProof:
+def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> ConstrainedProof:
+    """Return what a certificate under constraints proves of a data set; without `bounds` its cases are not checked."""
     found = read_problem(facts, dataset)
     infeasible = facts["claim"] is None
     problem, claim, scale = found.problem, 1 if infeasible else facts["claim"], facts["multiplier_scale"]
@@ -324,7 +301,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
             raise CertificateError(f"a single leaf of the class {dataset.classes[k]!r} satisfies all{less}")
     n_listed = 0
     if problem.most_columns != 0:
-        n_listed = _check_cases(facts, found, claim, scale) if cases else len(facts["cases"])
+        n_listed = _check_cases(facts, found, claim, scale) if bounds else len(facts["cases"])
     n_possible_splits, absent = uncovered(facts, dataset, found.left, found.stated)
     terms = claim_of(dataset, facts["depth"], len(facts["splits"]), not absent, facts["constraints"])
     expect(facts, terms)
@@ -338,7 +315,7 @@ def _check(facts: dict, dataset: Dataset, cases: bool = True) -> ConstrainedProo
         dataset.n_file_rows,
         n_cases,
         n_listed,
-        _terms(facts),
+        terms_of(facts),
         n_possible_splits,
         absent,
         terms,
@@ -352,7 +329,7 @@ def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -
     splits = facts["splits"]
     if stated.orders and not stated.places.of_columns:
         others = [twin for split in splits for twin in twins(split)]
-        left = np.concatenate([left, *(_left(twin, dataset)[None] for twin in others)])
+        left = np.concatenate([left, *(left_of(twin, dataset)[None] for twin in others)])
         splits = [*splits, *others]
     of = [split["feature"] for split in splits] if stated.orders or stated.places.of_columns else None
     return count_left_out(dataset, of_splits(left), deadline.check, of)
@@ -435,7 +412,7 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
         if wrong := stated.places.violated(path := (*path, node["split"]["feature"])):
             raise CertificateError(wrong)
         uses = uses + np.array(stated.branch_uses, object)
-        goes = _left(node["split"], dataset)
+        goes = left_of(node["split"], dataset)
         splits[goes.tobytes(), path[-1]] = path[-1]
         if stated.places.together and node["left"].get("label", 0) == node["right"].get("label", 1):
             raise CertificateError("a node of the tree of the certificate has two leaves of one class")
@@ -452,49 +429,3 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     if wrong := stated.places.violated_by_all(set(splits.values()), len(splits)):
         raise CertificateError(wrong)
     return paid
-
-
-def _terms(facts: dict) -> str:
-    """Describe the objective in words, if it is not the weight of errors."""
-    scale, price, weight_scale = facts["scale"], facts["penalty"], facts["weight_scale"]
-    said = [f"lambda {price / scale:.10g}"] if price else []
-    costs = {
-        (a, b): value * weight_scale / (scale - price)
-        for a, line in zip(facts["classes"], facts["loss"])
-        for b, value in zip(facts["classes"], line)
-        if a != b
-    }
-    if any(abs(value - 1) > 1e-12 for value in costs.values()):
-        said.append("costs " + ", ".join(f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()))
-    return " and ".join(said)
-
-
-def _loss(table: list[list[int]], n_classes: int) -> np.ndarray:
-    if len(table) != n_classes or any(len(line) != n_classes for line in table):
-        raise ValueError("its losses are not a square table")
-    prices = np.array(table, np.int64)
-    if (prices < 0).any() or prices.diagonal().any() or not prices.any() or prices.max() >= EXACT:
-        raise ValueError("its losses are not a square table with zeros where the label is correct")
-    return prices
-
-
-def _left(split: dict, dataset: Dataset) -> np.ndarray:
-    """Return bool (rows,): the rows that a split sends left."""
-    names = [feature.name for feature in dataset.features]
-    if split["feature"] not in names:
-        raise CertificateError(
-            f"the certificate splits on the column {split['feature']!r}, which the data does not have"
-        )
-    at = names.index(split["feature"])
-    feature, cells = dataset.features[at], dataset.X[:, at]
-    if split["kind"] == "missing":
-        return np.isnan(cells)
-    if split["kind"] == "threshold":
-        if not math.isfinite(threshold := float(split["threshold"])):
-            raise ValueError("a threshold is not a finite number")
-        return cells <= threshold
-    values = [
-        float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
-        for value in split["values"]
-    ]
-    return np.isin(cells, values)

@@ -1,8 +1,7 @@
 """The check of a certificate of a tree whose leaves cost a function of sums over their rows: regression, survival,
 linear leaves.
 
-    {"schema": "odtc.certificate/regression", "data": {...}, "classes": ["mean"], "columns": [...], "depth": D,
-     "number_scale": Y, "weight_scale": W, "penalty": "p/q", "claim": "p/q", "tree": {...}, "tried": [...], "of": {...}}
+    "kind": "regression", "columns": [...], "number_scale": Y, "penalty": "p/q", "claim": "p/q", "tried": [...]
 
 Numbers of many digits have "number_bits" instead of "number_scale" (odtc.verification.leaf_sums.squares).
 
@@ -29,96 +28,62 @@ leaves may have any number of rows, and these bound the cuts next to it.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.json_schema import NOT_WHOLE, TEXT, WHOLE, explain_error, validate
+from odtc.base.json_schema import TEXT, WHOLE
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
-from odtc.errors import CertificateError, OdtcError, TimeLimitReached
-from odtc.verification.certificate import Proof, left_of
-from odtc.verification.claim import OF_TREE, claim_of, expect, expect_tree
-from odtc.verification.claim import SHAPE as CLAIM_SHAPE
+from odtc.errors import CertificateError
+from odtc.verification.claim import OF_TREE, Proof, claim_of, expect, expect_tree
 from odtc.verification.coverage import count_left_out
 from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
-from odtc.verification.threshold_columns import rank_columns
+from odtc.verification.threshold_columns import left_of, rank_columns
 
 DEEPEST = 8  # levels of a tree
 OFF = 0.01  # of the largest error of rounded sums in a check: the error for one tree
 WIDTH = 1e-10  # relative width of a rounded cost: trees whose costs differ by less are not distinguished
 NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
 SHAPE = {
-    "classes": [TEXT],
-    "depth": WHOLE,
     "penalty": TEXT,
     "tree": OF_TREE,
-    "of": CLAIM_SHAPE,
     "least?": WHOLE,
     "leaves?": WHOLE,
     "splits?": WHOLE,
     "together?": [[TEXT]],
 }
-MEASURES = {one.SCHEMA: one for one in (squares, likelihood, lines)}
+MEASURES = {one.TASK: one for one in (squares, likelihood, lines)}
 
 
 def measured_tasks() -> tuple[str, ...]:
     """Return the tasks whose leaves a certificate counts; a task of another package has none of its own."""
-    return tuple(one.TASK for one in MEASURES.values())
+    return tuple(MEASURES)
 
 
 def measure_of(task: str):
     """Return the module that computes the costs of the leaves of a task."""
-    return next(one for one in MEASURES.values() if one.TASK == task)
+    return MEASURES[task]
 
 
-def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
-    """Return the proof of a certificate for these rows.
-
-    Parameters
-    ----------
-    facts : dict
-        The certificate.
-    dataset : Dataset
-
-    Returns
-    -------
-    Proof
-
-    Raises
-    ------
-    CertificateError
-        If it proves nothing of this data.
-    """
-    try:
-        validate(facts, SHAPE | MEASURES[facts["schema"]].SHAPE)
-        return _check(facts, dataset)
-    except (CertificateError, TimeLimitReached):
-        raise
-    except (*NOT_WHOLE, OdtcError, ArithmeticError, RecursionError) as problem:
-        raise CertificateError(f"the certificate is not whole: {explain_error(problem)}") from None
+def shape(kind: str) -> dict:
+    """Return the shape of the parts of a certificate of this kind."""
+    return SHAPE | MEASURES[kind].SHAPE
 
 
-def stated_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
-    """Return the claim of a certificate with its bounds unchecked, for an interrupted check."""
-    return _check(facts, dataset, bounds=False)
-
-
-def _check(facts: dict, dataset: Dataset, bounds: bool = True) -> Proof:
-    law = MEASURES[facts["schema"]]
+def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
+    """Return what a certificate of sums proves of a data set; without `bounds` the bound of all trees is not
+    checked."""
+    law = MEASURES[facts["kind"]]
     if dataset.task != law.TASK:
         raise CertificateError(
             f"the certificate is for {option('task', law.TASK)}, but the data was read for {dataset.task}"
-        )
-    if facts["classes"] != list(dataset.classes):
-        raise CertificateError(
-            f"the certificate has the classes {facts['classes']}, but the leaves of {law.TASK} have "
-            f"{list(dataset.classes)}"
         )
     ends = facts["claim"] if law.ROUNDS else [facts["claim"]] * 2
     depth, price, claim = facts["depth"], Fraction(facts["penalty"]), [Fraction(end) for end in ends]
@@ -189,7 +154,7 @@ def _recomputed(found: LeafSumsBound, facts: dict, limit: Limit, low: Fraction) 
     these leave the bound below `low`, the cost of the tree."""
     depth, every = facts["depth"], np.arange(len(found.rank))
     floor = found.floor(every)  # refuses rows whose hazard is too small, which loops take to cost nothing
-    by_loops = MEASURES[facts["schema"]].ROUNDS and facts["tried"] == ALL
+    by_loops = MEASURES[facts["kind"]].ROUNDS and facts["tried"] == ALL
     bound = found.by_loops(every, depth, limit) if by_loops else -math.inf
     if bound >= low - NEAR_END * abs(low):
         return bound

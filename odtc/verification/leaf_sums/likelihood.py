@@ -15,14 +15,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from odtc.base.json_schema import TEXT, WHOLE
+from odtc.base.json_schema import TEXT
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.squares import whole
 from odtc.verification.leaf_sums.two_levels import LIKELIHOOD
 
-SCHEMA, TASK = "odtc.certificate/survival", "survival"
-SHAPE = {"weight_scale": WHOLE, "claim": [TEXT]}
+TASK = "survival"
+SHAPE = {"claim": [TEXT]}
 ROUNDS = True
 SINGLE = True  # a single row with an event has a cost
 EXACT, ROUNDED, BITS = 128, 2, 60  # bits of a hazard, units of rounding, bits of a sum (see above)

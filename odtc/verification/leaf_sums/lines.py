@@ -25,10 +25,9 @@ from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.squares import whole
 
-SCHEMA, TASK = "odtc.certificate/linear", "linear"
+TASK = "linear"
 SHAPE = {
     "number_scale": WHOLE,
-    "weight_scale": WHOLE,
     "lines": [{"feature": TEXT, "scale": WHOLE}],
     "claim": TEXT,
 }

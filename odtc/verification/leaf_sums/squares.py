@@ -22,8 +22,8 @@ from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.two_levels import SQUARE
 
-SCHEMA, TASK = "odtc.certificate/regression", "regression"
-SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "weight_scale": WHOLE, "claim": TEXT}
+TASK = "regression"
+SHAPE = {"number_scale?": WHOLE, "number_bits?": WHOLE, "claim": TEXT}
 MOST_BITS = 1000  # of a scale that is a power of two
 MOST_DIGITS = 700  # of a double times a power of two of so many bits
 ROUNDS = False  # whether a cost is known between two ends

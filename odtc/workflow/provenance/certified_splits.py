@@ -10,8 +10,7 @@ import numpy as np
 from odtc.data.dataset import Dataset
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.problem.problem import Problem
-from odtc.verification.certificate import left_of
-from odtc.verification.threshold_columns import rank_columns
+from odtc.verification.threshold_columns import left_of, rank_columns
 
 
 def uncovered_splits(problem: Problem, rows: Dataset, facts: dict, left_out: dict) -> int:

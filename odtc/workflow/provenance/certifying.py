@@ -1,9 +1,7 @@
 """The best tree with the certificate that proves it: what `odtc certify` and `odtc.certify` do."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +17,13 @@ from odtc.model.solution import Termination
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification import certificate, leaf_sums
-from odtc.verification.constrained import constrained_certificate
+from odtc.verification import certificate
 from odtc.verification.coverage import words
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
 from odtc.workflow.provenance.certificates import LEAST
 from odtc.workflow.results import Fit
 from odtc.workflow.run_parameter import TREE
-
-
-def checks() -> dict[str, Callable[[dict, Dataset], Any]]:
-    """The check of each schema."""
-    return {
-        **dict.fromkeys(leaf_sums.MEASURES, leaf_sums.check_leaf_sums),
-        certificate.SCHEMA: partial(certificate.check, pause=deadline.check),
-        constrained_certificate.SCHEMA: constrained_certificate.check_constrained,
-    }
 
 
 def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:
@@ -210,14 +198,8 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
 def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, bool]:
     """Return (the proof of a certificate, True), so that a certificate that its check would refuse is not written. If
     the check takes longer than this, or an interruption ends it, return (its statement, False)."""
-    if facts["schema"] == certificate.SCHEMA:
-        check, stated = partial(certificate.check, pause=deadline.check), certificate.stated
-    elif facts["schema"] in leaf_sums.MEASURES:
-        check, stated = leaf_sums.check_leaf_sums, leaf_sums.stated_leaf_sums
-    else:
-        check, stated = constrained_certificate.check_constrained, constrained_certificate.stated_constrained
     try:
         with deadline.budget(seconds):
-            return check(facts, dataset), True
+            return certificate.check(facts, dataset), True
     except (TimeLimitReached, KeyboardInterrupt):
-        return stated(facts, dataset), False
+        return certificate.stated(facts, dataset), False

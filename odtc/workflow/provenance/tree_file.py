@@ -26,7 +26,7 @@ from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish, with_rows_of
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.provenance.certified_splits import uncovered_splits
-from odtc.workflow.provenance.certifying import certified_rows, checks
+from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
@@ -151,7 +151,7 @@ def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None 
     data : Path or None
         The data file that it was checked on, if it is no longer where the certificate says.
     """
-    facts = read_certificate(path, tuple(checks()))
+    facts = read_certificate(path)
     why = _of_another_run(facts, proved, done) or _of_other_rows(path, facts, proved, done, data)
     own = f"the tree of {path.name} costs what this one costs"
     return Check("certificate", not why, f"{path.name} {why}; certify this run again" if why else own)
@@ -160,7 +160,7 @@ def check_of_certificate(done: Fit, path: Path, proved: dict, data: Path | None 
 def check_certified_tree(certificate: Path, path: Path, data: Path | None = None) -> Check:
     """Check that the tree file next to a certificate contains the tree of this certificate, with the counts of the
     data."""
-    facts, tree = read_certificate(certificate, tuple(checks())), read_tree(path)
+    facts, tree = read_certificate(certificate), read_tree(path)
     same = facts["tree"] is not None and Tree.from_json(facts["tree"]).to_json() == tree.to_json()
     encoded = encode(certified_rows(certificate, facts, data)[1], "auto")
     heap = HeapTree.from_tree(tree, encoded, CompleteTree(max(1, tree.depth)), True, True)

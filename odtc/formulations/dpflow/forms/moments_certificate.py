@@ -23,14 +23,13 @@ from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.coverage import count_left_out
 from odtc.verification.leaf_sums import ALL, lines, measure_of, measured_tasks
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import MOST_BITS, whole
 from odtc.verification.leaf_sums.whole_trees import WholeTrees
-from odtc.verification.threshold_columns import rank_columns
+from odtc.verification.threshold_columns import left_of, rank_columns
 
 TOGETHER = "together"  # the type that ties columns to one another
 MOST_DIGITS = 12  # behind the point
@@ -94,7 +93,7 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     claim = [paid + sum(map(end, leaves), Fraction(0)) for end in (measure.low, measure.high)]
     depth, every = int(problem.topology.depth), np.arange(problem.encoded.n_rows)
     return (
-        head(problem, law.SCHEMA)
+        head(problem, law.TASK)
         | scales_of
         | {
             "columns": columns.facts,

@@ -1,0 +1,197 @@
+"""The body of a certificate of labels: a tree whose leaves predict classes, numbers of a median, or actions.
+
+    "kind": "labels", "columns": [column, ...], "least": N, "loss": [[...]], "penalty": P, "scale": S, "claim": C,
+    "bound": B, "states": [text, ...]
+
+All numbers are whole: a row of class k and weight w costs w W loss[k][c] if c is predicted, a branch node costs P, and
+the tree costs C, which is S times its objective. A column is all thresholds between neighbouring numbers of a feature,
+those under "thresholds", or one other split (odtc.verification.threshold_columns). Every leaf has N rows of the data
+or more (1: any). No tree costs less than B; a tree that costs more is not proved optimal, only bounded.
+
+The check counts the tree's cost row by row. Then, for every state, from the last level up, it checks that no tree on
+the rows of the state costs less than its bound (odtc.verification.interval_bound). (Sums are computed in float64, which
+is exact for whole numbers below 2^53.)
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, show_value
+from odtc.base.whole_numbers import as_written
+from odtc.data.dataset import Dataset
+from odtc.errors import CertificateError
+from odtc.verification.alike_rows import alike_rows
+from odtc.verification.claim import Proof, claim_of, expect, expect_leaf, expect_losses, expect_tree, split_shape
+from odtc.verification.coverage import count_left_out
+from odtc.verification.interval_bound import IntervalBound
+from odtc.verification.node_cuts import Rows
+from odtc.verification.threshold_columns import distinct_columns, left_of, rank_columns
+
+LISTED = 12  # costs that are listed one by one
+EXACT = 2.0**53  # below it, doubles hold every whole number
+
+
+def _column_shape(value, place):
+    if isinstance(value, dict) and value.get("kind") == "threshold":
+        return {"feature": TEXT, "kind": TEXT, "thresholds?": [NUMBER]}
+    return split_shape(value, place)
+
+
+# The shape of its own parts (odtc.base.json_schema).
+SHAPE = {
+    "columns": [_column_shape],
+    "least": WHOLE,
+    "loss": [[WHOLE]],
+    "penalty": WHOLE,
+    "scale": WHOLE,
+    "claim": WHOLE,
+    "bound": WHOLE,
+    "states": [TEXT],
+}
+
+
+def shape(kind: str) -> dict:
+    """Return the shape of the parts of a certificate of this kind."""
+    return SHAPE
+
+
+def _scales(facts: dict) -> tuple[int, int, int, int, int]:
+    """Return (depth, price, claim, scale, scale of weights)."""
+    depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "penalty", "claim", "scale"))
+    weight_scale = _whole(facts["weight_scale"], "weight_scale")
+    if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
+        raise ValueError("its depth, its scales or its penalty are not valid")
+    return depth, price, claim, scale, weight_scale
+
+
+def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = lambda: None) -> Proof:
+    depth, price, claim, scale, weight_scale = _scales(facts)
+    least, bound = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
+    n_candidate_splits = int(ranks.size.sum())
+    n_possible_splits, absent = count_left_out(dataset, ranks, check)
+    of = claim_of(dataset, depth, n_candidate_splits, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
+    said = terms_of(facts)
+    entries = [entry for text in facts["states"] for entry in text.split(";")]
+    n_states = sum(entry not in ("", "0", "f0") for entry in entries)  # the others claim nothing
+    n_rows = dataset.n_file_rows
+    return Proof(
+        claim / scale, depth, n_candidate_splits, n_rows, n_states, said, n_possible_splits, absent, of, bound / scale
+    )
+
+
+def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
+    """Return what a certificate of labels proves of a data set; without `bounds` its states are not checked."""
+    if not bounds:
+        return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
+    depth, price, claim, scale, _ = _scales(facts)
+    least, stated = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
+    loss = whole_loss(facts, dataset)
+    ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
+    proof = _stated(facts, dataset, ranks, deadline.check)
+    expect(facts, proof.of)
+    _expect_cost(facts, dataset, loss, least)
+    # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
+    kind, first = alike_rows(ranks.rank)
+    rank = ranks.rank[first]
+    merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
+    count = np.bincount(kind, dataset.copies)
+    floor = merged.min(axis=1)
+    merged -= floor[:, None]
+    if least <= 1:
+        kept = merged.max(axis=1) > 0
+        rank, merged, count = rank[kept], merged[kept], count[kept]
+    rows = Rows(distinct_columns(rank, deadline.check), merged, count, float(price), max(1, least))
+    found = IntervalBound(facts["states"], rows, depth, pause)
+    bound = found.of_root() + float(floor.sum())
+    if bound != stated or bound > claim:
+        raise CertificateError(
+            f"the certificate bounds all trees by {bound / scale:.10g}, it states {stated / scale:.10g}, and its own "
+            f"tree costs {claim / scale:.10g}"
+        )
+    return proof
+
+
+def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1) -> None:
+    """Raise CertificateError if the tree of a certificate costs something other than it claims."""
+    expect_tree(facts["tree"], dataset)
+    cost, claim, scale = _tree_cost(facts, dataset, loss, least), facts["claim"], facts["scale"]
+    if cost != claim:
+        raise CertificateError(
+            f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims "
+            f"{claim / scale:.10g}"
+        )
+
+
+def terms_of(facts: dict) -> str:
+    """Describe the objective of the certificate, if it is not the weight of errors."""
+    price, scale, weight_scale = facts["penalty"], facts["scale"], facts["weight_scale"]
+    costs = {
+        (a, b): value * weight_scale / (scale - price)
+        for a, line in zip(facts["classes"], facts["loss"])
+        for b, value in zip(facts["classes"], line)
+        if a != b
+    }
+    said = [f"lambda {price / scale:.10g}"] if price else []
+    if any(abs(value - 1) > 1e-12 for value in costs.values()):
+        listed = [f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()]
+        more = f" and {len(listed) - LISTED:,} more pairs" if len(listed) > LISTED else ""
+        said.append("costs " + ", ".join(listed[:LISTED]) + more)
+    return " and ".join(said)
+
+
+def _whole(value: int, what: str) -> int:
+    if not 0 <= value < EXACT:
+        raise ValueError(
+            f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {show_value(value)}"
+        )
+    return value
+
+
+def whole_loss(facts: dict, dataset: Dataset) -> np.ndarray:
+    """Return the cost of each label on each row, float64 of whole numbers (rows, classes)."""
+    n_labels, lines = len(facts["classes"]), facts["loss"]
+    square = [len(line) for line in lines] == [n_labels] * n_labels
+    prices = np.array([[_whole(value, "a loss") for value in line] for line in lines] if square else [[1]], float)
+    if prices.diagonal().any() or (n_labels > 1 and not prices.any()):
+        raise ValueError("its losses are not a square table with zeros only where the label is correct")
+    expect_losses(facts, dataset)
+    loss = whole_weights(dataset.weight, _whole(facts["weight_scale"], "the scale of weights"))[:, None]
+    loss = loss * prices[dataset.y]
+    if loss.sum() >= EXACT:
+        raise ValueError("its numbers are too large to be added exactly")
+    return loss
+
+
+def whole_weights(weight: np.ndarray, scale: int) -> np.ndarray:
+    """Return weights, as the decimals that they were written as, times a scale: float64 of whole numbers (rows,)."""
+    distinct, place = np.unique(weight, return_inverse=True)
+    scaled = [as_written(value) * scale for value in distinct.tolist()]
+    if any(value.denominator > 1 for value in scaled):
+        raise CertificateError(
+            "the weights of the data are not whole numbers at the scale of the certificate; it was made for other "
+            "weights"
+        )
+    return np.array([float(value) for value in scaled])[place]
+
+
+def _tree_cost(facts, dataset, loss, least) -> int:
+    """Return the cost of the tree, row by row."""
+    classes, depth, price = list(dataset.classes), facts["depth"], facts["penalty"]
+
+    def cost(node, rows, left):
+        if "label" in node:
+            held = int(dataset.copies[rows].sum())
+            if held < least:
+                raise CertificateError(
+                    f"a leaf of the tree of the certificate has {held} rows, expected {least} or more"
+                )
+            expect_leaf(node, dataset, rows)
+            return float(loss[rows, classes.index(node["label"])].sum())
+        if not left:
+            raise CertificateError(f"the tree of the certificate is deeper than {depth}")
+        goes = left_of(node["split"], dataset)[rows]
+        return price + cost(node["left"], rows[goes], left - 1) + cost(node["right"], rows[~goes], left - 1)
+
+    return int(cost(facts["tree"]["root"], np.arange(dataset.n_rows), depth))
