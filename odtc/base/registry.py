@@ -210,11 +210,30 @@ def _folders() -> tuple[tuple[str, int], ...]:
 def _by_group(folders: tuple[tuple[str, int], ...]) -> dict[str, tuple[Any, ...]]:
     """Return the entry points of all packages by their group. Reading them takes 20 ms for any number of groups, and a
     command uses several registries, some of them for each file."""
-    # importlib.metadata costs 30 ms, so it is only imported when a registry is really used.
-    from importlib.metadata import entry_points
+    if not any(map(_offers, folders)):
+        return {}
+    from importlib.metadata import entry_points  # it takes 30 ms
 
     found = entry_points()
     return {group: tuple(found.select(group=group)) for group in found.groups if group.startswith("odtc.")}
+
+
+def _offers(folder: tuple[str, int]) -> bool:
+    """Return whether a package of a folder may have entry points for odtc; True for what is not a plain folder, such as
+    an archive."""
+    path = folder[0] or "."
+    if not os.path.isdir(path) or path.endswith(".egg"):
+        return os.path.exists(path)
+    with os.scandir(path) as entries:
+        found = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info", ".egg"))]
+    for one in found:
+        if one.endswith(".egg"):
+            return True
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            with open(os.path.join(one, "entry_points.txt"), "rb") as file:
+                if b"[odtc." in file.read():
+                    return True
+    return False
 
 
 _WARNED: set[str] = set()

@@ -24,7 +24,7 @@ from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import MAX_EXACT, whole_losses
 from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
 from odtc.base.wording import option
-from odtc.data.binary_splits import merged_scales, merged_splits
+from odtc.data.binary_splits import merged_splits
 from odtc.data.binary_splits.column_splits import threshold_splits
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
@@ -334,6 +334,8 @@ def encode(
         of = [at if any(radius[f] for f in split.features) else split.features for at, (split, _) in enumerate(asked)]
     scales = asked.scales
     if not radius and len(asked) >= MANY * (int(scales.max(initial=0)) + 1) and len(asked) * dataset.n_rows >= LARGE:
+        from odtc.data.binary_splits import merged_scales  # for large tables
+
         X, row_of, first, kept, stands_for = merged_scales.ranked(dataset, asked, scales, of, look)
         return _encoded(dataset, (scheme, by_column, radius, merge), asked, X, row_of, first, kept, stands_for)
     _expect_levels(dataset, asked)
@@ -440,6 +442,8 @@ def answers_of(encoded: Encoded, dataset: Dataset) -> np.ndarray | RankedAnswers
     stores its own."""
     asked = SplitList(Splits.of(encoded.splits), encoded.ones_left)
     if isinstance(encoded.X, RankedAnswers):
+        from odtc.data.binary_splits import merged_scales
+
         scales = asked.scales
         lines, place = merged_scales.scales_of(dataset, asked, merged_scales.splits_by_scale(scales))
         return RankedAnswers(merged_scales.ranks_on(lines), scales, place)

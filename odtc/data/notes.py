@@ -392,7 +392,9 @@ def _scales(dataset: Dataset) -> Iterator[Note]:
     """Return remarks on columns whose levels are answers or ranges in an order that was not given."""
     for feature in dataset.features:
         levels = [level for level in feature.levels if level.lower() not in MARKS]
-        if feature.kind != CATEGORICAL or feature.ordered or (order := order_of_words(levels)) is None:
+        if feature.kind != CATEGORICAL or feature.ordered:
+            continue
+        if (order := order_of_words(levels)) is None:
             continue
         marks = [level for level in feature.levels if level not in levels]
         told = order_text(feature.name, [*order, *marks])  # a mark is a level, and an order names all of them

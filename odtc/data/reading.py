@@ -44,7 +44,6 @@ from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT, label_type_o
 from odtc.data.file_text.missing_marks import marks_of_texts, unmet
 from odtc.data.file_text.text_pieces import first_in_utf8
 from odtc.data.file_text.text_records import skipped_text
-from odtc.data.frames import orders_of, series_of, table_of, table_of_arrays, with_weights
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
@@ -170,6 +169,8 @@ def _read_as(path, how: ReadingSpec, name: str | None) -> Dataset:
     _check_policy(how.missing)
     how = _with_lists(how)
     if hasattr(path, "columns") and hasattr(path, "shape"):
+        from odtc.data.frames import table_of, with_weights  # a file needs no conversion
+
         table = table_of(path)
         if not isinstance(how.weights, str | None):
             table, weights = with_weights(table, how.weights)
@@ -319,6 +320,8 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
     DataError, ChoiceError
         If the data cannot be used, or an option does not fit it.
     """
+    from odtc.data.frames import table_of_arrays, with_weights
+
     frame, target = table_of_arrays(X, y)
     if without := frame[target].null_count():
         warnings.warn(
@@ -367,6 +370,8 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
 def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
     """Return how a data frame is read whose pandas columns may declare an order; `beside` are the names of additional
     columns."""
+    from odtc.data.frames import orders_of
+
     names = [*(str(name) for name in X.columns), *beside]
     orders = {names[at]: order_text(names[at], order) for at, order in orders_of(X).items()}
     if not orders:
@@ -780,6 +785,8 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
         For an absent column and a cell that is not a number.
     """
     if hasattr(data, "columns") and hasattr(data, "shape"):
+        from odtc.data.frames import table_of
+
         frame, place = table_of(data), "the data frame"
     elif isinstance(data, (str, Path)):
         frame, place, *_ = _opened(data, features, sorted(used))
@@ -790,6 +797,8 @@ def rows_of(data, features: Sequence[Feature], used: Sequence[int]) -> np.ndarra
                 f"expected rows of the {count_of(len(features), 'column', '')} of the tree, got an array of "
                 f"{cells.shape}"
             )
+        from odtc.data.frames import series_of
+
         names = [feature.name for feature in features]
         whole = pl.DataFrame(dict(zip(names, series_of(cells))))
         frame, place = whole, "the array"

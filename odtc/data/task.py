@@ -21,11 +21,10 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from odtc.algorithms.moments.exact_costs import ExactLeaves
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.whole_numbers.of_any_size import nearest_floats
@@ -34,6 +33,10 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over
 from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, TreeError
+
+if TYPE_CHECKING:
+    from odtc.algorithms.moments.exact_costs import ExactLeaves
+
 
 LEAST = 1e-6  # least cost of one leaf for all rows that is distinguished from 0
 
@@ -101,7 +104,7 @@ class Task(Protocol):
         """Return float64 (rows,): the numbers of rows with these sums, if they have one each; otherwise None."""
         return None
 
-    def exact(self, dataset: Dataset, row_of: np.ndarray) -> ExactLeaves | None:
+    def exact(self, dataset: Dataset, row_of: np.ndarray) -> "ExactLeaves | None":
         """Return the exact costs of leaves, if there are any: of the rows of the data, and the row of the search that
         each belongs to, int64 (rows,)."""
         return None
@@ -231,7 +234,7 @@ def own_costs(encoded: Encoded) -> np.ndarray | None:
     return encoded.derived("own costs", make)
 
 
-def exact_costs(encoded: Encoded) -> ExactLeaves | None:
+def exact_costs(encoded: Encoded) -> "ExactLeaves | None":
     """Return the costs of leaves in whole numbers, if the task and its data have them."""
     task, dataset = TASKS.get(encoded.task), encoded.dataset
     if dataset is None or dataset.n_rows != len(encoded.row_of):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.base.value_class import frozen_class
-from odtc.model.blocks import Block, NamedBlock
 
 if TYPE_CHECKING:
+    from odtc.model.blocks import Block, NamedBlock
     from odtc.model.milp import Model
 
 TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
@@ -81,7 +81,7 @@ def is_close(a: float, b: float, tolerance: float = TOLERANCE, unit: float = 1.0
 
 
 def _largest(
-    name: str, violation: np.ndarray, blocks: Sequence[Block | NamedBlock], count: int, tolerance: float
+    name: str, violation: np.ndarray, blocks: "Sequence[Block | NamedBlock]", count: int, tolerance: float
 ) -> Check:
     if not len(violation):
         return Check(name, True, "none")

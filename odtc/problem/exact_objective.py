@@ -16,20 +16,23 @@ rounded down, so that a bound of the search is also a bound of the exact objecti
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite, nextafter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from odtc.algorithms.equal_rows import distinct_values
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import MAX_EXACT, as_written, common_unit, whole_losses
-from odtc.base.whole_numbers.in_two_parts import ExactParts
 from odtc.data.task import TASKS, exact_costs, leaf_cost
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem import branch_penalty
 from odtc.problem.formulation import Charge, Compiled
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+if TYPE_CHECKING:
+    from odtc.base.whole_numbers.in_two_parts import ExactParts
+
 
 MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice the cost of a side
 NEAR = 1e-9  # rounding of an objective that is not a sum over rows
@@ -63,7 +66,7 @@ class WholeCosts:
     step: Fraction
     exact: bool
     plain: bool
-    parts: ExactParts | None = None
+    parts: "ExactParts | None" = None
 
 
 class ExactObjective:
@@ -127,7 +130,11 @@ class ExactObjective:
         exact, node = np.minimum(exact, worse), min(self._of_node, worse)
         total = exact.max(axis=1).sum() + node * (self._charge.most or 0)
         many = total // MAX_TOTAL + 1
-        parts = None if many == 1 else ExactParts.of(exact, many, node)
+        parts = None
+        if many != 1:
+            from odtc.base.whole_numbers.in_two_parts import ExactParts  # costs are rarely so large
+
+            parts = ExactParts.of(exact, many, node)
         loss = exact.astype(float) if parts is None else parts.high.astype(float)
         return WholeCosts(loss, node // many, self.unit * many, many == 1, False, parts)
 

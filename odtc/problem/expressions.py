@@ -20,19 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import params
 from odtc.errors import ModelError
-from odtc.model.blocks import Axis, Block, Cells
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, columns, nodes
+
+if TYPE_CHECKING:
+    from odtc.model.blocks import Axis, Block, Cells
+    from odtc.model.builder import ModelBuilder
+    from odtc.model.milp import Model
+
 
 LONGEST = 40  # characters of a parameter that is said
 
@@ -115,6 +118,8 @@ class Expression:
     @classmethod
     def of(cls, block: Block, *names: str) -> Expression:
         """Return the columns of a block as they are, with these names of its axes."""
+        from odtc.model.blocks import Axis
+
         axes = tuple(Axis(name, axis.size, axis.first) for name, axis in zip(names, block.axes, strict=True))
         return cls(axes, (Part(block, names),))
 

@@ -7,12 +7,15 @@ and cut families and constraints are written only with expressions.
 
 from enum import StrEnum
 from itertools import chain, count
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtc.model.blocks import Axis, Block
-from odtc.model.milp import Model
 from odtc.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from odtc.model.blocks import Axis, Block
+    from odtc.model.milp import Model
 
 
 class Role(StrEnum):
@@ -43,7 +46,7 @@ class Role(StrEnum):
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 
 
-def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
+def columns(problem: Problem, model: "Model", role: Role, at: str | None = None) -> "Block | None":
     """Return the block of columns of a role.
 
     Parameters
@@ -59,6 +62,8 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
     Block or None
         None if the model has none.
     """
+    from odtc.model.blocks import Block
+
     for block in model.columns:
         if block.role != role or not isinstance(block, Block):  # blocks of files by others have no role
             continue
@@ -69,7 +74,7 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
     return None
 
 
-def nodes(block: Block) -> np.ndarray:
+def nodes(block: "Block") -> np.ndarray:
     """Return the nodes for which a block has columns.
 
     Parameters
@@ -86,7 +91,7 @@ def nodes(block: Block) -> np.ndarray:
     return np.zeros(0, int)
 
 
-def node_axis(t: np.ndarray) -> Axis:
+def node_axis(t: np.ndarray) -> "Axis":
     """Return the axis of some nodes.
 
     Parameters
@@ -98,6 +103,8 @@ def node_axis(t: np.ndarray) -> Axis:
     -------
     Axis
     """
+    from odtc.model.blocks import Axis
+
     return Axis("node", t.size, int(t.flat[0]))
 
 
@@ -106,7 +113,7 @@ def route_of(problem: Problem) -> np.ndarray:
     return problem.module.route_of(problem)
 
 
-def fresh_name(model: Model, stem: str) -> str:
+def fresh_name(model: "Model", stem: str) -> str:
     """Return a name for a block of rows that the model does not have yet.
 
     Parameters

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +21,8 @@ from odtc.data.encoding import Encoded, answers_of
 from odtc.data.task import TASKS, exact_costs, leaf_cost, part_costs
 from odtc.errors import TreeError
 from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_point, is_close
-from odtc.model.milp import Model
 from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
-from odtc.problem.constraints.search_terms import terms_of
-from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.exact_objective import (
     ULPS,
     exact_objective,
@@ -34,11 +32,13 @@ from odtc.problem.exact_objective import (
     settled_bound,
 )
 from odtc.problem.problem import Problem
-from odtc.trees.attack import is_robust
-from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.verification.known_trees import against_known, is_below
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+    from odtc.trees.boxes import Boxes
+
 
 SQUARES = 1e-12  # relative: squared errors of leaves are rounded once
 # Of a model with rows of its user's own.
@@ -54,7 +54,7 @@ FAILED = (Termination.ERROR, Termination.UNKNOWN)  # ends that do not describe t
 
 def verify(
     problem: Problem,
-    model: Model,
+    model: "Model",
     solution: Solution,
     heap: HeapTree,
     tree: Tree,
@@ -74,9 +74,12 @@ def verify(
 
 
 def verify_point(
-    problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]] = ()
+    problem: Problem, model: "Model", solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]] = ()
 ) -> list[Check]:
     """Return the checks of a solution and its tree against the model; `known` is as in `verify`."""
+    from odtc.problem.cuts.cut import arrange_tree
+    from odtc.verification.known_trees import against_known, is_below
+
     solved = model.edited or model
     module, objective = problem.module, model.objective(solution.x[: model.n_cols])
     if model.recorded:
@@ -131,9 +134,11 @@ def verify_point(
 
 
 def _against_recorded(
-    problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]]
+    problem: Problem, model: "Model", solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]]
 ) -> list[Check]:
     """Return the checks of a point of a model that its formulation no longer builds, against the recorded facts."""
+    from odtc.verification.known_trees import against_known
+
     solved, paid = model.edited or model, problem.module.objective(problem, heap)
     checks = [] if model.rowless else check_point(solved, solution.x)
     checks += [] if model.rowless else check_claim(solved, solution.x, solution.claimed)
@@ -151,6 +156,8 @@ def _against_recorded(
 
 def _against_bound(problem: Problem, name: str, bound: float, paid: float, contradiction: bool, others: str) -> Check:
     """Check whether a claimed bound is above a tree that costs `paid`, or contradicted by other trees."""
+    from odtc.verification.known_trees import is_below
+
     return Check(
         name,
         not is_below(problem, paid, bound) and not contradiction,
@@ -384,7 +391,7 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
     return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
 
 
-def supported(model: Model, solution: Solution) -> Solution:
+def supported(model: "Model", solution: Solution) -> Solution:
     """Return a solver's solution without a claim that its tolerances do not support.
 
     A solver may be off by its tolerances for rows, integrality and the gap, times the largest number of the model.
@@ -426,7 +433,7 @@ def supported(model: Model, solution: Solution) -> Solution:
     )
 
 
-def _largest_cost(model: Model) -> float:
+def _largest_cost(model: "Model") -> float:
     """Return the largest number of the model by which a violation of a tolerance changes the objective: of the
     objective, or of a row that determines a cost which is a variable."""
     c, A = np.abs(model.c), model.A.tocsc()
@@ -455,6 +462,8 @@ def _too_wide(problem: Problem) -> str:
 
 def _widest(encoded: Encoded, given: Constraint) -> int:
     """Return the largest coefficient of the sums of a constraint, in their unit."""
+    from odtc.problem.constraints.search_terms import terms_of
+
     terms = terms_of(encoded, given)
     numbers = [coef for coef, _ in terms.lines] + [measure for measure, _ in terms.measures]
     return max((int(np.abs(one).max(initial=0)) for one in numbers), default=0)
@@ -512,9 +521,11 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
     )
 
 
-def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, boxes: Boxes) -> Check:
+def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, boxes: "Boxes") -> Check:
     """Check whether the formulation counts the loss that an adversary causes; boxes are followed through the tree as
     intervals, row by row."""
+    from odtc.trees.attack import is_robust
+
     hit = ~is_robust(tree, dataset.X, dataset.y, boxes)
     lost = float((dataset.weight * problem.encoded.class_cost[dataset.y])[hit].sum())
     per_loss, per_node = problem.module.unit_costs(problem)

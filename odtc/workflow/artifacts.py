@@ -6,6 +6,7 @@ import zlib
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,24 +23,19 @@ from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, ManifestError, ModelError, OdtcError, SolutionError
-from odtc.fileformats.model_files import FORMATS, read_model, write_model
-from odtc.fileformats.solution_files import RawPoint, read_point, write_point
-from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
 from odtc.model.vectors import replaced
-from odtc.problem.identity import identified, short
-from odtc.solvers.external import point_by_pattern
-from odtc.solvers.log_parser import LogFacts
-from odtc.solvers.solve import said_in_log
-from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.decoding import tree_of
-from odtc.workflow.manifest import SUFFIX, Manifest, describe, find_manifest, read_manifest, reselected, write_manifest
-from odtc.workflow.provenance.claims import point_of, settled_claim
-from odtc.workflow.provenance.recorded import described
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
+
+if TYPE_CHECKING:
+    from odtc.fileformats.solution_files import RawPoint
+    from odtc.model.milp import Model
+    from odtc.workflow.manifest import Manifest
+
 
 OF_A_START = ".start.tree.json"  # the tree of a start that is left of a run whose solver failed
 NEAR_BEST = (".pool.json", ".near-optimal.json")  # near-optimal trees
@@ -54,7 +50,7 @@ OF_A_MODEL = (
 
 
 def write_build(
-    model: Model,
+    model: "Model",
     stem,
     format: str | None = "mps",
     gzip: bool = False,
@@ -103,12 +99,19 @@ def write_build(
     >>> sorted(path.name for path in odtc.write_build(model, "monks"))
     ['monks.mps', 'monks.odt.json']
     """
+    from odtc.problem.identity import identified
+
     model = identified(model)
     with together(stem):
         return _write_build(model, stem, format, gzip, point, dialect, keep)
 
 
-def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list[Path]:
+def _write_build(model: "Model", stem, format, gzip, point, dialect, keep) -> list[Path]:
+    from odtc.fileformats.model_files import FORMATS, write_model
+    from odtc.fileformats.solution_files import write_point
+    from odtc.solvers.solver import SOLVERS, find_solver
+    from odtc.workflow.manifest import SUFFIX, write_manifest
+
     files = []
     for old in outdated(model, stem, keep):
         remove(old)
@@ -132,9 +135,12 @@ def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list
     return files
 
 
-def outdated(model: Model, stem, keep=()) -> list[Path]:
+def outdated(model: "Model", stem, keep=()) -> list[Path]:
     """Return the solution, the record, the tree and the page of STEM that belong to another model than this one; none
     if there is no manifest, or it describes the same model."""
+    from odtc.problem.identity import identified
+    from odtc.workflow.manifest import SUFFIX
+
     manifest = Path(f"{stem}{SUFFIX}")
     try:
         facts = json.loads(read_file(manifest))
@@ -150,8 +156,10 @@ def outdated(model: Model, stem, keep=()) -> list[Path]:
     return [path for path in there if not any(path.samefile(other) for other in kept)]
 
 
-def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -> list[Path]:
+def write_pricing(model: "Model", stem, format: str = "mps", gzip: bool = False) -> list[Path]:
     """Write a pricing problem as STEM.pricing_N.mps (.lp), and return its path."""
+    from odtc.fileformats.model_files import FORMATS, write_model
+
     suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
     return [write_model(model, f"{stem}.{model.name}{suffix}", format)]
 
@@ -167,6 +175,8 @@ def write_beside(problem, stem) -> list[Path]:
 
 def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
     """Return (point format, suffix) of the start files to write."""
+    from odtc.solvers.solver import SOLVERS, find_solver
+
     if dialect is None:
         return [("highs", ".start.sol"), ("name-value", ".mst")]
     names = SOLVERS.names() if dialect == "all" else (dialect,)
@@ -200,12 +210,15 @@ def write_certificate(facts: dict, data, path) -> Path:
     return path
 
 
-def write_solution(model: Model, solution: Solution, options: Options, path, start=None) -> list[Path]:
+def write_solution(model: "Model", solution: Solution, options: Options, path, start=None) -> list[Path]:
     """Write the solution file (in the format of HiGHS) and STEM.run.json next to it, in the sense of the model's file,
     and return the paths. `start` is the name of the requested start, if it is known.
 
     If there is no solution, an older file of this name is removed, because it would pass for one.
     """
+    from odtc.fileformats.solution_files import write_point
+    from odtc.problem.identity import identified
+
     if not solution.model:
         model = identified(model)
         solution = replace(solution, model=model.identity, content=model.content)
@@ -246,7 +259,7 @@ def move_run(paths, stem: str, to: str) -> list[Path]:
     return moved
 
 
-def in_own_sense(model: Model, said: Solution | Progress):
+def in_own_sense(model: "Model", said: Solution | Progress):
     """Return a solution or the progress of a model with every objective and bound as in its file: every Model
     minimises, so if the file maximises they are negated back, and the bound is an upper one."""
     if not model.maximised:
@@ -270,7 +283,7 @@ def in_own_sense(model: Model, said: Solution | Progress):
 class Opened:
     """A model file read back, with the start next to it, and the facts of its manifest, if there is one."""
 
-    model: Model
+    model: "Model"
     start: np.ndarray | None
     stem: str
     facts: dict
@@ -284,6 +297,11 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
     are the names of the solvers that will solve it. Raises ModelError for a file that cannot be read or that lost
     nonzeros on the way, SolutionError for a start of another model.
     """
+    from odtc.fileformats.model_files import read_model
+    from odtc.fileformats.solution_files import read_point
+    from odtc.problem.identity import short
+    from odtc.workflow.manifest import SUFFIX, read_manifest
+
     model = read_model(path)
     stem = stem_of(path)
     if not model.n_cols:
@@ -322,6 +340,8 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
 def start_beside(path, solvers) -> Path | None:
     """Find the start file that `build` wrote next to a model file: the file of the first of these solvers which has
     one in its own format (`build --dialect`), otherwise STEM.start.sol or STEM.mst; None if there is none."""
+    from odtc.solvers.solver import find_solver
+
     stem = stem_of(path)
     own = [f".start.{_file_word(name)}{find_solver(name).DIALECT.start_suffix}" for name in solvers]
     return next((file for ending in (*own, ".start.sol", ".mst") if (file := Path(stem + ending)).exists()), None)
@@ -330,6 +350,8 @@ def start_beside(path, solvers) -> Path | None:
 def gzip_words(dialect: str | None) -> str:
     """Return a remark on `--gzip` with a dialect; "" if there is none. Raises ChoiceError if the solver of the dialect
     cannot read the file."""
+    from odtc.solvers.solver import SOLVERS, find_solver
+
     if dialect == "all":
         plain = [name for name in SOLVERS.names() if not SOLVERS.get(name).DIALECT.gzip]
         return f"{', '.join(plain)} read no .gz: unpack the model file for them" if plain else ""
@@ -338,9 +360,11 @@ def gzip_words(dialect: str | None) -> str:
     return ""
 
 
-def cut_words(model: Model, dialect: str | None) -> str:
+def cut_words(model: "Model", dialect: str | None) -> str:
     """Report in one sentence how the constraints that a solver may leave out at first are written; "" if there are
     none."""
+    from odtc.solvers.solver import find_solver
+
     kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
     if not kinds:
         return ""
@@ -354,12 +378,14 @@ def cut_words(model: Model, dialect: str | None) -> str:
     )
 
 
-def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
+def original_data(manifest: "Manifest", data_path=None) -> tuple[Dataset | None, str]:
     """Read the data file that a manifest names again in the same way; None and the reason in words if this is not
     possible.
 
     Raises ManifestError if the file is not the one that the model was built from.
     """
+    from odtc.workflow.manifest import reselected
+
     facts = manifest.facts["data"]
     alone = "; its leaves count and predict only the selected rows, not all rows" if "selection" in facts else ""
     if facts.get("sha256") is None:
@@ -399,7 +425,7 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         ) from None
 
 
-def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
+def selected_data(manifest: "Manifest", data_path=None) -> tuple[Dataset | None, str]:
     """Return `original_data` if a model needs it: a model of selected rows, whose tree is filled with all rows, or of
     a task whose figures need each row, because a model merges equal rows. For another model return None, unless the
     data is requested, and a sentence if the file has changed."""
@@ -420,7 +446,7 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         return None, f"{problem}; {left}"
 
 
-def _change(manifest: Manifest) -> str:
+def _change(manifest: "Manifest") -> str:
     """Return a sentence if the data file that a manifest names has changed, is missing, or cannot be compared;
     otherwise ""."""
     facts, counted = manifest.facts["data"], "the counts use the rows in the manifest"
@@ -438,7 +464,7 @@ def _change(manifest: Manifest) -> str:
     )
 
 
-def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool | None:
+def same_file(manifest: "Manifest", data_path: str | Path | None = None) -> bool | None:
     """Return whether the data file that a manifest names, or another one in its place, is the one that the model was
     built from; None if it is not there, or if the manifest does not name a file."""
     facts = manifest.facts["data"]
@@ -451,7 +477,7 @@ def same_file(manifest: Manifest, data_path: str | Path | None = None) -> bool |
         return None
 
 
-def selection_facts(manifest: Manifest) -> dict:
+def selection_facts(manifest: "Manifest") -> dict:
     """Return {"selection": the manifest's record of how rows were selected}; {} if none were."""
     facts = manifest.facts["data"].get("selection")
     return (
@@ -461,7 +487,7 @@ def selection_facts(manifest: Manifest) -> dict:
     )
 
 
-def raw_point(path, template=None) -> RawPoint:
+def raw_point(path, template=None) -> "RawPoint":
     """Read a solution file without interpreting it.
 
     Parameters
@@ -479,6 +505,10 @@ def raw_point(path, template=None) -> RawPoint:
     SolutionError
         If the file cannot be read, has no known format, or has no line of the template's `pattern`.
     """
+    from odtc.fileformats.solution_files import read_point
+    from odtc.solvers.external import point_by_pattern
+    from odtc.solvers.solver import find_solver
+
     module = find_solver(str(template)) if template is not None else None
     if module is None or module.PATTERN is None:
         return read_point(path)
@@ -495,8 +525,8 @@ def raw_point(path, template=None) -> RawPoint:
 
 
 def open_solution(
-    path, manifest_path=None, log_path=None, template=None, of: Model | None = None
-) -> tuple[Model, Solution, Manifest]:
+    path, manifest_path=None, log_path=None, template=None, of: "Model | None" = None
+) -> "tuple[Model, Solution, Manifest]":
     """Read a solution file and its manifest; return the model, built again from the manifest, or the available model
     `of`, the solution and the manifest.
 
@@ -506,6 +536,13 @@ def open_solution(
 
     Raises SolutionError, ManifestError.
     """
+    from odtc.solvers.log_parser import LogFacts
+    from odtc.solvers.solve import said_in_log
+    from odtc.solvers.solver import find_solver
+    from odtc.workflow.manifest import find_manifest, read_manifest
+    from odtc.workflow.provenance.claims import point_of, settled_claim
+    from odtc.workflow.provenance.recorded import described
+
     phases.begin("reading the solution and the model")
     raw = raw_point(path, template)
     # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
@@ -546,9 +583,12 @@ def open_solution(
     return model, solution, manifest
 
 
-def _manifest_of(model: Model, path) -> Manifest:
+def _manifest_of(model: "Model", path) -> "Manifest":
     """Return the manifest of a model in memory: the one of the same stem as a solution file if it describes this
     model, otherwise a new one, which has no file."""
+    from odtc.problem.identity import identified
+    from odtc.workflow.manifest import SUFFIX, Manifest, describe, read_manifest
+
     built = identified(model.as_built)
     beside = Path(stem_of(path) + SUFFIX)
     if beside.is_file():
@@ -558,9 +598,12 @@ def _manifest_of(model: Model, path) -> Manifest:
     return Manifest(describe(built.problem, built), built.problem, built.columns)
 
 
-def known_trees(model: Model, solution_path, manifest: Manifest) -> list[tuple[str, HeapTree]]:
+def known_trees(model: "Model", solution_path, manifest: "Manifest") -> list[tuple[str, HeapTree]]:
     """Return the trees next to a solution and its manifest by the names of their files: the starts, and the tree of
     the last run. Files that cannot be read, or belong to another model, are left out."""
+    from odtc.fileformats.solution_files import read_point
+    from odtc.workflow.manifest import SUFFIX
+
     problem, found = model.problem, []
     stems = dict.fromkeys([stem_of(solution_path), str(manifest.path).removesuffix(SUFFIX)])
     for path in (Path(stem + ending) for stem in stems for ending in (".start.sol", ".mst", ".tree.json")):

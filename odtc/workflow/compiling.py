@@ -5,7 +5,7 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,23 +19,20 @@ from odtc.data.task import expect_solvers_tell_apart
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.model.feasibility import OFF, is_close
-from odtc.model.milp import Model
-from odtc.model.own_parts import broken_rows, completed
 from odtc.model.vectors import replaced
 from odtc.problem.constraints import constraint
-from odtc.problem.counts import require_room
-from odtc.problem.cuts import cut
-from odtc.problem.cuts.separation import separate_rows
 from odtc.problem.formulation import Compiled, Pricing, SearchesItself
-from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
-from odtc.problem.projection import project_tree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.verify import one_leaf
 from odtc.workflow.plan import searches
-from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+    from odtc.workflow.rounds import Rounds
+
 
 AUTO = "auto"  # the start that suits the formulation
 MOMENT = 20_000_000  # rows x tests^depth: a tenth of a second
@@ -52,11 +49,18 @@ def _expect_model(problem: Problem) -> None:
         )
 
 
-def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
+def compile_model(
+    problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: "Rounds | None" = None
+) -> "Model":
     """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
     for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
     root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
     ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
+    from odtc.problem.counts import require_room
+    from odtc.problem.cuts import cut
+    from odtc.problem.cuts.separation import separate_rows
+    from odtc.problem.identity import identified
+
     _expect_model(problem)
     if problem.encoded.task == CLASSIFICATION:
         expect_telling_prices(problem.encoded.weight, problem.encoded.cost, OFF)
@@ -89,7 +93,7 @@ def left_out_text(problem: Problem) -> str:
     )
 
 
-def pricing(problem: Problem, text: str) -> Model:
+def pricing(problem: Problem, text: str) -> "Model":
     """Return the pricing problem of "leaf=N" or "leaf=N,class=LABEL", at the dual values of the relaxation over the
     columns so far. Raises ChoiceError for a model that has none, and for another leaf or class."""
     if not problem.module.can(Pricing):
@@ -107,12 +111,14 @@ def pricing(problem: Problem, text: str) -> Model:
 
 def separates(cuts: str | tuple[str, ...] | None) -> bool:
     """Return whether a choice of cut families needs rounds of separation."""
+    from odtc.problem.cuts import cut
+
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     return isinstance(names, tuple) and any(cut.family(name)[1] for name in names)
 
 
 def start(
-    model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None, say=None
+    model: "Model", name: str | Path | None = "cart", heap: HeapTree | None = None, say=None
 ) -> tuple[HeapTree, np.ndarray] | None:
     """Find a first tree for a model, with the point of the model that represents it (a MIP start).
 
@@ -170,7 +176,7 @@ def start(
         return begun
 
 
-def _trimmed(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray] | None:
+def _trimmed(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree, np.ndarray] | None:
     """Return the start of a tree that is changed until the model has a point for it; None if that is not possible."""
     try:
         heap = constraint.mended(problem, problem.module.trimmed(problem, heap))
@@ -179,7 +185,10 @@ def _trimmed(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, 
         return None
 
 
-def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
+def _arranged(problem: Problem, model: "Model", heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
+    from odtc.model.own_parts import broken_rows, completed
+    from odtc.problem.cuts import cut
+
     if (built := model.as_built) is model:
         heap = cut.arrange_tree(problem, model, heap)
         return heap, constraint.complete(problem, model, heap)
@@ -231,6 +240,8 @@ def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree 
 def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> HeapTree | None:
     """Return the tree as one of the problem that satisfies the constraints, None if this is not possible, and report
     it."""
+    from odtc.problem.projection import project_tree
+
     found = project_tree(tree, problem)
     try:
         heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
@@ -255,7 +266,7 @@ class Prepared:
     time.monotonic()."""
 
     problem: Problem
-    model: Model | None
+    model: "Model | None"
     begun: tuple[HeapTree, np.ndarray] | None
     known: HeapTree | None
     began: float
@@ -295,7 +306,7 @@ def prepare(
     problem: Problem,
     cuts=None,
     start_from="cart",
-    rounds: Rounds | None = None,
+    rounds: "Rounds | None" = None,
     time_limit: float | None = None,
     say=None,
     began: float | None = None,
@@ -463,6 +474,8 @@ def choose_cuts(text: str | tuple[str, ...] | None) -> tuple[str, ...] | str | N
         return text
     if text == "none":
         return ()
+    from odtc.problem.cuts import cut
+
     names = tuple(name.strip() for name in (text.split(",") if isinstance(text, str) else text) if name.strip())
     for name in names:
         cut.family(name)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +16,9 @@ from odtc.data.encoding import with_rows
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError, TreeError
 from odtc.model.feasibility import Check, check_point, is_close
-from odtc.model.milp import Model
 from odtc.model.solution import EDITED, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken, complete
-from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.exact_objective import comparable_cost, settled_bound
-from odtc.problem.identity import short, stamp_of
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
@@ -49,18 +47,20 @@ from odtc.workflow.messages import (
     START_INSTEAD,
     no_solution_text,
 )
-from odtc.workflow.provenance.in_memory import NAMELESS, in_memory, of_edited, unproved
-from odtc.workflow.provenance.searched_again import SECONDS, search_again
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+
 
 COSTS_OF_POINT = "objective", "tree in model", "tree objective"  # the checks that compare the costs of a point
 A_MOMENT = 1.0  # seconds for a search under constraints, where one without them takes a moment
 
 
 def decode(
-    model: Model,
+    model: "Model",
     solution: Solution,
     dataset: Dataset | None = None,
     known: Sequence[tuple[str, HeapTree]] = (),
@@ -97,6 +97,8 @@ def decode(
     ChoiceError
         If the arguments are not a model of `odtc.build` and its solution.
     """
+    from odtc.workflow.provenance.in_memory import NAMELESS, of_edited, unproved
+
     model, solution, stamp = _of_one_model(model, solution)
     if nameless := bool(stamp and not solution.model and model.edited is None):
         solution = unproved(solution, NAMELESS)
@@ -136,9 +138,12 @@ def decode(
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 
-def _of_one_model(model: Model, solution) -> tuple[Model, Solution, str]:
+def _of_one_model(model: "Model", solution) -> "tuple[Model, Solution, str]":
     """Return the model, the solution as a record, and the stamp of the model; raises ChoiceError or SolutionError if
     they are not a model of `odtc.build` and its solution."""
+    from odtc.problem.identity import short, stamp_of
+    from odtc.workflow.provenance.in_memory import in_memory
+
     if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
         raise ChoiceError(
             f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
@@ -181,6 +186,8 @@ def _without_costs_of_point(checks: list[Check]) -> list[Check]:
 def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
     """Return a solution of which only the tree is known, which costs `paid`, with the bound that a short search
     proves."""
+    from odtc.workflow.provenance.searched_again import search_again
+
     other = solution.model or solution.scope or solution.overall is not None  # something is known of it
     least = None if other else quick_floor(problem)
     if least is None:
@@ -194,7 +201,7 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
     return replace(ended, message=SEARCH_AGREES, proved_by=COMPILER)
 
 
-def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = None) -> Solution:
+def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = None) -> Solution:
     """Replace the point of a solution by the point of a tree if it does not follow its own splits, or if these splits
     are not the model's in exact numbers.
 
@@ -215,6 +222,8 @@ def by_own_splits(model: Model, solution: Solution, start: HeapTree | None = Non
         with its tree, or none of these trees is one of the model. The bound stays; a solution that it does not prove
         is not called optimal.
     """
+    from odtc.problem.cuts.cut import arrange_tree
+
     problem = model.problem
     if not solution.has_solution or model.recorded or model.edited is not None:
         return solution
@@ -278,6 +287,8 @@ def by_own_search(problem: Problem, solution: Solution, own: HeapTree | None) ->
         The best tree known that satisfies the constraints: `own`, or one of that search or of CART. The model may have
         no point for it, because its numbers are rounded.
     """
+    from odtc.workflow.provenance.searched_again import SECONDS, search_again
+
     withdrawn = solution.termination == Termination.UNKNOWN
     seconds = max(A_MOMENT, min(SECONDS, solution.seconds or 0.0)) if withdrawn else A_MOMENT
     again = search_again(problem, None, seconds, in_hand=True)
@@ -317,7 +328,7 @@ def _cheapest_first(problem: Problem, trees: Sequence[HeapTree]) -> list[HeapTre
     return kept
 
 
-def tree_of(model: Model, x: np.ndarray) -> HeapTree:
+def tree_of(model: "Model", x: np.ndarray) -> HeapTree:
     """The tree of a point of a model.
 
     Parameters
@@ -347,7 +358,7 @@ def tree_of(model: Model, x: np.ndarray) -> HeapTree:
         ) from None
 
 
-def with_rows_of(model: Model, dataset: Dataset | None) -> Model:
+def with_rows_of(model: "Model", dataset: Dataset | None) -> "Model":
     """The model of a manifest, whose problem has the rows of its data file, too (odtc.data.encoding.with_rows)."""
     encoded = with_rows(model.problem.encoded, dataset)
     return (
@@ -499,7 +510,7 @@ def without_model(
 
 @interrupts.held()
 def finish(
-    model: Model,
+    model: "Model",
     solution: Solution,
     labelled: Dataset | None = None,
     dataset: Dataset | None = None,

@@ -21,7 +21,6 @@ from odtc.problem.constraints import constraint
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import able_models, keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
-from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.plan import may_search
 from odtc.workflow.row_selection.selection import TIME_SHARE, select_rows
@@ -186,6 +185,8 @@ def _radius(dataset: Dataset, boxes: str | None) -> tuple[float, ...]:
     """Return how far an adversary may move the numbers of each column; () if it may not."""
     if not boxes or dataset.selected is not None:
         return ()
+    from odtc.trees.boxes import Boxes
+
     return tuple(Boxes.parse(boxes, dataset.features, dataset.X).radius.tolist())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,19 +16,15 @@ from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
-from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solver_bound
 from odtc.problem.problem import Problem
-from odtc.trees import attack
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import UNSUPPORTED, RowPredictions
-from odtc.workflow.constrained.assurance import Assured, assurances
 from odtc.workflow.constrained.kept_constraints import kept_facts
-from odtc.workflow.row_selection.rest_bound import rest_bound
 from odtc.workflow.row_selection.selection import fill_leaves
 from odtc.workflow.run_facts import (
     AllRowsFacts,
@@ -39,6 +36,10 @@ from odtc.workflow.run_facts import (
     TreeFacts,
 )
 from odtc.workflow.telling.claims import BEST, CLOSEST, Claim, reason_of
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+    from odtc.workflow.constrained.assurance import Assured
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +122,7 @@ class Fit:
     """
 
     problem: Problem
-    model: Model | None
+    model: "Model | None"
     decoded: Decoded
     proof: SolveFacts
     dataset: Dataset | None = None
@@ -333,6 +334,8 @@ class Fit:
         """The tree on all rows that its own were selected from; None if it was trained on all."""
         if self._selected is None:
             return None
+        from odtc.workflow.row_selection.rest_bound import rest_bound
+
         whole = self._selected.whole
         rows = RowPredictions(self.problem.encoded, whole, self.tree.predict(whole.X))
         constraints = constraint.on_answers(self.problem)
@@ -395,6 +398,7 @@ class Fit:
         boxes, rows = self.problem.module.boxes(self.problem), self.problem.encoded.dataset
         if boxes is None or rows is None:
             return None
+        from odtc.trees import attack
 
         def attacked(tree: Tree, rows: Dataset) -> dict:
             return attack.figures(tree, rows.X, rows.y, rows.weight, boxes)
@@ -426,9 +430,11 @@ class Fit:
         cart = self.greedy if self._selected is None else None
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.requested, cart)
 
-    def assured(self, confidence: float | None = None) -> list[Assured]:
+    def assured(self, confidence: float | None = None) -> "list[Assured]":
         """Return which constraints on predictions new rows satisfy with this confidence, or with the confidence of the
         fit, by the rows to test on (odtc.workflow.constrained.assurance)."""
+        from odtc.workflow.constrained.assurance import assurances
+
         confidence = self.confidence if confidence is None else confidence
         if confidence is None:
             raise ChoiceError("expected a confidence such as 0.95, because the fit has no confidence")
@@ -486,7 +492,7 @@ class Unsolved:
     certificate that there is no tree was checked and accepted (None if there is none), and why there is none."""
 
     problem: Problem
-    model: Model | None
+    model: "Model | None"
     solution: Solution
     certified: bool | None = None
     uncertified: str = ""
@@ -509,7 +515,7 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
     return paid if exact is None else float(exact.cost(heap))
 
 
-def settled(model: Model, decoded: Decoded) -> Solution:
+def settled(model: "Model", decoded: Decoded) -> Solution:
     """Return the solution without a solver's rounding: the objective is the exact cost of the tree if the point has
     that cost, and the bound is settled next to it (odtc.problem.exact_objective). A tree that costs less without
     needless branch nodes has its own cost, for which the bound is valid, too."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
@@ -19,7 +20,6 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError, OutputError, TimeLimitReached
-from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination
 from odtc.problem.parameters import has_parameter
 from odtc.trees.tree import Tree
@@ -30,13 +30,16 @@ from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
 from odtc.workflow.results import Fit, Unsolved
-from odtc.workflow.row_selection.rest_bound import bound_by_parts
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, Reporter, choose_solver, listening, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+
 
 AFTER = 0.5  # seconds in which near-optimal trees are counted after an interruption
 
@@ -86,8 +89,8 @@ def run(
     """
     sink, reporter = sink or Sink(), reporter or Reporter()
     choose_cuts(spec.model.cuts)  # an unknown name is reported before the data is read
-    solver = choose_solver(spec.solving)
-    for note in solver.notes:
+    solver = choose_solver(spec.solving) if spec.solving.names_solver else None  # an unknown one, too
+    for note in solver.notes if solver is not None else ():
         reporter.say(note)
     whole = _run_rounds if _has_rounds(spec) else partial(_run_once, met=met)
     solving = spec.solving
@@ -139,9 +142,11 @@ def _handing_in(done: Fit):
         raise
 
 
-def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
+def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver | None, sink: Sink, reporter: Reporter) -> Fit:
     """The best of the rounds of a selection, each of which selects by the tree of the last; of several models each has
     rounds of its own, in an equal part of the time."""
+    from odtc.workflow.row_selection.rest_bound import bound_by_parts
+
     began, wanted, each = time.monotonic(), spec.model, _one_model_each(spec)
     dataset = data if isinstance(data, Dataset) else read_in_time(spec, data)
     expect_classes(dataset.task, option("select"))
@@ -229,7 +234,7 @@ def _round_facts(number: int, done: Fit, kept: bool, of_several: bool) -> RoundF
 
 
 def _run_once(
-    spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter, met: Sequence[Tree] = ()
+    spec: RunSpec, data, test, solver: ChosenSolver | None, sink: Sink, reporter: Reporter, met: Sequence[Tree] = ()
 ) -> Fit:
     began, limit = time.monotonic(), spec.solving.time_limit
     with reporter.reading():
@@ -255,6 +260,7 @@ def _run_once(
         sink.no_model()
         _finish(sink, reporter, done, deadline.limit_left(began, limit))
         return done
+    solver = solver or choose_solver(spec.solving)
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
         ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, limit, reporter.say, began)
@@ -290,7 +296,7 @@ def _run_once(
 
 
 def _of_solution(
-    spec: RunSpec, sink: Sink, ready: Prepared, last: Model, solution: Solution, labelled: Dataset | None
+    spec: RunSpec, sink: Sink, ready: Prepared, last: "Model", solution: Solution, labelled: Dataset | None
 ) -> Fit:
     """Write the solution of the last model, and return the result: its tree, or the start if the solver has none."""
     try:

@@ -1,17 +1,21 @@
 """The facts of a run under the keys that `--json` prints (docs/reference/json.md), each from one record."""
 
 from dataclasses import field, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.base.value_class import frozen_class
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset
-from odtc.model.milp import Model
 from odtc.model.solution import EDITED, Solution, gap
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+
 
 ONLY_IF_KNOWN = {"only_if_known": True}  # a field whose key is left out of the JSON if it is None
 
@@ -84,7 +88,7 @@ class ModelFacts(ProblemFacts):
     )  # if another was chosen for it, as for "auto"
 
     @classmethod
-    def of_model(cls, problem: Problem, model: Model | None = None) -> "ModelFacts":
+    def of_model(cls, problem: Problem, model: "Model | None" = None) -> "ModelFacts":
         """Return the facts of a problem, and of its model if there is one."""
         dataset = problem.encoded.dataset
         chosen = dataset.selected if dataset is not None else None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.errors import NoSolutionError, TimeLimitReached, TreeError
-from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.exact_objective import exact_objective, settled_bound
@@ -28,6 +28,10 @@ from odtc.workflow.decoding import by_own_search, no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results import Fit, Unsolved
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+
 
 ROUGHLY = 1e-6  # of the cost of a tree: a search that is off by more proves nothing
 ROUNDED = "the numbers differ so much in size that the search, by rounded sums, may miss a tree that costs {:.3g} less"
@@ -270,7 +274,7 @@ def explained(problem: Problem, solution: Solution, time_limit: float | None) ->
 
 
 def without_point(
-    ready: Prepared, model: Model, solution: Solution, labelled: Dataset | None = None, simplify: bool = False
+    ready: Prepared, model: "Model", solution: Solution, labelled: Dataset | None = None, simplify: bool = False
 ) -> Fit:
     """Complete the run of a solver that ended without a point and an explanation, such as with large and small numbers
     together: with the tree that a short search finds, and its bound.

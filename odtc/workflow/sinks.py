@@ -3,17 +3,16 @@
 import glob
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from odtc.base.atomic_write import new_file
 from odtc.base.commit import together
 from odtc.base.wording import option
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, ContradictionError
-from odtc.model.milp import Model
 from odtc.model.solution import Solution
 from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
-from odtc.solvers.log_buffer import LogFile
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow import artifacts
@@ -22,15 +21,18 @@ from odtc.workflow.provenance.certificates import certify_bound
 from odtc.workflow.provenance.settings import write_settings
 from odtc.workflow.provenance.without_model import write_record
 from odtc.workflow.results import Fit
-from odtc.workflow.rounds import Keeper
 from odtc.workflow.solving import ChosenSolver, Hearing, grows, learns, loop_of
 from odtc.workflow.specification import RunSpec
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+    from odtc.workflow.rounds import Keeper
 
 
 class Sink:
     """Sink that writes no file; the base of all others. The functions are called in this order."""
 
-    keeper: Keeper | None = None  # writes every round of a loop
+    keeper: "Keeper | None" = None  # writes every round of a loop
     files: list = []
     search_part = 1.0  # of the time limit that the search for the best tree may take
     wants_model = ""  # why a model has to be solved, even if the formulation could search without one; "" if not
@@ -47,10 +49,10 @@ class Sink:
         """Yield the listener that writes the logs while the model is compiled and solved inside."""
         yield Hearing()
 
-    def built(self, model: Model) -> Path | None:
+    def built(self, model: "Model") -> Path | None:
         """The model that is solved; the path of its file, if one was written."""
 
-    def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
+    def solved(self, first: "Model", last: "Model", solution: Solution, spec: RunSpec) -> None:
         """Take the result of the solver: the model of the first round and of the last, the same without a loop."""
 
     def unsolved(self, problem: Problem, start: HeapTree) -> str:
@@ -145,6 +147,8 @@ class FileSink(Sink):
         if self.certificate:
             self._expect_certificate(problem, spec)
         if self.keep:
+            from odtc.workflow.rounds import Keeper
+
             self.keeper = Keeper(self.stem, self.format or "mps", self.gzip)
 
     def _refuse_what_cannot_be(self, problem: Problem, spec: RunSpec) -> None:
@@ -200,7 +204,7 @@ class FileSink(Sink):
         with open_logs(self.stem if self.log else None, solver.racers, self._logs) as hearing:
             yield hearing
 
-    def built(self, model: Model) -> Path | None:
+    def built(self, model: "Model") -> Path | None:
         """Write the model, if its file is wanted; otherwise its manifest is written with the solution, so that a full
         disk keeps the older files."""
         if self.format is None or loop_of(model.problem):
@@ -208,10 +212,10 @@ class FileSink(Sink):
         self._built = self._write_build(model, self.format)
         return self._built[0]
 
-    def _write_build(self, model: Model, format: str | None) -> list[Path]:
+    def _write_build(self, model: "Model", format: str | None) -> list[Path]:
         return artifacts.write_build(model, self.stem, format, self.gzip, keep=(self._start,))
 
-    def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
+    def solved(self, first: "Model", last: "Model", solution: Solution, spec: RunSpec) -> None:
         with together(self.stem):
             if last.problem is not first.problem:  # the loop has made columns, which the first manifest has not
                 point = solution.x if self.format else None
@@ -290,6 +294,8 @@ def open_logs(stem: str | None, racers: tuple[str, ...], files: list):
     """Return a Hearing that writes STEM.log, and in a race STEM.NAME.log for each solver; nothing for stem None. The
     paths are appended to `files`. The files stay also if solvers contradict each other, because they are the
     evidence."""
+    from odtc.solvers.log_buffer import LogFile
+
     if stem is None:
         yield Hearing()
         return

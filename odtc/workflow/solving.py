@@ -4,6 +4,7 @@ listen meanwhile."""
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,20 +13,17 @@ from odtc.base.spec_fields import fields_by_name
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.errors import ChoiceError
-from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.formulation import Iterative, Learner
-from odtc.problem.identity import identified, stamp_of
 from odtc.problem.problem import Problem
-from odtc.solvers import portfolio_members
-from odtc.solvers.protocols import PackageSolver
-from odtc.solvers.solve import shared_process, solve_with_cuts, takes_cuts
-from odtc.solvers.solve import solve as run_solver
-from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import raise_bound_to_floor, supported
 from odtc.workflow.messages import START_INSTEAD
-from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+    from odtc.workflow.rounds import Keeper, Rounds
+
 
 STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start replaces a point
 
@@ -109,6 +107,10 @@ def _both(*hearers):
 def choose_solver(spec: SolvingSpec) -> ChosenSolver:
     """Return the solver that a specification names. Raises ChoiceError for an unknown solver, or a program for a
     solver that is not a program, SolverError for a program that is not there."""
+    from odtc.solvers import portfolio_members
+    from odtc.solvers.protocols import PackageSolver
+    from odtc.solvers.solver import find_solver, installed
+
     solver, program = spec.named_solver, spec.program
     if not portfolio_members.is_race(solver):
         module = find_solver(solver)
@@ -126,7 +128,7 @@ def choose_solver(spec: SolvingSpec) -> ChosenSolver:
 
 
 def solve(
-    model: Model,
+    model: "Model",
     solver: str = "highs",
     *,
     start: np.ndarray | None = None,
@@ -180,8 +182,11 @@ def solve(
     return solve_model(model, SolvingSpec(solver=solver, **keywords), start, path, Hearing(progress, log, logs))
 
 
-def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing: Hearing = NOBODY) -> Solution:
+def solve_model(model: "Model", spec: SolvingSpec, start=None, path=None, hearing: Hearing = NOBODY) -> Solution:
     """Call `solve` with the options of a specification."""
+    from odtc.model.milp import Model
+    from odtc.problem.identity import stamp_of
+
     if not isinstance(model, Model):
         raise ChoiceError(
             f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model "
@@ -193,7 +198,10 @@ def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing:
     return supported(model, raise_bound_to_floor(model.problem, found)) if ours else found
 
 
-def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
+def _solve(model: "Model", spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
+    from odtc.solvers import portfolio_members
+    from odtc.solvers.solve import solve as run_solver
+
     solver, options = spec.named_solver, replace(spec.options, time_limit=time_limit)
     if portfolio_members.is_race(solver):
         from odtc.solvers import portfolio  # most runs never need it
@@ -204,20 +212,25 @@ def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, t
 
 
 def solve_or_loop(
-    model: Model,
+    model: "Model",
     spec: SolvingSpec = PLAIN,
     start: np.ndarray | None = None,
     *,
     path=None,
     hearing: Hearing = NOBODY,
-    keep: Keeper | None = None,
+    keep: "Keeper | None" = None,
     loop: bool = True,
-) -> tuple[Model, Solution]:
+) -> "tuple[Model, Solution]":
     """Solve a model once, or with `loop` the formulation's loop on it, which returns its last model.
 
     The time limit is for the whole loop; `keep` is as in odtc.workflow.rounds.Rounds. The start is the solution if a
     solver was stopped before it had a point.
     """
+    from odtc.problem.identity import identified
+    from odtc.solvers import portfolio_members
+    from odtc.solvers.solve import shared_process, solve_with_cuts, takes_cuts
+    from odtc.workflow.rounds import Rounds
+
     rounds_of = loop_of(model.problem) if loop else None
     if rounds_of is None:
         return model, _or_start(model, start, solve_model(model, spec, start, path, hearing))
@@ -243,9 +256,11 @@ def solve_or_loop(
     return last, replace(solution, seconds=seconds, model=last.identity)
 
 
-def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:
+def relaxations(time_limit: float | None = None, progress=None, log=None, keep: "Keeper | None" = None) -> "Rounds":
     """Return rounds of separation by the embedded HiGHS on one thread, so that the same data has the same
     constraints."""
+    from odtc.workflow.rounds import Rounds
+
     spec = SolvingSpec(solver="highs", threads=1)
 
     def solve_relaxation(model, *, start=None, time_limit=None, path=None, progress=None):
@@ -255,7 +270,7 @@ def relaxations(time_limit: float | None = None, progress=None, log=None, keep: 
     return Rounds(solve_relaxation, time_limit, progress, log, keep)
 
 
-def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:
+def _or_start(model: "Model", start: np.ndarray | None, found: Solution) -> Solution:
     """Return the solution; or the start, if a solver was stopped before it had a point of its own, such as one for
     linear programs that takes no start."""
     if found.has_solution or start is None or found.termination not in STOPPED:

@@ -8,10 +8,12 @@ import subprocess
 
 import pytest
 
+from odtc.fileformats.model_files import read_model
 from odtc.model.solution import Options, Solution
 from odtc.problem.constraints.constraint import complete
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.workflow import artifacts
+from odtc.workflow.manifest import read_manifest
 from tests.command_line import MONKS, odtc
 
 MONKS_1 = MONKS / "monks-1.csv"
@@ -300,12 +302,12 @@ def test_an_edited_file_is_held_against_the_point_that_solved_it(edited):
 def test_a_false_optimum_is_refused_by_a_solver_that_is_asked(tmp_path):
     """A leaf alone, called optimal with its cost as the bound, where CART is the same: nothing else contradicts it."""
     build(tmp_path)
-    opened = artifacts.read_manifest(tmp_path / "m.odt.json")
+    opened = read_manifest(tmp_path / "m.odt.json")
     problem = opened.problem
     test, label = blank_arrays(problem.topology)
     test[1], label[2:4] = 7, [0, 1]
     heap = HeapTree(test, label)
-    model = artifacts.read_model(tmp_path / "m.mps")
+    model = read_model(tmp_path / "m.mps")
     built = problem.module.build(problem)
     point = complete(problem, built, heap)
     paid = problem.module.objective(problem, heap)

@@ -14,6 +14,8 @@ SAYS = (
     "import sys, json; from odtc.cli.app import main\n"
     "try:\n    main()\nfinally:\n    print(json.dumps(list(sys.modules)))"
 )
+IRIS = MONKS.parent / "iris" / "iris.csv"
+MOST_MODULES = 190  # of odtc, in a small fit
 UNUSED = (
     *("odtc.formulations.flowoct.robust", "odtc.solvers.portfolio"),
     *("sklearn", "numba", "scipy", "dask", "distributed"),
@@ -25,6 +27,14 @@ def test_a_fit_loads_what_it_uses(tmp_path):
     commands = {name.rpartition(".")[2] for name in loaded if name.startswith("odtc.cli.commands.")}
     assert commands == {"fit"}
     assert not loaded & {"odtc.algorithms.constrained.constrained_search", "odtc.algorithms.moments.search", *UNUSED}
+    packages = ("solvers", "fileformats", "data.readers.parquet", "formulations.flowoct")
+    assert not [name for name in loaded if name.startswith(tuple(f"odtc.{one}" for one in packages))]
+
+
+def test_a_fit_of_measurements_loads_no_model(tmp_path):
+    loaded = _loaded_by(["fit", str(IRIS), "--depth", "3", "--json", "-o", str(tmp_path / "m")])
+    assert "odtc.model.milp" not in loaded
+    assert len([name for name in loaded if name.startswith("odtc")]) <= MOST_MODULES
 
 
 def test_a_tree_is_printed_without_a_template(tmp_path):

@@ -14,7 +14,7 @@ import odtc
 from odtc.cli import console
 from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
-from odtc.workflow import pipeline, solving
+from odtc.workflow import pipeline
 from odtc.workflow.provenance.searched_again import SearchedAgain
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -114,7 +114,8 @@ def test_the_larger_of_two_bounds_remains_and_names_who_gave_it(near, monkeypatc
     _, point = pipeline.start(model)
     paid = model.objective(point)
     monkeypatch.setattr(
-        "odtc.workflow.decoding.search_again", lambda problem, *_, **__: SearchedAgain(problem, own * paid)
+        "odtc.workflow.provenance.searched_again.search_again",
+        lambda problem, *_, **__: SearchedAgain(problem, own * paid),
     )
     ended = Solution(point, Termination.OPTIMAL, paid, 0.8 * paid, 1.0, "X 1.0", model=model.identity)
     done = pipeline.finish(model, ended)
@@ -191,7 +192,7 @@ def test_a_command_its_record_and_its_words_agree_however_a_solver_ends(end, bou
     paid = model.objective(point)
     stated = {None: None, "best": best, "short": paid - 1, "close": paid - 0.1, "above": paid + 1}[bound]
     said = Solution(point, Termination(end), paid, stated, 1.0, "X 1.0", nodes=7, model=model.identity)
-    monkeypatch.setattr(solving, "run_solver", lambda *_: said)
+    monkeypatch.setattr("odtc.solvers.solve.solve", lambda *_: said)
     names = [feature.name for feature in dataset.features]
     lines = [",".join([*names, "class"])] + [
         ",".join([*(feature.show(cell) for feature, cell in zip(dataset.features, row)), dataset.classes[y]])

@@ -584,7 +584,7 @@ def routed(monkeypatch):
     monkeypatch.setattr(decoding, "tree_of", lambda model, x: "own")
     monkeypatch.setattr(decoding, "tree_cost", lambda problem, tree: trees.get(tree))
     monkeypatch.setattr(decoding, "greedy", lambda problem: [("cart", "cart")])
-    monkeypatch.setattr(decoding, "arrange_tree", lambda problem, model, tree: tree)
+    monkeypatch.setattr("odtc.problem.cuts.cut.arrange_tree", lambda problem, model, tree: tree)
     monkeypatch.setattr(
         decoding, "check_point", lambda model, x: [SimpleNamespace(passed=one) for one in (True, x[0] != 99)]
     )
@@ -637,7 +637,7 @@ def test_a_point_of_which_nothing_is_to_be_replaced_stays(routed):
 
 
 def test_a_point_of_a_model_without_a_name_is_searched_against_if_nothing_says_how_it_ended(model, found, monkeypatch):
-    monkeypatch.setattr(decoding, "stamp_of", lambda model: "")
+    monkeypatch.setattr("odtc.problem.identity.stamp_of", lambda model: "")
     silent = replace(found, bound=None, model="", claimed=None)
     for end in (Termination.UNKNOWN, TIME_LIMIT, Termination.INTERRUPTED):
         said = decode(model, replace(silent, termination=end)).solution

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from odtc.base.text import show_number
 from odtc.data import reading
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.file_text.data_files import READERS, frames_of
+from odtc.data.file_text.data_files import READERS, SUFFIXES, frames_of
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
@@ -675,6 +675,10 @@ def test_numbers_as_classes_are_sorted_and_in_a_file_short(tmp_path_factory, val
     frame.write_csv(path)
     assert read(path).classes == tuple(show_number(value) for value in sorted(values))
     assert from_frame(frame, "mine").classes == tuple(repr(value) for value in sorted(values))
+
+
+def test_the_suffixes_that_are_listed_are_those_of_the_readers():
+    assert {name: READERS.get(name).SUFFIXES for name in READERS.module_names} == SUFFIXES
 
 
 def test_every_reader_is_complete():

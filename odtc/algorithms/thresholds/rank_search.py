@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from odtc.algorithms.thresholds import apart, side_by_side
-from odtc.algorithms.thresholds.binary_nodes import BinaryNodes, Fours
 from odtc.algorithms.thresholds.common_rows import Group
 from odtc.algorithms.thresholds.open_intervals import Interval, OpenIntervals
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
@@ -111,6 +110,15 @@ class Narrowed:
     terms: tuple
 
 
+def _nodes_of(ranked: RankedRows):
+    """Return the nodes of ranked rows: sets of bits if all their splits are binary."""
+    if not ranked.by_splits:
+        return OrderedNodes(ranked)
+    from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
+
+    return BinaryNodes(ranked)
+
+
 class RankSearch:
     """Best trees over all thresholds of ranked rows.
 
@@ -135,7 +143,7 @@ class RankSearch:
         self.ranked = ranked
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
-        self.nodes = (BinaryNodes if ranked.by_splits else OrderedNodes)(ranked)
+        self.nodes = _nodes_of(ranked)
         free = memory.available()
         self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
         self.held = self.dropped = self.tallest_dropped = 0
@@ -377,6 +385,8 @@ class RankSearch:
         """As the kernel of height 4 does, with the trees of height 3 one by one."""
         three = self.value(node, 3)
         known.improve(three.upper, 3, three)
+        from odtc.algorithms.thresholds.binary_nodes import Fours
+
         fours = Fours(self.nodes, node)
         for split in fours.order:
             found: list = [None, None]

@@ -86,7 +86,6 @@ def fit(
       odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --confidence 0.95
       odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name
     """
-    from odtc.fileformats.model_files import FORMATS
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.provenance.settings import write_settings
     from odtc.workflow.run import plan_of, run
@@ -94,6 +93,8 @@ def fit(
     from odtc.workflow.sinks import FileSink
 
     if format:
+        from odtc.fileformats.model_files import FORMATS
+
         FORMATS.get(format)
     spec, sinks = replace(spec, simplify=not no_simplify, confidence=confidence), []
     reporter = console.ConsoleReporter(spec.solving.time_limit)
@@ -140,7 +141,7 @@ def fit(
     if price:
         facts["prices"] = [entry.to_json() for entry in priced]
     console.print_tree_result(done, facts, as_json)
-    if not as_json:
+    if priced and not as_json:
         console.print_prices(priced)
     if confidence is not None and not as_json:
         console.print_assured(done)

@@ -111,6 +111,15 @@ READERS = Registry(
     Contract(always=(Reader,)),
     "odtc.readers",
 )
+# The SUFFIXES of the readers of odtc, so that a name chooses its reader without loading the others.
+SUFFIXES = {
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz", ".txt", ".txt.gz"),
+    "parquet": (".parquet", ".pq"),
+    "arff": (".arff", ".arff.gz"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "excel": (".xlsx", ".xlsm"),
+    "json_lines": (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+}
 
 
 def frames_of(path, size: int = BATCH, layout: Layout | None = None) -> Iterator[pl.DataFrame]:
@@ -207,7 +216,7 @@ def book_and_sheet(path: str | Path) -> tuple[Path, str | None]:
     """Return (path of a workbook, the sheet that FILE.xlsx#SHEET names); (path, None) for any other path."""
     text, parted = str(path), None
     if "#" in text and not Path(path).exists():
-        ends = "|".join(map(re.escape, READERS.get("excel").SUFFIXES))
+        ends = "|".join(map(re.escape, SUFFIXES["excel"]))
         parted = re.fullmatch(rf"(.*?(?:{ends}))#(.+)", text, re.IGNORECASE | re.DOTALL)
     return (Path(parted[1]), parted[2]) if parted else (Path(path), None)
 
@@ -252,7 +261,7 @@ def reader_of(path: Path):
 
 def _data_files_of(folder: Path) -> list[str]:
     """Return the names of the data files of a folder; none if it cannot be listed."""
-    ends = tuple(suffix for name in READERS.names() for suffix in READERS.get(name).SUFFIXES)
+    ends = tuple(suffix for suffix, _ in _known_suffixes())
     with contextlib.suppress(OSError):
         return sorted(entry.name for entry in folder.iterdir() if entry.name.lower().endswith(ends))
     return []
@@ -280,16 +289,23 @@ def opened_by(path, layout: Layout | None = None, strict: bool = False) -> tuple
     return reader, {name: value for name, value in layout.items() if name in reader.OPTIONS}
 
 
+def _known_suffixes() -> list[tuple[str, str]]:
+    """Return (suffix, name of the reader) for all readers, in their order."""
+    suffixes = ((name, SUFFIXES.get(name) or READERS.get(name).SUFFIXES) for name in READERS.names())
+    return [(suffix, name) for name, of_reader in suffixes for suffix in of_reader]
+
+
 def _match(path: Path) -> tuple[Any, str]:
     """Return the reader of a file and the suffix of its name: by the longest known suffix, else by its content."""
-    known = [(suffix, module) for module in map(READERS.get, READERS.names()) for suffix in module.SUFFIXES]
+    known = _known_suffixes()
     fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
     if fitting:
-        suffix, module = max(fitting, key=lambda pair: len(pair[0]))
+        suffix, name = max(fitting, key=lambda pair: len(pair[0]))
+        module = READERS.get(name)
         # A workbook or a Parquet file that is named .csv: text has no bytes of zero behind such a beginning.
         head = head_of(path) if module.TEXT and path.is_file() and not is_packed(path) else b""
         if b"\0" in head and (
-            real := next((name for name in BINARY if head[:8].lower().startswith(BEGINNINGS[name])), None)
+            real := next((one for one in BINARY if head[:8].lower().startswith(BEGINNINGS[one])), None)
         ):
             return READERS.get(real), suffix
         return module, suffix

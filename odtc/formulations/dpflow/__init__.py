@@ -24,14 +24,12 @@ import numpy as np
 from odtc.base import deadline
 from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TimeLimitReached
-from odtc.formulations.dpflow import threshold_search
+from odtc.formulations.dpflow import forms, threshold_search
 from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
-from odtc.formulations.dpflow.forms import form, moments, states
-from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
-from odtc.formulations.dpflow.resources import kinds
+from odtc.formulations.dpflow.forms import form
 from odtc.formulations.dpflow.searched import Searched
-from odtc.model.milp import Model
 from odtc.problem.branch_penalty import (  # noqa: F401
     branch_penalty,
     objective,
@@ -46,6 +44,8 @@ from odtc.trees.heap_tree import HeapTree
 
 if TYPE_CHECKING:
     from odtc.formulations.dpflow import ranked_trees
+    from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
+    from odtc.model.milp import Model
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
@@ -62,7 +62,7 @@ _CONSTRAINED = "a search over the trees that satisfy the constraints"
 _COMPARED = "an exact comparison of all trees that satisfy the constraints"
 ANY_COST = True
 MOMENTS = True
-KEEPS = (*states.ROWS, *kinds())  # without states that remember
+KEEPS = (*forms.ROWS, *forms.kinds())  # without states that remember
 VARIANTS = (
     {"tail": "0", "fold": "false"},
     {},
@@ -138,7 +138,7 @@ def hinders(problem: Problem, given) -> str:
     )
 
 
-def build(problem: Problem) -> Model:
+def build(problem: Problem) -> "Model":
     return form(problem).build(problem)
 
 
@@ -170,7 +170,7 @@ def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, S
 
 def so_far(problem: Problem) -> Searched | None:
     """Return, under constraints, the tree of CART's splits that satisfies them."""
-    if moments.by_moments(problem) or not _under_constraints(problem):
+    if _by_moments(problem) or not _under_constraints(problem):
         return None
     from odtc.formulations.dpflow import constrained
 
@@ -185,10 +185,13 @@ def searches(problem: Problem) -> bool:
 
 def engine(problem: Problem) -> str:
     """Return the search that finds the tree of a problem, in words; "" if none supports it."""
-    if moments.by_moments(problem):
-        return _BY_SUMS if moments.searches(problem) else ""
-    if moments.of_medians(problem):
-        return _MEDIANS
+    if TASKS.get(problem.encoded.task).NUMBERS:
+        from odtc.formulations.dpflow.forms import moments  # runs for classes never need it
+
+        if _by_moments(problem):
+            return _BY_SUMS if moments.searches(problem) else ""
+        if moments.of_medians(problem):
+            return _MEDIANS
     if threshold_search.searches(problem):
         return _THRESHOLDS
     if _under_constraints(problem):
@@ -198,7 +201,16 @@ def engine(problem: Problem) -> str:
 
 def uncertified(problem: Problem) -> str:
     """Return why the search of a problem makes no certificate; "" if it makes one."""
-    return moments.uncertified(problem) if engine(problem) in (_BY_SUMS, _MEDIANS) else ""
+    if engine(problem) not in (_BY_SUMS, _MEDIANS):
+        return ""
+    from odtc.formulations.dpflow.forms import moments
+
+    return moments.uncertified(problem)
+
+
+def _by_moments(problem: Problem) -> bool:
+    """Return whether the cost of a leaf is a function of sums over its rows."""
+    return bool(TASKS.get(problem.encoded.task).MOMENTS)
 
 
 def _all_compared(problem: Problem) -> bool:
@@ -238,6 +250,8 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
 def _search(problem: Problem, start: HeapTree | None, progress, floor: float) -> Searched:
     by = engine(problem)
     if by in (_BY_SUMS, _MEDIANS):
+        from odtc.formulations.dpflow.forms import moments
+
         return moments.search(problem, start, progress)
     if by == _CONSTRAINED:
         return _search_constrained(problem, start, progress, floor)
@@ -313,6 +327,8 @@ def frontier_starts(problem: Problem, varied) -> list[HeapTree | None]:
 def _each_by_medians(problem: Problem, varied) -> bool:
     """Return whether the search among sorted rows supports each of some constraints: it ends before a single search
     for all of them, which counts a class for each number, would have begun."""
+    from odtc.formulations.dpflow.forms import moments
+
     posed = (replace(problem, constraints=(*problem.constraints, given)) for given in varied)
     return all(map(moments.of_medians, posed))
 
@@ -334,14 +350,16 @@ def notes(problem: Problem) -> dict:
 def optimal(problem: Problem) -> HeapTree:
     """Return the best tree, which the compiler finds, or at the deadline the best one known; only if there is no
     constraint except for the least rows of a leaf."""
-    if not moments.by_moments(problem) and threshold_search.by_ranks(problem):
+    if not _by_moments(problem) and threshold_search.by_ranks(problem):
         return problem.derived(threshold_search.Proof).found.heap
     return form(problem).optimal(problem)
 
 
 def certificate(problem: Problem) -> dict:
     """Return the certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
-    if moments.by_moments(problem):
+    if _by_moments(problem):
+        from odtc.formulations.dpflow.forms import moments
+
         return moments.certificate(problem)
     if problem.constraints and not threshold_search.by_ranks(problem):
         from odtc.formulations.dpflow import constrained
@@ -370,7 +388,7 @@ def expect_counting(problem: Problem) -> None:
     from odtc.formulations.dpflow import ranked_trees
 
     ranked_trees.expect_leaf_rows_alone(problem)
-    if moments.by_moments(problem):
+    if _by_moments(problem):
         raise ChoiceError(
             f"the near-optimal trees are counted by whole units of what labels cost, which "
             f"{option('task', problem.encoded.task)} has not; `odtc fit --within E` lists them"
@@ -382,13 +400,15 @@ def lists_only(problem: Problem) -> bool:
     if leaves cost sums over their rows, which have no unit."""
     from odtc.formulations.dpflow import ranked_trees
 
-    return ranked_trees.by_constraints(problem) or moments.by_moments(problem)
+    return ranked_trees.by_constraints(problem) or _by_moments(problem)
 
 
 def near_optimal_trees(
     problem: Problem, within: float, relative: bool, known: HeapTree | None
-) -> DpflowNearOptimalTrees:
+) -> "DpflowNearOptimalTrees":
     """Return all near-optimal trees, counted over all splits or thresholds."""
+    from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
+
     return DpflowNearOptimalTrees(problem, within, relative, known)
 
 

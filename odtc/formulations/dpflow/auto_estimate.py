@@ -6,22 +6,22 @@ splits; over many ordered thresholds the size of the search over intervals count
 
 from contextlib import suppress
 from math import comb
+from typing import TYPE_CHECKING
 
 from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import (
-    resources,
-    size_estimate,
-)
-from odtc.formulations.dpflow.forms import form, intervals, states
-from odtc.formulations.dpflow.program import folded_levels
+from odtc.formulations.dpflow import size_estimate
+from odtc.formulations.dpflow.forms import ROWS, answering, form, intervals, kinds
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.counts import Counts
 from odtc.problem.estimates import Estimate, Sizes, rough
 from odtc.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from odtc.problem.counts import Counts
+
 
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
 CELLS_A_SECOND = 100_000_000  # of them, about
@@ -48,7 +48,7 @@ def estimate(sizes: Sizes) -> Estimate:
         elif sums <= engines.MOST_SUMS:
             words = f"searches the trees that satisfy the constraints ({_one_look(sizes, sums)})"
             return Estimate(True, words, sums)
-    kept = (*states.ROWS, *resources.kinds())
+    kept = (*ROWS, *kinds())
     on_splits = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
     remembers = _remembers(sizes)
     if others := [name for name in sizes.constraints if name not in kept and name not in on_splits]:
@@ -78,14 +78,19 @@ def _one_look(sizes: Sizes, sums: float) -> str:
     return f"about {rough(sums)} operations at depth {sizes.depth} with {splits} for one pass over all trees"
 
 
-def counts(problem: Problem) -> Counts:
+def counts(problem: Problem) -> "Counts":
     """Return the size of the linear program over states: a variable for each arc and each stop, with an entry in the
     constraint of its state and, for an arc above the last level, in those of the two states below. The parts that
     the search leaves out are not known in advance."""
+    from odtc.formulations.dpflow.program import folded_levels
+    from odtc.problem.counts import Counts
+
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:
         sums = intervals.work(Scales.of(problem.encoded), depth)
         return Counts(seconds=sums / CELLS_A_SECOND, words="only known after its search over intervals of thresholds")
+    from odtc.formulations.dpflow.forms import states  # most runs never need it
+
     if form(problem) is not states:
         return Counts(words="only known after the first search")
     levels = depth - folded_levels(problem, depth)
@@ -113,8 +118,7 @@ def written_fits(sizes: Sizes) -> bool:
 def _remembers(sizes: Sizes) -> bool:
     """Return whether states must remember their paths."""
     return any(
-        CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in (*states.ROWS, *resources.kinds())
-        for name in sizes.constraints
+        CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in (*ROWS, *kinds()) for name in sizes.constraints
     )
 
 
@@ -136,13 +140,13 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     allowed)."""
     n_candidate_splits, depth, names = sizes.n_candidate_splits, sizes.depth, set(sizes.constraints)
     most = size_estimate.MOST_COLUMNS
-    if remembers and names & set(resources.answering()):
+    if remembers and names & set(answering()):
         return size_estimate.most_labels(n_candidate_splits, depth), "a flow of labels and splits", most
     if remembers:
         from odtc.formulations.dpflow import path_constraints
 
         return path_constraints.most_columns(n_candidate_splits, depth), "a flow over the nodes", most
-    if not names <= set(states.ROWS):
+    if not names <= set(ROWS):
         return size_estimate.most_points(n_candidate_splits, depth), "a flow of subtrees", MOST_POINTS
     tail, folded = size_estimate.short_tail(n_candidate_splits, depth), 0
     if names and depth > 1:

@@ -15,8 +15,7 @@ from odtc.base import deadline
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
-from odtc.formulations.dpflow.forms import moments
-from odtc.formulations.dpflow.forms.states import ROWS
+from odtc.formulations.dpflow.forms import ROWS, moments
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.problem import Problem

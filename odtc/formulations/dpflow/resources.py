@@ -27,12 +27,13 @@ from odtc.algorithms.dp.state_graph import Rows
 from odtc.base.wording import param
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.dpflow import size_estimate
+from odtc.formulations.dpflow.forms import COUNTING
 from odtc.formulations.dpflow.network import Columns, write_flow, write_splits
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import least_rows, mended, most_branch_nodes
-from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
+from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.constraints.on_predictions import lines_of
 from odtc.problem.exact_objective import plain_costs
 from odtc.problem.problem import Problem
@@ -43,19 +44,6 @@ ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in ano
 TOLD_APART = 2.0**42  # sums up to it are whole numbers that tie_tolerance and ROUNDED keep apart
 HALF = 0.5  # of a unit: all sums are whole
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
-
-
-COUNTING = ("branch_nodes", "leaves")
-
-
-def kinds() -> tuple[str, ...]:
-    """Return the types of constraints that bound sums over the tree."""
-    return *COUNTING, *answering()
-
-
-def answering() -> tuple[str, ...]:
-    """Return the types of constraints whose sums are over the predictions of rows."""
-    return CONSTRAINTS.able(OnPredictions)
 
 
 def bounded(problem: Problem) -> bool:

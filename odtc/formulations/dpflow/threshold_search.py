@@ -15,12 +15,9 @@ from math import ceil
 
 import numpy as np
 
-from odtc.algorithms.near_optimal.exact_best import ExactBest, TooManyTies
 from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, NoTree, TooMany
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds import early_bound
-from odtc.algorithms.thresholds.coarse_tree import CoarseTree
-from odtc.algorithms.thresholds.near_trees import NearTrees
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import EXACT
 from odtc.base import deadline
@@ -28,8 +25,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import size_estimate
-from odtc.formulations.dpflow.forms import intervals
-from odtc.formulations.dpflow.forms.states import ROWS
+from odtc.formulations.dpflow.forms import ROWS, intervals
 from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
@@ -302,6 +298,8 @@ class ThresholdSearch:
     def _exactly(self, heap: HeapTree, bound: Fraction) -> tuple[HeapTree, Fraction]:
         """Return the best tree and its exact objective, compared exactly with all trees that rounded costs cannot
         distinguish; the given tree and bound if that does not end."""
+        from odtc.algorithms.near_optimal.exact_best import ExactBest, TooManyTies
+
         exact, depth = exact_objective(self.problem), self.problem.topology.depth
         try:
             trees = TreeSet(TreeRows(self.ranked), self.search, depth, self.search.known(depth).upper)
@@ -317,6 +315,8 @@ class ThresholdSearch:
     def _begin_coarsely(self, depth):
         """Find a tree over few cuts of each column, because over all of them even a greedy one takes long on a large
         table; then one over all cuts below its first splits."""
+        from odtc.algorithms.thresholds.coarse_tree import CoarseTree
+
         tree = CoarseTree(self.ranked, depth, PARTS, self._check)
         try:
             self._try(COARSE, tree.search)
@@ -360,6 +360,8 @@ class ThresholdSearch:
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
             if self.search.given_up:
                 self._try(BETTER * AROUND, lambda: self.search.improve(depth))
+            from odtc.algorithms.thresholds.near_trees import NearTrees
+
             self._try(BETTER if self.search.given_up else NEAR, NearTrees(self.search, depth).run)
         elif depth > 2 and (timed or depth > 3):
             self._try(BOUND[bool(self.search.given_up)], lambda: early.by_common_rows(timed))
@@ -373,6 +375,8 @@ class ThresholdSearch:
     def _trees_between(self, depth) -> Callable[[float], None]:
         """A function that is called with the seconds of each search for a bound, and looks for better trees near the
         best one in a part of so many, because a search for a bound comes to these late."""
+        from odtc.algorithms.thresholds.near_trees import NearTrees
+
         near, left = NearTrees(self.search, depth), [0.0]
 
         def between(seconds):

@@ -15,12 +15,11 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique, Splits
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
-from odtc.formulations.dpflow.forms.states import ROWS
+from odtc.formulations.dpflow.forms import ROWS
 from odtc.formulations.dpflow.interval_states import interval_states
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.constraint import least_rows
-from odtc.problem.constraints.search_units import TOO_FINE
 from odtc.problem.exact_objective import exact_objective, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -76,6 +75,8 @@ class Numbers:
         rounded = search_costs(problem).parts is not None
         # The scale itself and the penalty of a node are such numbers, too.
         if rounded or max(most, 1) * self.scale >= EXACT:
+            from odtc.problem.constraints.search_units import TOO_FINE
+
             raise ChoiceError(TOO_FINE)
         self.costs = [[cost * int(of_cost * below) for cost in line] for line in whole.tolist()]
         self.price, self.unit = int(self.scale * branch), int(search_costs(problem).step * self.scale)
@@ -108,6 +109,8 @@ def certify_search(search: EndedSearch, heap: HeapTree, look: Callable[[], None]
     numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.splits.ranked
     unit = int(ranked.unit) * numbers.unit
     if not unit:  # costs that are less than one unit of the certificate
+        from odtc.problem.constraints.search_units import TOO_FINE
+
         raise ChoiceError(TOO_FINE)
     claim = _claim(problem, numbers, heap)
     floor = int(ranked.floor) * numbers.unit

@@ -13,7 +13,7 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,20 +25,20 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, OdtcError, SaysNothingError, SearchOnlyError, TreeError
-from odtc.model.blocks import Axis
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.model.vectors import replaced
-from odtc.problem.constraints.arguments import PYTHONIC, readings
 from odtc.problem.constraints.groups import carrying, example_of, rarest
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.described import Described
 from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
 from odtc.problem.formulation import FORMULATIONS, Compiled, SearchesItself
 from odtc.problem.problem import Problem
 from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
+
+if TYPE_CHECKING:
+    from odtc.model.builder import ModelBuilder
+    from odtc.model.milp import Model
+
 
 OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
 # Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
@@ -132,6 +132,8 @@ def speak_of_columns(texts: Iterable[str]) -> bool:
 def parse(text: str, encoded: Encoded) -> Constraint:
     """Return the Constraint of a text, its arguments between commas (odtc.problem.constraints.arguments); raises
     ChoiceError."""
+    from odtc.problem.constraints.arguments import PYTHONIC, readings
+
     found = GRAMMAR.fullmatch(text)
     if not found:
         raise ChoiceError(
@@ -343,7 +345,7 @@ def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
     return [(number, given) for number, given in enumerate(problem.constraints) if given.name not in kept]
 
 
-def built(problem: Problem) -> Model:
+def built(problem: Problem) -> "Model":
     """Build the formulation's model with the problem's side constraints.
 
     Parameters
@@ -361,6 +363,9 @@ def built(problem: Problem) -> Model:
     SearchOnlyError
         If a model cannot express a constraint.
     """
+    from odtc.model.builder import ModelBuilder
+    from odtc.problem.described import Described
+
     model = replaced(problem.module.build(problem), problem=problem, described=Described(problem))
     for number, given in rowed(problem):
         module = given.module
@@ -435,7 +440,7 @@ def takes(problem: Problem, kind: Member) -> bool:
     return False
 
 
-def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
+def complete(problem: Problem, model: "Model", heap: HeapTree) -> np.ndarray:
     """Return the complete point of the model that represents this tree, with the variables of its constraints.
 
     Raises the exceptions of the formulation's `start`.
@@ -475,7 +480,7 @@ SPLITTING: Needs = ((Need(Statement.SPLITS_ON, "branch_nodes"),), (Need(Statemen
 BRANCHING: Needs = ((Need(Statement.BRANCHES, "branch_nodes"),),)
 
 
-def split_variables(problem: Problem, model: Model) -> Expression:
+def split_variables(problem: Problem, model: "Model") -> Expression:
     """Return the statement "node t splits on f", with which constraints on splits are written.
 
     Parameters
@@ -492,7 +497,7 @@ def split_variables(problem: Problem, model: Model) -> Expression:
     return splits if splits is not None else needed(problem, model, Statement.SPLITS_ON_SCALE, "branch_nodes")
 
 
-def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
+def cap_branch_nodes(problem: Problem, model: "Model", m: "ModelBuilder", name: str, most: float) -> None:
     """Add a row: Σ_t [t branches] ≤ most.
 
     Parameters
@@ -509,7 +514,9 @@ def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str,
     d.add(m, m.rows(name, upper=most), (), d.labels())
 
 
-def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
+def cap_distinct(
+    problem: Problem, model: "Model", m: "ModelBuilder", suffix: str, group: np.ndarray, most: float
+) -> None:
     """Add rows that limit the number of groups of which a tree has splits.
 
         Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
@@ -529,6 +536,8 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
         The group of each, from 0; -1 for one that is not counted.
     most : float
     """
+    from odtc.model.blocks import Axis
+
     b, n = split_variables(problem, model), int(group.max()) + 1
     whole, fill = _chooses(model, b), min(most, n)
     y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
@@ -540,7 +549,7 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
 
 
 def distinct_values(
-    problem: Problem, model: Model, point: dict[str, Any], group: np.ndarray, most: float
+    problem: Problem, model: "Model", point: dict[str, Any], group: np.ndarray, most: float
 ) -> dict[str, np.ndarray]:
     """Return the values of the columns of `cap_distinct` at a point.
 
@@ -567,7 +576,7 @@ def distinct_values(
     return {"held": y}
 
 
-def _chooses(model: Model, b: Expression) -> bool:
+def _chooses(model: "Model", b: Expression) -> bool:
     """Return whether integer variables choose the allowed splits, because the splits of the nodes are not integer."""
     return not any(model.integrality[places].any() for places in b.places())
 

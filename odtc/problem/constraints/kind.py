@@ -22,12 +22,12 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
-from odtc.problem.constraints.by_definition import Reference
 
 if TYPE_CHECKING:
     from odtc.data.encoding import Encoded
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
+    from odtc.problem.constraints.by_definition import Reference
     from odtc.problem.constraints.constraint import Constraint
     from odtc.problem.constraints.proportions import ShareSum
     from odtc.problem.constraints.terms import Terms
@@ -100,6 +100,8 @@ class ConstraintType(Protocol):
     def reference(self, encoded: Encoded, given: Constraint) -> Reference:
         """Return the reference: which trees satisfy it by definition, row by row, without using `value` and `rows`.
         Property tests compare it on every tree."""
+        from odtc.problem.constraints.by_definition import Reference
+
         return Reference()
 
     def values(

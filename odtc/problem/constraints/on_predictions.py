@@ -30,16 +30,14 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
-from odtc.model.blocks import Axis
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
 from odtc.problem.problem import Problem
-from odtc.problem.roles import node_axis, route_of
 from odtc.trees.heap_tree import HeapTree, settle
 
 if TYPE_CHECKING:
+    from odtc.model.builder import ModelBuilder
+    from odtc.model.milp import Model
     from odtc.problem.constraints.constraint import Constraint
 
 LARGEST = (
@@ -131,6 +129,8 @@ def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     """Write the lines of a constraint over the columns that the model has."""
+    from odtc.model.blocks import Axis
+
     mine, (what, said) = _written(problem, given), _said(problem, model, given)
     if said is None:
         return _products(problem, model, mine, m, suffix)
@@ -227,6 +227,8 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
     """Return (coef (terms, rows of z), line (terms,), class (terms,), constant (lines,)): the lines as sums of terms
     coef · z c, one for each class of a line that has a coefficient, minus the amount that a row counts for any
     prediction."""
+    from odtc.problem.roles import route_of
+
     of, found, constant = route_of(problem), [], []
     for number, line in enumerate(mine):
         # The amount of one class, or 0, is subtracted from all classes of a row, so that fewest of them remain.
@@ -247,6 +249,9 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
 
 def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
     """Write the rows over z and c, with the own columns v."""
+    from odtc.model.blocks import Axis
+    from odtc.problem.roles import node_axis
+
     z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
     coef, line, klass, constant = _terms(problem, mine)
     answer = m.rows(

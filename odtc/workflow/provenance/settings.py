@@ -22,7 +22,6 @@ from odtc.data.cost_matrix import cost_text
 from odtc.data.reading import fingerprint
 from odtc.errors import ChoiceError, OdtcError, TreeError
 from odtc.problem.problem import Problem
-from odtc.workflow.manifest import read_manifest
 from odtc.workflow.run_record import SCHEMA, add_to_run, read_solving
 from odtc.workflow.specification import PARTS, ModelSpec, ReadingSpec, RunSpec, SolvingSpec
 
@@ -68,6 +67,8 @@ def from_folder(given, folder: Path):
 def settings_of(tree_path: str | Path) -> RunSpec | None:
     """Return the specification of the run that left a tree, by the record, the manifest or the certificate next to
     it; None if none states it."""
+    from odtc.workflow.manifest import read_manifest
+
     path = Path(tree_path)
     stem = str(path).removesuffix(".tree.json")
     try:

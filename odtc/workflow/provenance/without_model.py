@@ -9,6 +9,7 @@ import contextlib
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from odtc.base.commit import expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
@@ -28,12 +29,9 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Tree, read_tree
-from odtc.verification.known_trees import against_known
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
-from odtc.workflow.provenance.rechecking import check_record
-from odtc.workflow.provenance.searched_again import SearchedAgain, search_again, tree_size
 from odtc.workflow.provenance.settings import from_folder
 from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
@@ -41,6 +39,10 @@ from odtc.workflow.run_record import SCHEMA, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
+
+if TYPE_CHECKING:
+    from odtc.workflow.provenance.searched_again import SearchedAgain
+
 
 SAME = 1e-13  # relative difference of figures that the same code has counted: only sums may be in another order
 FIT = {
@@ -65,7 +67,7 @@ class OpenedFit:
     data_path: str = ""
     note: str = ""
     repeats: bool = True  # whether `odtc fit` with this specification makes the tree again
-    again: SearchedAgain | None = None  # figures that a search of some seconds derives again, if one was requested
+    again: "SearchedAgain | None" = None  # figures that a search of some seconds derives again, if one was requested
 
 
 def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
@@ -193,7 +195,11 @@ def _spec(facts: dict) -> RunSpec:
 
 def _again(
     facts: dict, spec: RunSpec, where: Path, tree_path: Path, seconds: float | None
-) -> tuple[Fit, SearchedAgain]:
+) -> "tuple[Fit, SearchedAgain]":
+    from odtc.verification.known_trees import against_known
+    from odtc.workflow.provenance.rechecking import check_record
+    from odtc.workflow.provenance.searched_again import search_again
+
     tree = read_tree(tree_path)
     dataset = with_labels(read_as(where, replace(spec.reading, labels=None)), codebook_of(tree.features))
     problem = pose_run(spec.with_solving(time_limit=None), dataset)
@@ -254,6 +260,8 @@ def _known_trees(problem: Problem, tree_path: Path, paid: float) -> list[tuple[s
 def _smaller(problem: Problem, heap: HeapTree, known, columns: bool) -> str | None:
     """Return the first known tree that costs no more than this one and has fewer leaves, or with as many leaves fewer
     `columns`, in words; None if there is none."""
+    from odtc.workflow.provenance.searched_again import tree_size
+
     own = simplify_tree(heap.to_tree(problem.encoded))
     with contextlib.suppress(TreeError):
         known = [

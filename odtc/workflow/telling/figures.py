@@ -1,21 +1,24 @@
 """Figures of a tree on its rows and on test rows, next to CART: the lines of a result, on screen and in Python."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from odtc.base.text import count_of, percent_text
 from odtc.data.task import TASKS
-from odtc.workflow.constrained.assurance import assumption, assured_text, speaks_of_new_rows
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_line
 from odtc.workflow.messages import cart_of_all_text, level_set_text, unmeasured_text
-from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import undecided_text
 from odtc.workflow.run_facts import TestFacts, majority_of
+
+if TYPE_CHECKING:
+    from odtc.workflow.results import Fit
+
 
 ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # the trees and rows of the figures of a task
 Line = tuple[str, bool]  # a line, and whether it is a remark on the figures
 
 
-def figures(done: Fit) -> Iterator[Line]:
+def figures(done: "Fit") -> Iterator[Line]:
     """Yield the figures of the tree on its rows, and on test rows, compared with CART.
 
     Parameters
@@ -60,7 +63,7 @@ def figures(done: Fit) -> Iterator[Line]:
         yield f"note: {words}", True
 
 
-def size_lines(done: Fit) -> list[str]:
+def size_lines(done: "Fit") -> list[str]:
     """Return the lines on missing numbers, on the size of the tree, on an absent certificate, and on the checks."""
     checks, lines = done.decoded.checks, []
     if words := unmeasured_text(done):
@@ -72,7 +75,7 @@ def size_lines(done: Fit) -> list[str]:
     return [*lines, f"verified  {sum(check.passed for check in checks)} of {count_of(len(checks), 'check', '')} passed"]
 
 
-def assured_lines(done: Fit) -> Iterator[Line]:
+def assured_lines(done: "Fit") -> Iterator[Line]:
     """Yield which constraints new rows satisfy, if the fit has a confidence: a line for each constraint on new rows.
 
     Parameters
@@ -83,6 +86,8 @@ def assured_lines(done: Fit) -> Iterator[Line]:
     ------
     (str, bool) : a line, and whether it is a remark, which is not a result
     """
+    from odtc.workflow.constrained.assurance import assumption, assured_text
+
     if done.confidence is None:
         return
     entries = done.assured()
@@ -99,8 +104,10 @@ def assured_lines(done: Fit) -> Iterator[Line]:
         )
 
 
-def of_the_tree(done: Fit) -> list[str]:
+def of_the_tree(done: "Fit") -> list[str]:
     """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
+    from odtc.workflow.constrained.assurance import speaks_of_new_rows
+
     return [str(given) for given in done.requested or done.problem.constraints if not speaks_of_new_rows(given)]
 
 
@@ -113,7 +120,7 @@ def no_better_text(label: str, share: float) -> str:
     )
 
 
-def _task_figures(done: Fit) -> Iterator[Line]:
+def _task_figures(done: "Fit") -> Iterator[Line]:
     """Yield the figures of a task other than classification."""
     task = TASKS.get(done.problem.encoded.task)
     for name, facts in done.metrics.items():
@@ -123,7 +130,7 @@ def _task_figures(done: Fit) -> Iterator[Line]:
         yield kept_line(entry, done.tree), False
 
 
-def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
+def _test(done: "Fit", test: TestFacts) -> Iterator[Line]:
     """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
     tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
@@ -142,7 +149,7 @@ def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
         yield no_better_text(done.tree.classes[majority_of(done.tree)], most), True
 
 
-def _all_rows(done: Fit) -> Iterator[Line]:
+def _all_rows(done: "Fit") -> Iterator[Line]:
     """Yield the figures of all rows, from which the rows of the tree were selected."""
     every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (

@@ -5,13 +5,16 @@ used; dpflow delegates everything else to it. A new variant is one module, and i
 """
 
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
-from odtc.model.milp import Model
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
 
 
 class Form(Protocol):
@@ -27,7 +30,7 @@ class Form(Protocol):
         """Return the types of constraints that determine which variables exist."""
         ...
 
-    def build(self, problem: Problem) -> Model: ...
+    def build(self, problem: Problem) -> "Model": ...
 
     def start(self, problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         """Return a tree that `trimmed` made, as a point. Raises TreeError for another tree."""
@@ -47,6 +50,20 @@ class Proves(Form, Protocol):
     """A variant for which the compiler finds the best tree."""
 
     def optimal(self, problem: Problem) -> HeapTree: ...
+
+
+ROWS = ("leaf_rows",)  # types of constraints that every variant keeps by the arcs that are left out
+COUNTING = ("branch_nodes", "leaves")
+
+
+def kinds() -> tuple[str, ...]:
+    """Return the types of constraints that bound sums over the tree."""
+    return *COUNTING, *answering()
+
+
+def answering() -> tuple[str, ...]:
+    """Return the types of constraints whose sums are over the predictions of rows."""
+    return CONSTRAINTS.able(OnPredictions)
 
 
 FORMS = ("moments", "live_cases", "intervals", "proof", "resources", "paths", "states")

@@ -21,7 +21,7 @@ from odtc.data.task import TASKS, exact_costs, own_costs
 from odtc.data.tasks import median
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, TimeLimitReached
-from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.forms import ROWS, states
 from odtc.formulations.dpflow.forms.moments_limits import limited, limits_of, scales_of
 from odtc.formulations.dpflow.forms.states import decode, keeps, notes, trimmed  # noqa: F401
 from odtc.formulations.dpflow.searched import Searched
@@ -87,7 +87,7 @@ def optimal(problem: Problem) -> HeapTree:
 def _expect_leaf_rows(problem: Problem) -> None:
     """Raise ChoiceError for other constraints, which no variable of the program respects."""
     if limited(problem):
-        given = next(given for given in problem.constraints if given.name not in states.ROWS)
+        given = next(given for given in problem.constraints if given.name not in ROWS)
         raise ChoiceError(
             f"the linear program of {option('task', problem.encoded.task)} supports only the constraint leaf_rows; "
             f"{command('fit')} without a solver and without --format finds the best tree under {str(given)!r}"

@@ -11,7 +11,7 @@ from odtc.base.wording import option
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow.forms.states import ROWS
+from odtc.formulations.dpflow.forms import ROWS
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import subsets_of, terms_of
 from odtc.problem.constraints.terms import Terms

@@ -8,9 +8,8 @@ import numpy as np
 from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.formulations.dpflow import network, path_constraints
-from odtc.formulations.dpflow import resources as subtrees
 from odtc.formulations.dpflow.extract_tree import best_way, tree_along
-from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.forms import ROWS, kinds
 from odtc.formulations.dpflow.path_constraints import ConstrainedProgram
 from odtc.formulations.dpflow.program import Program, Shape, folded_levels, share
 from odtc.model.milp import Model
@@ -55,14 +54,14 @@ class Paths:
 
 
 def takes(problem: Problem) -> bool:
-    others = [given for given in problem.constraints if given.name not in states.ROWS]
+    others = [given for given in problem.constraints if given.name not in ROWS]
     alone = problem.params.tail in ("auto", "0") or all(path_constraints.barring(given.name) for given in others)
-    return alone and any(given.module.KNOWS == Knows.TESTS and given.name not in subtrees.kinds() for given in others)
+    return alone and any(given.module.KNOWS == Knows.TESTS and given.name not in kinds() for given in others)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
     bars = (given.name for given in problem.constraints if path_constraints.barring(given.name))
-    return (*states.ROWS, *bars)
+    return (*ROWS, *bars)
 
 
 def build(problem: Problem) -> Model:

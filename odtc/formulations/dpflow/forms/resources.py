@@ -13,7 +13,7 @@ import numpy as np
 from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow
 from odtc.formulations.dpflow import resources
-from odtc.formulations.dpflow.forms import paths, states
+from odtc.formulations.dpflow.forms import answering, kinds, paths, states
 from odtc.formulations.dpflow.program import share
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import least_rows, rowed
@@ -47,13 +47,13 @@ class Resources:
 def takes(problem: Problem) -> bool:
     """Return whether a sum is bounded, or whether levels are to be folded whose leaves must have a number of rows."""
     if paths.takes(problem):
-        return any(given.name in resources.answering() for given in problem.constraints)
+        return any(given.name in answering() for given in problem.constraints)
     folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
     return resources.bounded(problem) or (least_rows(problem) > 1 and folds)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
-    return (*(paths if paths.takes(problem) else states).keeps(problem), *resources.kinds())
+    return (*(paths if paths.takes(problem) else states).keeps(problem), *kinds())
 
 
 def build(problem: Problem) -> Model:

@@ -4,12 +4,11 @@ import numpy as np
 
 from odtc.formulations.dpflow import network
 from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.formulations.dpflow.forms import ROWS
 from odtc.formulations.dpflow.program import Program
 from odtc.model.milp import Model
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-
-ROWS = ("leaf_rows",)  # kept by the arcs that are left out
 
 
 def takes(problem: Problem) -> bool:
