@@ -51,8 +51,6 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare trees or runs: size, accuracy, recorded objective and bound, and different predictions."""
-    from odtc.data.task import TASKS
-    from odtc.evaluation.board import SAME_ROWS
     from odtc.evaluation.compare import compare as compared
 
     if rows < 0:
@@ -73,22 +71,41 @@ def compare(
     if as_json:
         console.print_json(found.to_json() | {"files": files})
         return
+    words, sign = _figure(found)
+    _say_notes(found, words, data is not None)
+    _print_sizes(found, words, sign)
+    if found.agreement is not None:
+        _print_agreement(found, rows)
+    for path in files:
+        console.say(f"wrote {path}")
+
+
+def _figure(found) -> tuple[str, float]:
+    """Return (the figure of the task in words, the sign with which it is shown)."""
+    from odtc.data.task import TASKS
+
+    task = TASKS.get(found.entries[0].run.tree.task)
+    brings = all(entry.run.tree.goal for entry in found.entries)  # shown with its own sign: it is the negated cost
+    return task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
+
+
+def _say_notes(found, words: str, has_data: bool) -> None:
+    """Print notes on figures that do not compare; `words` are the figure of the task."""
+    from odtc.evaluation.board import SAME_ROWS
+
     if len(set(filter(None, found.training_scored))) > 1:
         told = "; ".join(f"{entry.name} {way}" for entry, way in zip(found.entries, found.training_scored) if way)
         console.say(
             f"note: the training costs use different scores: {told}"
-            + ("" if data else "; --data FILE counts all by one")
+            + ("" if has_data else "; --data FILE counts all by one")
         )
     if found.other_rows:
         sizes = ", ".join(f"{entry.name} {rows:,}" for entry, (rows, _) in zip(found.entries, found.trained_on) if rows)
         console.say(
             f"note: these trees were trained on other rows (numbers of rows: {sizes}), so that training figures, "
             "objectives and bounds do not "
-            "compare" + ("" if data else "; --data FILE tests all of them on the same rows")
+            "compare" + ("" if has_data else "; --data FILE tests all of them on the same rows")
         )
-    task = TASKS.get(found.entries[0].run.tree.task)
-    brings = all(entry.run.tree.goal for entry in found.entries)  # shown with its own sign: it is the negated cost
-    words, sign = task.headline({"goal": "max" if brings else "min"})[0], -1.0 if brings else 1.0
     held = [
         (entry.name, entry.facts["n_rows_set_aside"]) for entry in found.entries if "n_rows_set_aside" in entry.facts
     ]
@@ -103,7 +120,14 @@ def compare(
                 f"note: {seen:,} of the {count_of(entry.facts['n_rows'], 'row')} are equal to training rows of "
                 f"{entry.name}: the test figure is not an estimate for new rows"
             )
-    own = f" {words}" if not task.CLASSES else ""
+
+
+def _print_sizes(found, words: str, sign: float) -> None:
+    """Print the table of sizes, figures and proofs."""
+    from odtc.data.task import TASKS
+
+    classes = TASKS.get(found.entries[0].run.tree.task).CLASSES
+    own = "" if classes else f" {words}"
     header = ["tree", "leaves", "depth", f"training{own}", f"test{own}", "objective", "bound", "model", "columns"]
     lines = [
         [
@@ -120,36 +144,37 @@ def compare(
         for entry in found.entries
     ]
     _table([header, *lines], "lrrrrrrll")
-    if found.agreement is not None:
-        numbers = found.difference is not None
+
+
+def _print_agreement(found, rows: int) -> None:
+    """Print how alike the trees predict, and the first of the rows that they predict differently."""
+    numbers = found.difference is not None
+    print(
+        f"\nmean difference of the answers on {count_of(found.n_rows, 'row', '')}"
+        if numbers
+        else f"\nshare of {count_of(found.n_rows, 'row', '')} predicted alike"
+    )
+    names = [entry.name for entry in found.entries]
+    pairs, shown = (found.difference, _number) if numbers else (found.agreement, _share)
+    _table(
+        [["", *names], *([name, *map(shown, line)] for name, line in zip(names, pairs))],
+        "l" + "r" * len(names),
+    )
+    if found.differing:
+        some = f"the {rows} furthest apart" if numbers else f"the first {rows}"
         print(
-            f"\nmean difference of the answers on {count_of(found.n_rows, 'row', '')}"
-            if numbers
-            else f"\nshare of {count_of(found.n_rows, 'row', '')} predicted alike"
+            f"\n{count_of(len(found.differing), 'row', '')} differ"
+            + (f", {some}" if len(found.differing) > rows else "")
         )
-        names = [entry.name for entry in found.entries]
-        pairs, shown = (found.difference, _number) if numbers else (found.agreement, _share)
         _table(
-            [["", *names], *([name, *map(shown, line)] for name, line in zip(names, pairs))],
-            "l" + "r" * len(names),
+            [
+                ["row", found.label, *names],
+                *([str(row), label or "-", *words] for row, label, words in found.differing[:rows]),
+            ],
+            "rl" + "l" * len(names),
         )
-        if found.differing:
-            some = f"the {rows} furthest apart" if numbers else f"the first {rows}"
-            print(
-                f"\n{count_of(len(found.differing), 'row', '')} differ"
-                + (f", {some}" if len(found.differing) > rows else "")
-            )
-            _table(
-                [
-                    ["row", found.label, *names],
-                    *([str(row), label or "-", *words] for row, label, words in found.differing[:rows]),
-                ],
-                "rl" + "l" * len(names),
-            )
-        else:
-            print("\nno row differs")
-    for path in files:
-        console.say(f"wrote {path}")
+    else:
+        print("\nno row differs")
 
 
 @plot.command()
