@@ -247,7 +247,7 @@ def _loss_again(encoded: Encoded, tree: Tree, rows: "RowPredictions", loss: floa
     if again is None:
         return []
     again += task.penalty(rows.dataset.source, slopes)
-    text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
+    text = f"by its answers for the rows of the file the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
     # The error of sums of decimals: a part of the cost of one leaf.
     near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
     off = near * leaf_cost(encoded) + task.rounding(sums, weight)
