@@ -7,10 +7,12 @@ g and w_ig that of row i, for both orders of g and h
     W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
-from math import floor, gcd
+from math import ceil, floor, gcd
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import Groups, example_of, groups, rarest
 from odtc.problem.constraints.on_predictions import predicted
-from odtc.problem.constraints.proportions import ShareSum, gaps
+from odtc.problem.constraints.proportions import ShareSum, at_least, at_most, gaps
 from odtc.trees.heap_tree import HeapTree
 
 
@@ -112,6 +114,40 @@ def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> Fraction | fl
     weight = encoded.whole_weight
     whole = int(weight[among].sum())
     return Fraction(int(weight[among & said].sum()), whole) if whole else np.nan
+
+
+def rate_of_class(inside: bool, said: bool) -> tuple[Callable[..., Any], ...]:
+    """Return read, value, answers and proportions of a kind whose argument is a class c, and which compares the share
+    of the rows of c (`inside`), or of the others, that are predicted c (`said`), or another class.
+
+    In the model Σ w_i [row i is predicted c] over these rows is compared, because the others among them are the rest.
+    """
+
+    def among(encoded: Encoded, given: Constraint) -> np.ndarray:
+        return of_class(encoded, given.args[0]) == inside
+
+    def counted(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> np.ndarray:
+        return (predicted == klass(encoded, given.args[0])) == said
+
+    def read(encoded: Encoded, given: Constraint) -> Constraint:
+        return one_class(encoded, given, inside)
+
+    def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction | float:
+        return part(encoded, among(encoded, given), counted(encoded, given, predicted(encoded, heap)))
+
+    def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
+        weight, k = encoded.whole_weight * among(encoded, given), klass(encoded, given.args[0])
+        limit = (given.bound if said else 1 - given.bound) * int(weight.sum())
+        if (given.op == ">=") == said:
+            return [(counting(encoded, -weight, k), -ceil(limit))]
+        return [(counting(encoded, weight, k), floor(limit))]
+
+    def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
+        words = class_words(encoded, klass(encoded, given.args[0]), inside)
+        compare = at_least if given.op == ">=" else at_most
+        return [compare(among(encoded, given), counted(encoded, given, predicted), given.bound, words)]
+
+    return read, value, answers, proportions
 
 
 def lacking(encoded: Encoded, given: Constraint, inside: np.ndarray) -> np.ndarray:

@@ -11,17 +11,7 @@ from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import rate_reference, tried_shares
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    KNOWS,
-    NEEDS,
-    early,
-    knows,
-    mend,
-    needs,
-    predicted,
-    rows,
-    values,
-)
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.problem.constraints.proportions import Share, ShareSum
 from odtc.problem.constraints.rates import class_words, share
 from odtc.trees.heap_tree import HeapTree

@@ -13,7 +13,7 @@ from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import rarest
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_leaves import (  # noqa: F401
+from odtc.problem.constraints.on_leaves import (
     NEEDS,
     early,
     leaves_of,

@@ -15,17 +15,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Reference, exact
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    KNOWS,
-    NEEDS,
-    early,
-    knows,
-    mend,
-    needs,
-    predicted,
-    rows,
-    values,
-)
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "cost"

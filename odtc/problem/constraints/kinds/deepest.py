@@ -11,7 +11,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint, split_variables
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import (  # noqa: F401
+from odtc.problem.constraints.on_features import (
     NEEDS,
     asked,
     depth_bound,

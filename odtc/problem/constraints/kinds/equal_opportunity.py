@@ -8,8 +8,8 @@ others, or `COLUMN<=NUMBER`; the column may be an auxiliary one (--auxiliary).
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import rate_reference, tried_groups
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values  # noqa: F401
-from odtc.problem.constraints.rates import answers, compared, proportions, read, value  # noqa: F401
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values
+from odtc.problem.constraints.rates import answers, compared, proportions, read, value
 
 NAME = "equal_opportunity"
 SUMMARY = "equal_opportunity[group=G,positive=CLASS] <= D: groups have the same recall of the class, up to a share D"

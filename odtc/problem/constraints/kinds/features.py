@@ -12,7 +12,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, distinct_values, least_missed
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import NEEDS, asked, of_label, single  # noqa: F401
+from odtc.problem.constraints.on_features import NEEDS, asked, of_label, single
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem

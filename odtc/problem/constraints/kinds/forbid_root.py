@@ -10,7 +10,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
+from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree

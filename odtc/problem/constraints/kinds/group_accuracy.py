@@ -16,17 +16,7 @@ from odtc.problem.constraints.by_definition import BOUNDS, group_texts, rate_ref
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import groups as groups_of
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    KNOWS,
-    NEEDS,
-    early,
-    knows,
-    mend,
-    needs,
-    predicted,
-    rows,
-    values,
-)
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.problem.constraints.proportions import ShareSum, at_least, members_of
 from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree

@@ -21,7 +21,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import BOUNDS, Reference, exact
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_of, relabelled  # noqa: F401
+from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_of, relabelled
 from odtc.problem.constraints.on_predictions import Knows, in_file
 from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import klass, lacking, share

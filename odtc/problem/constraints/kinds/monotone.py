@@ -24,17 +24,7 @@ from odtc.problem.constraints.by_definition import Reference
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import feature_of
-from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    KNOWS,
-    NEEDS,
-    early,
-    knows,
-    mend,
-    needs,
-    predicted,
-    rows,
-    values,
-)
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.problem.constraints.rates import counting, positive_of
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree

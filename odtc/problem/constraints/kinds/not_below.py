@@ -13,7 +13,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
 from odtc.problem.constraints.constraint import Constraint, least_missed, split_variables
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import NEEDS, asked, named, of_columns, of_label  # noqa: F401
+from odtc.problem.constraints.on_features import NEEDS, asked, named, of_columns, of_label
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree

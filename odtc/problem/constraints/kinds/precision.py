@@ -12,17 +12,7 @@ from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import rate_reference, tried_classes
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    KNOWS,
-    NEEDS,
-    early,
-    knows,
-    mend,
-    needs,
-    predicted,
-    rows,
-    values,
-)
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import counting, klass, lacking, of_class, one_class, part
 from odtc.trees.heap_tree import HeapTree

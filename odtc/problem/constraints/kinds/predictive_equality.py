@@ -10,7 +10,7 @@ from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import rate_reference, tried_groups
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values
-from odtc.problem.constraints.rates import answers, compared, proportions, read, value  # noqa: F401
+from odtc.problem.constraints.rates import answers, compared, proportions, read, value
 
 NAME = "predictive_equality"
 SUMMARY = "predictive_equality[group=G,positive=CLASS] <= D: groups have the same false positive rate, up to a share D"
