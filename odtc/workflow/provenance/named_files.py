@@ -13,11 +13,13 @@ from odtc.base.commit import expect_settled
 from odtc.base.file_kinds import what_it_is
 from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
+from odtc.verification.certificate import SCHEMA
 from odtc.verification.certificate import SUFFIX as CERTIFICATE
 from odtc.workflow.artifacts import NEAR_BEST
 from odtc.workflow.constrained.frontier import SUFFIX as FRONTIER
 
 STATED = re.compile(rb'"schema"\s*:\s*"odtc\.([a-z-]+)')
+PROOF = SCHEMA.removeprefix("odtc.").partition("/")[0]  # the schema of certificates
 HEAD = 4096  # bytes of a file in which its schema is found, because it is the first key
 TREE, SOLUTION = ".tree.json", ".sol"
 MODELS = ".mps", ".lp", ".mps.gz", ".lp.gz"
@@ -56,7 +58,7 @@ def files_to_verify(given: Path) -> NamedFiles:
     if not os.path.exists(given):
         return _of_stem(given)
     kind = _kind(given)
-    if kind == "certificate":
+    if kind == PROOF:
         return NamedFiles(certificate=given)
     if kind == "frontier" or given.name.endswith(FRONTIER):
         return NamedFiles(frontier=given)
