@@ -30,7 +30,7 @@ SMALL = 64  # least losses that the best tree costs at least, so that bounds are
 PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
 FEW = 2000  # trees of depth 2 for the bound by common rows without a limit, at most
 GROWS = 4  # times the bound by common rows is what is asked for next, without a limit
-RAISED = 2, 16  # times that bound at least and at most with a limit
+RAISED = 2, 4  # times that bound at least and at most with a limit: a pass that does not end shows nothing
 SURE = 0.7  # of the time that is left: what is expected to take more is not begun
 QUICK = 1e-9  # seconds for an entry and two columns of a tree of depth 2 at least: its middle cuts
 HARD = 3.0  # times what is expected, for a bound that is about what one half of a column shows
@@ -126,8 +126,8 @@ class EarlyBound:
         long."""
         search, height, least = self.search, self.height, self.least
         asked = max(least, self._most() // FIRST)
-        while asked <= (known := search.known(height)).lower and not known.exact:
-            asked = _more(asked, self._most(), least, height)
+        if lower := search.lower(height):  # little more takes as long as much more
+            asked = max(asked, _more(lower, self._most(), least, height))
         with suppress(_Enough), _at_most(search, patience):
             while True:
                 enough, began = self._most() // part, time.monotonic()

@@ -685,6 +685,8 @@ def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
             early.by_common_rows(timed=looks % 3 == 0)
             search.dive(height)
             early.raise_all(timed=looks % 2 == 0)
+            early.raise_on(lambda _, search=search: search.improve(height))
+            assert search.known(height).exact
         assert ranked.cost(search.lower(height)) <= best + 1e-9
         assert ranked.cost(search.known(height).upper) >= best - 1e-9
     known = search.solve(height)
