@@ -19,7 +19,9 @@ import numpy as np
 from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import deadline
 
-FIRST = 16  # the first bound that is asked for is this part of the best tree's cost
+# The first bound that is asked for is this part of the best tree's cost: of depth 2, and of more depth, where less
+# takes about as long.
+FIRST = 16, 4
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
 STEP = 1.25  # factor by which a bound rises from one search to the next
 MOMENTS = 32  # bounds that the time is for at least, if the next one asked for is QUICKLY times as high
@@ -125,7 +127,7 @@ class EarlyBound:
         of them, the first after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as
         long."""
         search, height, least = self.search, self.height, self.least
-        asked = max(least, self._most() // FIRST)
+        asked = max(least, self._most() // FIRST[height > 2])
         if lower := search.lower(height):  # little more takes as long as much more
             asked = max(asked, _more(lower, self._most(), least, height))
         with suppress(_Enough), _at_most(search, patience):
