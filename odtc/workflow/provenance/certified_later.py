@@ -89,7 +89,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     """
     path = Path(stem + TREE)
     tree, spec = read_tree(path), settings_of(path)
-    if spec is None:
+    if spec is None or not Path(stem + RECORD).is_file():  # a certificate next to the tree states its settings, too
         raise TreeError(
             f"expected a record {stem}{RECORD} of the run that wrote {path}, found none; `odtc certify DATA` searches "
             "again"
