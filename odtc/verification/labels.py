@@ -152,9 +152,9 @@ def _whole(value: int, what: str) -> int:
 def whole_loss(facts: dict, dataset: Dataset) -> np.ndarray:
     """Return the cost of each label on each row, float64 of whole numbers (rows, classes)."""
     n_labels, lines = len(facts["classes"]), facts["loss"]
-    square = [len(line) for line in lines] == [n_labels] * n_labels
-    prices = np.array([[_whole(value, "a loss") for value in line] for line in lines] if square else [[1]], float)
-    if prices.diagonal().any() or (n_labels > 1 and not prices.any()):
+    alike = len({len(line) for line in lines}) == 1
+    prices = np.array([[_whole(value, "a loss") for value in line] for line in lines] if alike else [[1]], float)
+    if prices.shape != (n_labels,) * 2 or prices.diagonal().any() or (n_labels > 1 and not prices.any()):
         raise ValueError("its losses are not a square table with zeros only where the label is correct")
     expect_losses(facts, dataset)
     loss = whole_weights(dataset.weight, _whole(facts["weight_scale"], "the scale of weights"))[:, None]

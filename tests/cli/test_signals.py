@@ -153,7 +153,7 @@ VARY = ("frontier", "t.csv", "--depth", 1, "--vary", "recall[p] >= 0.5:0.7:0.1",
 TUNE = ("tune", "t.csv", "--depth", 1, "--folds", 2, "-o", "m")
 # Phase -> (where the signal comes, the command, what it leaves all the same: files, by their endings).
 LATER = {
-    "check of states": ("odtc.verification.certificate:IntervalBound", CERTIFY, ".certificate.json .tree.json"),
+    "check of states": ("odtc.verification.labels:IntervalBound", CERTIFY, ".certificate.json .tree.json"),
     "check of cases": (
         "odtc.verification.constrained.constrained_certificate:surviving",
         (*CERTIFY, "--constraint", "recall[p] >= 0.6"),
