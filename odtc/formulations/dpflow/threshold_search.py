@@ -367,7 +367,6 @@ class ThresholdSearch:
             self._try(BOUND[bool(self.search.given_up)], lambda: early.by_common_rows(timed))
             if depth > 3:
                 self._try(BETTER if self.search.given_up else NEAR, lambda: self.search.improve(depth))
-        if depth > 2 and (timed or depth > 3):
             early.raise_on(self._trees_between(depth))
         self.search.solve(depth, need)
         self.proved.append(depth)
