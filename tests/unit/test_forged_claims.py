@@ -30,7 +30,7 @@ from odtc.workflow.provenance.frontier_file import recheck_frontier
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
 from odtc.workflow.provenance.near_best import check_near_best
 from odtc.workflow.provenance.rechecking import _check_rows, check_record
-from odtc.workflow.provenance.tree_file import check_of_certificate, recheck_tree
+from odtc.workflow.provenance.tree_file import check_certified_tree, check_of_certificate, recheck_tree
 from odtc.workflow.provenance.without_model import open_record
 from tests.command_line import odtc as command
 from tests.refusal_sites import sites, switched_off
@@ -301,6 +301,20 @@ def a_certificate_of_trees_of_another_depth(solved, _):
         assert command("certify", "d.csv", "--depth", 2, "-o", path.name, folder=solved).code == 0
     proved, _ = verify_certificate(path, None)
     return refusing([check_of_certificate(recheck_tree(solved / "m.tree.json")[0], path, proved)])
+
+
+@refused_by("tree file", "tree_file.check_certified_tree: tree file")
+def a_tree_of_other_counts_next_to_its_certificate(solved, _):
+    path, tree = solved / "own.certificate.json", solved / "own.tree.json"
+    if not path.exists():
+        assert command("certify", "d.csv", "--depth", 1, "-o", path.name, folder=solved).code == 0
+        facts = json.loads(tree.read_text())
+        leaf = facts["root"]
+        while "split" in leaf:
+            leaf = leaf["left"]
+        leaf["counts"][0] += 1
+        tree.write_text(json.dumps(facts))
+    return refusing([check_certified_tree(path, tree)])
 
 
 @refused_by("pool", "near_best.check_near_best: name")
