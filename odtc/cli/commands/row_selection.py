@@ -68,7 +68,7 @@ def select(
     from odtc.data.task import expect_classes
     from odtc.workflow.messages import data_notes
     from odtc.workflow.posing import read_in_time
-    from odtc.workflow.row_selection.selection import as_csv, parts_of, rounds_of, select_rows
+    from odtc.workflow.row_selection.selection import as_csv, parts_of, rounds_of
     from odtc.workflow.run import run
 
     expect_classes(spec.reading.task, "odtc select")
@@ -91,13 +91,7 @@ def select(
         done = run(spec.with_solving(time_limit=left), dataset, test, reporter=console.ConsoleReporter(left))
         part = done.dataset
     else:
-        with deadline.within(spec.solving.time_limit), console.counting("clusters") as tell:
-            part = select_rows(dataset, spec.model.select, spec.model.depth, tell=tell)
-        if undecided := part.selected.facts.get("n_undecided"):
-            raise TimeLimitReached(
-                f"the time limit came before {undecided:,} points of the selection were decided; allow more time "
-                f"({option('time_limit')})"
-            )
+        part = _select_once(dataset, spec)
     text, weight = as_csv(part)
     write_text(path, text)
     facts = part.selected.facts | {
@@ -122,18 +116,45 @@ def select(
         return
     if done:
         print_rounds(done)
+    _print_selected(facts, dataset.n_rows, path)
+    _say_of_layout(spec.reading)
+
+
+def _select_once(dataset, spec):
+    """Return the part of the rows that a selection without trees keeps; raises TimeLimitReached if some are
+    undecided."""
+    from odtc.base import deadline
+    from odtc.workflow.row_selection.selection import select_rows
+
+    with deadline.within(spec.solving.time_limit), console.counting("clusters") as tell:
+        part = select_rows(dataset, spec.model.select, spec.model.depth, tell=tell)
+    if undecided := part.selected.facts.get("n_undecided"):
+        raise TimeLimitReached(
+            f"the time limit came before {undecided:,} points of the selection were decided; allow more time "
+            f"({option('time_limit')})"
+        )
+    return part
+
+
+def _print_selected(facts: dict, n_rows: int, path: Path) -> None:
+    """Print how many of the `n_rows` rows were selected, and the file that contains them."""
+    dropped, weight = facts["n_rows_dropped"], facts["weights"]
     print(
-        f"{part.n_rows:,} of {count_of(dataset.n_rows, 'row')} ({percent_text(facts['share'])}) in "
+        f"{facts['n_selected']:,} of {count_of(n_rows, 'row')} ({percent_text(facts['share'])}) in "
         f"{facts['n_clusters']} clusters, {facts['seconds']:.2f} s"
-        + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else "")
+        + (f"; {dropped:,} more have missing cells" if dropped else "")
     )
     print(
         f"{path}  {path.stat().st_size:,} bytes"
         + (f"; its weights are in the column {weight!r}: --weights {weight}" if weight else "")
     )
-    if spec.reading.decimal is not None:
+
+
+def _say_of_layout(reading: ReadingSpec) -> None:
+    """Print a note for each option of the layout that the selected rows do not need, because they are plain CSV."""
+    if reading.decimal is not None:
         console.say("note: its numbers are plain ones, so that it is read without --decimal")
-    if spec.reading.missing_mark:
+    if reading.missing_mark:
         console.say("note: its missing cells are empty ones, so that it is read without --missing-mark")
 
 
