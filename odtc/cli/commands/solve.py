@@ -48,8 +48,6 @@ def solve(
     from odtc.workflow.manifest import SUFFIX
     from odtc.workflow.messages import no_solution_text
     from odtc.workflow.run_facts import SolveFacts
-    from odtc.workflow.sinks import open_logs
-    from odtc.workflow.solving import listening
 
     how = spec.solving
     if relax:
@@ -66,23 +64,17 @@ def solve(
         console.say(note)
     require_writable(target, model_file, start, f"{artifacts.stem_of(model_file)}{SUFFIX}")
     opened = artifacts.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
-    written: list[Path] = []
-    stem = target.with_suffix("") if target.suffix == ".sol" else None
-    logs = open_logs(stem, solver.racers, written)
-    with listening(console.ConsoleReporter(how.time_limit).solving(solver), logs) as hearing:
-        show = hearing.progress
-        hearing = replace(hearing, progress=lambda said: show(artifacts.in_own_sense(opened.model, said)))
-        solution = solving.solve_model(opened.model, how, opened.start, model_file, hearing)
-    written += artifacts.write_solution(opened.model, solution, how, target)
-    solution = artifacts.in_own_sense(opened.model, solution)
+    solution, written = _solve_and_write(opened, how, solver, model_file, target)
     facts = (
         opened.facts
         | SolveFacts.of(solution).to_json()
-        | {"sense": "maximize" if opened.model.maximised else "minimize"}
+        | {
+            "sense": "maximize" if opened.model.maximised else "minimize",
+            "files": [str(path) for path in written],
+        }
     )
     if not solution.has_solution:
-        no_tree = facts | {"files": [str(path) for path in written]}
-        console.print_json(no_tree) if as_json else console.print_race(no_tree)
+        console.print_json(facts) if as_json else console.print_race(facts)
         raise NoSolutionError(
             no_solution_text(
                 solution,
@@ -93,11 +85,31 @@ def solve(
             )
         )
     console.say_note(solution)
-    facts |= {"files": [str(f) for f in written]}
     if as_json:
         console.print_json(facts)
-        return
-    sense = " (maximised)" if opened.model.maximised else ""
+    else:
+        _print_solution(solution, opened.model.maximised, facts, target)
+
+
+def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target: Path) -> tuple:
+    """Return (the solution in the sense of the file, the written files: logs, and the solution as `target`)."""
+    from odtc.workflow import artifacts, solving
+    from odtc.workflow.sinks import open_logs
+
+    written: list[Path] = []
+    stem = target.with_suffix("") if target.suffix == ".sol" else None
+    logs = open_logs(stem, solver.racers, written)
+    with solving.listening(console.ConsoleReporter(how.time_limit).solving(solver), logs) as hearing:
+        show = hearing.progress
+        hearing = replace(hearing, progress=lambda said: show(artifacts.in_own_sense(opened.model, said)))
+        solution = solving.solve_model(opened.model, how, opened.start, model_file, hearing)
+    written += artifacts.write_solution(opened.model, solution, how, target)
+    return artifacts.in_own_sense(opened.model, solution), written
+
+
+def _print_solution(solution, maximised: bool, facts: dict, target: Path) -> None:
+    """Print the objective, the solvers of a race, and the command that decodes the solution."""
+    sense = " (maximised)" if maximised else ""
     print(
         f"{solution.termination}: objective {solution.objective:.10g}{sense}{console.proof(solution)}, "
         f"{solution.seconds:.2f} s, {solution.solver}"
