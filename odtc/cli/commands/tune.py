@@ -32,7 +32,7 @@ from odtc.cli.options import (
     words_without,
 )
 from odtc.errors import ChoiceError
-from odtc.workflow.specification import ModelSpec, SolvingSpec
+from odtc.workflow.specification import ModelSpec, ReadingSpec, SolvingSpec
 
 EACH_FIT = "Wall seconds for each fit (default: no limit)."
 LeafRows = Annotated[
@@ -92,14 +92,10 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Choose depth and parameters by cross-validation, and fit the best setting on all rows."""
-    from odtc.data.reading import read_as
-    from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies.cluster import expect_jobs
-    from odtc.evaluation.studies.engine import Store
     from odtc.evaluation.studies.job_array import expect_kind, part_of
     from odtc.evaluation.studies.tuning import Tuning
-    from odtc.workflow.messages import read_notes
 
     expect_jobs(jobs)
     which = part_of(part)
@@ -116,10 +112,7 @@ def tune(
     )
     spec = spec.with_model(encoding=encoding[0]).with_solving(threads=1)
     _say_of_parameters(models, params)
-    with console.live("reading"):
-        dataset = read_as(data, spec.reading)
-    for note in read_notes(dataset):
-        console.say(note)
+    dataset = _read(data, spec.reading)
     stem = stem_named(o, f"{dataset.name}_tuned")
     score = cross_validation.score_of(dataset.task, score, params)
     spec = cross_validation.limited(spec, params, console.say)
@@ -131,15 +124,8 @@ def tune(
     if script:
         _write_script(script, Path(f"{stem}.tune.{script}"), jobs, tuning, as_json)
         return
-    # Finished fits are there until all are complete, so that the same command continues if this one is killed.
     folder = Path(f"{stem}.tune.fits")
-    store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
-    store.make()
-    if which[1] == 1 and any(folder.glob("*.json")) and not tuning.goes_on(store):
-        console.say(
-            f"the fits kept in {str(folder)!r} were made for another grid, other data or by another version of odtc: "
-            "all are run again"
-        )
+    store = _open_store(folder, cluster, tuning, which)
     fits: list[cross_validation.Fold] = []
     try:
         if which[1] > 1:
@@ -157,17 +143,39 @@ def tune(
         files = _write(facts, stem, store, sink)
         if as_json:
             console.print_json(facts | {"fit": fitted.to_json()} | files)
-            return
-        task = TASKS.get(dataset.task)
-        terms = task.terms(asdict(spec.reading))
-        print_results([result.to_json() for result in tuned.results], tuned.chosen, score, tuning.n_folds, task, terms)
-        if majority is not None:
-            print(f"majority  {_shown(majority.mean)} by always predicting the most frequent class of the other folds")
-        if tuned.nested is not None:
-            print(nested_text(tuned.nested, settings, task, terms))
-        print()
-        console.print_tree_result(fitted, fitted.to_json() | files, False)
-        _say_of_majority(tuning, tuned, majority)
+        else:
+            _print_tuned(tuning, tuned, majority)
+            console.print_tree_result(fitted, fitted.to_json() | files, False)
+            _say_of_majority(tuning, tuned, majority)
+
+
+def _read(data: Path, reading: ReadingSpec):
+    """Return the data set, and print the notes of its reading."""
+    from odtc.data.reading import read_as
+    from odtc.workflow.messages import read_notes
+
+    with console.live("reading"):
+        dataset = read_as(data, reading)
+    for note in read_notes(dataset):
+        console.say(note)
+    return dataset
+
+
+def _open_store(folder: Path, cluster: str | None, tuning, which: tuple[int, int]):
+    """Return the store of the finished fits; print a note if the whole study cannot go on with those in `folder`.
+
+    The fits are there until all are complete, so that the same command continues if this one is killed.
+    """
+    from odtc.evaluation.studies.engine import Store
+
+    store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
+    store.make()
+    if which[1] == 1 and any(folder.glob("*.json")) and not tuning.goes_on(store):
+        console.say(
+            f"the fits kept in {str(folder)!r} were made for another grid, other data or by another version of odtc: "
+            "all are run again"
+        )
+    return store
 
 
 def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
@@ -231,6 +239,22 @@ def _print_finished(tuning, fits: list, as_json: bool) -> None:
         task = TASKS.get(tuning.dataset.task)
         terms = task.terms(asdict(tuning.spec.reading))
         print_results([result.to_json() for result in results], None, tuning.score, tuning.n_folds, task, terms)
+
+
+def _print_tuned(tuning, tuned, majority) -> None:
+    """Print the table of the settings, the score of the most frequent class, and the result of nested
+    cross-validation."""
+    from odtc.data.task import TASKS
+
+    task = TASKS.get(tuning.dataset.task)
+    terms = task.terms(asdict(tuning.spec.reading))
+    results = [result.to_json() for result in tuned.results]
+    print_results(results, tuned.chosen, tuning.score, tuning.n_folds, task, terms)
+    if majority is not None:
+        print(f"majority  {_shown(majority.mean)} by always predicting the most frequent class of the other folds")
+    if tuned.nested is not None:
+        print(nested_text(tuned.nested, tuning.settings, task, terms))
+    print()
 
 
 def _fit_text(tuning, fit) -> str:
