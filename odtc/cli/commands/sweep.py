@@ -89,22 +89,10 @@ def sweep(
 
     The same command continues an interrupted study, because each finished fit is a file in the folder.
     """
-    from odtc.base.cluster import LOCAL
-    from odtc.data.task import TASKS
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies import sweep as study_module
-    from odtc.evaluation.studies.cluster import expect_jobs, pool_of
-    from odtc.evaluation.studies.engine import Store, run_tasks
-    from odtc.evaluation.studies.job_array import expect_kind, part_of, write_script
-    from odtc.evaluation.studies.nested import nested_of
 
-    expect_jobs(jobs)
-    for known, given in ((cross_validation.SCORES, score), (cross_validation.RULES, rule)):
-        if given not in known:
-            raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
-    which = part_of(part)
-    if script:
-        expect_kind(script)
+    which = _checked(jobs, score, rule, part, script)
     params = param_values(p)
     if data:
         cross_validation.score_of(spec.reading.task, score, params)
@@ -127,59 +115,125 @@ def sweep(
             },
             console.say,
         )
-        study_module.keep(study, o)
     else:
         study = study_module.kept(o)
-        if other:
-            study_module.keep(study, o)
+    if data or other:
+        study_module.keep(study, o)
     if other:
         console.say(other)
-    task = TASKS.get(study.spec.reading.task)
     score = cross_validation.score_of(study.spec.reading.task, score, study.params)
     if note := cross_validation.standing_note(study.params, score):
         console.say(note)
     if script:
-        path, limit = o / ("job-array.sh" if script == "slurm" else "parts.sh"), study.spec.solving.time_limit
-        n_tasks = len(study.tasks) + len(study.inner_tasks)
-        parts = write_script(script, path, ["sweep", "-o", "."], jobs, n_tasks, limit)
-        say_script(script, path, parts, n_tasks, f"odtc sweep -o {o}", as_json)
-        return
-    own, kept = study.tasks, {}
-    tasks = own + study.inner_tasks if which[1] == 1 else study.part(*which)
-    before, honest = [], {}
+        _write_script(script, study, jobs, o, as_json)
+    elif which[1] > 1:
+        _run_part(study, which, jobs, cluster, score, as_json, o)
+    else:
+        facts, honest = _run_all(study, jobs, cluster, score, rule, as_json, o)
+        if as_json:
+            console.print_json(facts)
+        else:
+            _print_study(study, facts, honest, score)
+
+
+def _checked(jobs: int, score: str, rule: str, part: str | None, script: str | None) -> tuple[int, int]:
+    """Raise ChoiceError for options that are invalid for any study; return `part` as its place, and how many there
+    are."""
+    from odtc.evaluation.cross_validation import RULES, SCORES
+    from odtc.evaluation.studies.cluster import expect_jobs
+    from odtc.evaluation.studies.job_array import expect_kind, part_of
+
+    expect_jobs(jobs)
+    for known, given in ((SCORES, score), (RULES, rule)):
+        if given not in known:
+            raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
+    which = part_of(part)
+    if script:
+        expect_kind(script)
+    return which
+
+
+def _write_script(kind: str, study, jobs: int, folder: Path, as_json: bool) -> None:
+    """Write a job array into the folder of the study, instead of running it."""
+    from odtc.evaluation.studies.job_array import write_script
+
+    path, limit = folder / ("job-array.sh" if kind == "slurm" else "parts.sh"), study.spec.solving.time_limit
+    n_tasks = len(study.tasks) + len(study.inner_tasks)
+    parts = write_script(kind, path, ["sweep", "-o", "."], jobs, n_tasks, limit)
+    say_script(kind, path, parts, n_tasks, f"odtc sweep -o {folder}", as_json)
+
+
+def _run_part(study, which: tuple[int, int], jobs: int, cluster: str | None, score: str, as_json: bool, folder: Path):
+    """Run the fits of one job of an array: `which` is its place, and how many there are."""
+    from odtc.evaluation.studies.cluster import pool_of
+    from odtc.evaluation.studies.engine import Store
+
+    tasks, kept = study.part(*which), {}
     with pool_of(jobs, cluster, console.say) as pool:
-        with console.counted(len(tasks), "fits") as done, _interrupted(study, kept, score, as_json, o):
+        with console.counted(len(tasks), "fits") as done, _interrupted(study, kept, score, as_json, folder):
+            _, n_before = _run_fits(tasks, pool, Store(folder / "tasks"), kept, done)
+        _say_finished_before(n_before, tasks)
+        console.say(
+            f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; `odtc sweep -o {folder}` makes the "
+            "table when all are"
+        )
 
-            def tell(place: int, result: dict, was_there: bool) -> None:
-                before.append(was_there)
-                kept[place] = result
-                task = tasks[place]
-                done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
 
-            results = run_tasks(tasks, pool, Store(o / "tasks"), tell)
-            if which[1] == 1:
-                again = lambda some: run_tasks(some, pool, Store(o / "tasks"))
-                honest = nested_of(study, results[len(own) :], score, rule, again)
-        if sum(before):
-            console.say(f"{sum(before):,} of {count_of(len(tasks), 'fit')} were finished before")
-        if which[1] > 1:
-            console.say(
-                f"part {part} is done: {count_of(len(tasks), 'fit')}; `odtc sweep -o {o}` makes the table when all are"
-            )
-            return
+def _run_all(study, jobs: int, cluster: str | None, score: str, rule: str, as_json: bool, folder: Path) -> tuple:
+    """Run all fits, and write the table and the best trees; return (the facts of the study, for each data file the
+    results of nested cross-validation)."""
+    from odtc.base.cluster import LOCAL
+    from odtc.evaluation.studies.cluster import pool_of
+    from odtc.evaluation.studies.engine import Store, run_tasks
+    from odtc.evaluation.studies.nested import nested_of
+    from odtc.evaluation.studies.sweep import conclude
+
+    own, store, kept = study.tasks, Store(folder / "tasks"), {}
+    tasks = own + study.inner_tasks
+    with pool_of(jobs, cluster, console.say) as pool:
+        with console.counted(len(tasks), "fits") as done, _interrupted(study, kept, score, as_json, folder):
+            results, n_before = _run_fits(tasks, pool, store, kept, done)
+            again = lambda some: run_tasks(some, pool, store)
+            honest = nested_of(study, results[len(own) :], score, rule, again)
+        _say_finished_before(n_before, tasks)
         near = pool if cluster in (None, LOCAL) else None  # workers elsewhere need not see the folder
-        with _interrupted(study, kept, score, as_json, o):
-            facts = study_module.conclude(study, results[: len(own)], o, score, rule, console.say, near)
-    settings = [setting for setting, _ in study.settings]
+        with _interrupted(study, kept, score, as_json, folder):
+            facts = conclude(study, results[: len(own)], folder, score, rule, console.say, near)
     for path, parts in honest.items():
         facts["data"][path]["nested"] = [one if isinstance(one, str) else one.to_json() for one in parts]
-    if as_json:
-        console.print_json(facts)
-        return
+    return facts, honest
+
+
+def _run_fits(tasks: list, pool, store, kept: dict[int, dict], done) -> tuple[list[dict], int]:
+    """Return (the results of the tasks, how many were finished before); `kept` receives each result by the place of
+    its task as it ends, and `done` its name."""
+    from odtc.evaluation.studies.engine import run_tasks
+
+    before = []
+
+    def tell(place: int, result: dict, was_there: bool) -> None:
+        before.append(was_there)
+        kept[place] = result
+        task = tasks[place]
+        done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
+
+    return run_tasks(tasks, pool, store, tell), sum(before)
+
+
+def _say_finished_before(n_before: int, tasks: list) -> None:
+    """Print how many fits an earlier run had finished, if any."""
+    if n_before:
+        console.say(f"{n_before:,} of {count_of(len(tasks), 'fit')} were finished before")
+
+
+def _print_study(study, facts: dict, honest: dict, score: str) -> None:
+    """Print a table for each data file with its results of nested cross-validation, and the written files."""
+    from odtc.data.task import TASKS
+
+    task, settings = TASKS.get(study.spec.reading.task), [setting for setting, _ in study.settings]
     terms = task.terms(asdict(study.spec.reading))
     for path, one in facts["data"].items():
-        print(Path(path).name)
-        print_results(one["results"], one["best"], score, len(study.seeds) * study.folds, task, terms)
+        _print_table(study, path, one["results"], one["best"], score)
         for seed, made in zip(study.seeds, honest.get(path, ())):
             told = made if isinstance(made, str) else nested_text(made, settings, task, terms)
             print(told if len(study.seeds) == 1 else f"{told} (seed {seed})")
@@ -187,22 +241,29 @@ def sweep(
     print("wrote " + ", ".join(facts["files"]))
 
 
+def _print_table(study, path: str, results: list[dict], best: int | None, score: str) -> None:
+    """Print the name of a data file and the table of its settings."""
+    from odtc.data.task import TASKS
+
+    task = TASKS.get(study.spec.reading.task)
+    print(Path(path).name)
+    terms = task.terms(asdict(study.spec.reading))
+    print_results(results, best, score, len(study.seeds) * study.folds, task, terms)
+
+
 @contextlib.contextmanager
 def _interrupted(study, kept: dict[int, dict], score: str, as_json: bool, folder: Path):
     """At an interruption, print the settings whose fits are all done; `kept` has results by the place of their fit."""
-    from odtc.data.task import TASKS
     from odtc.evaluation.studies.sweep import finished
 
     try:
         yield
     except KeyboardInterrupt:
-        data, task = finished(study, kept, score), TASKS.get(study.spec.reading.task)
+        data = finished(study, kept, score)
         if as_json:
             console.print_json({"interrupted": True, "data": data})
         for path, results in () if as_json else data.items():
-            print(Path(path).name)
-            terms = task.terms(asdict(study.spec.reading))
-            print_results(results, None, score, len(study.seeds) * study.folds, task, terms)
+            _print_table(study, path, results, None, score)
             print()
         interrupts.leaves(f"the finished fits are kept: `odtc sweep -o {folder}` goes on")
         raise
