@@ -167,17 +167,13 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a file; columns are matched by name."""
-    import shutil
-    import tempfile
-
-    from odtc.base.atomic_write import new_file, require_writable
+    from odtc.base.atomic_write import require_writable
     from odtc.data.dataset import layout_of
     from odtc.data.file_text.data_files import fitting_layout
-    from odtc.data.reading import is_same_table, notes_on_lines
+    from odtc.data.reading import notes_on_lines
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import predict_file, score_of_task
     from odtc.trees.tree import read_tree
-    from odtc.workflow.run_parameter import run_parameter, training_file
 
     o = _file(o)
     if o is not None:
@@ -187,50 +183,89 @@ def predict(
     layout = fitting_layout(data, layout_of(loaded.features), [loaded.features[at].name for at in sorted(loaded.used)])
     keep = as_json and not score
     figures = score_of_task(tree, data) if score and not TASKS.get(loaded.task).CLASSES else None
-    score, moves, boxes = score and figures is None, run_parameter(tree, "robust"), None
-    if moves and score:
-        from odtc.evaluation.moved_rows import boxes_of_run, robust_figures
+    score = score and figures is None
+    boxes = _boxes(tree, score)
 
-        boxes = boxes_of_run(tree)
-    if moves and boxes is None:
-        why = "its run cannot be read, so no row is moved" if score else "--score moves them, `odtc explain` each"
-        console.say(f"note: the tree has to be correct wherever rows are moved within {moves}; {why}")
-    if o is not None:
-        with new_file(o) as stream:
-            done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
-    else:
-        with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
-            done = predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
-            if not (score or as_json or figures):
-                stream.seek(0)
-                shutil.copyfileobj(codecs.getreader("utf-8")(stream), console.data_stream())
+    def write(stream):
+        return predict_file(loaded, data, on_missing, stream, score, keep, probabilities=probabilities)
+
+    done = _write_predictions(write, o, not (score or as_json or figures))
     for words in [done.skipped_text(), *(text for *_, text in notes_on_lines(data, layout)[1])]:
         if words:
             console.say(f"note: {words}")
-    trained_on = training_file(tree) if score or figures is not None else None
-    source = {"sha256": trained_on, "sheet": layout_of(given.features).get("sheet")}
-    if trained_on is not None and is_same_table(data, layout, source):
-        console.say(
-            "note: this is the file that the tree was trained on, so its score is not an estimate for new rows; score "
-            "other rows, or fit with --hold-out"
-        )
+    if score or figures is not None:
+        _say_of_training_rows(tree, given, data, layout)
     if o is not None and not as_json:
         console.say(f"wrote {o}: {done.n_rows:,} prediction{'' if done.n_rows == 1 else 's'}")
     if figures is not None:
         console.print_json(figures | done.skipped) if as_json else print("\n".join(figures["lines"]))
     elif score:
+        from odtc.evaluation.moved_rows import robust_figures
+
         moved = {} if boxes is None else {"robust": robust_figures(loaded, data, boxes, on_missing)}
-        facts = done.score | moved | done.skipped
-        if as_json:
-            console.print_json(facts)
-        else:
-            names = dict(zip(loaded.classes, loaded.shown.classes))
-            majority = {"majority": names.get(facts["majority"])} if "majority" in facts else {}
-            console.print_score(facts | {"classes": [names[one] for one in facts["classes"]]} | majority)
+        _print_score(loaded, done.score | moved | done.skipped, as_json)
     elif as_json:
         shares = {"classes": list(loaded.classes), "probabilities": done.probabilities} if probabilities else {}
         said = {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []}
         console.print_json(said | shares | done.skipped)
+
+
+def _write_predictions(write, o: Path | None, shown: bool):
+    """Return the result of `write(stream)`, whose table goes to the file `o`; without one, to the standard output if
+    `shown`."""
+    import shutil
+    import tempfile
+
+    from odtc.base.atomic_write import new_file
+
+    if o is not None:
+        with new_file(o) as stream:
+            return write(stream)
+    with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
+        done = write(stream)
+        if shown:
+            stream.seek(0)
+            shutil.copyfileobj(codecs.getreader("utf-8")(stream), console.data_stream())
+    return done
+
+
+def _boxes(tree: Path, score: bool):
+    """Return the boxes within which --score moves rows, or None; print a note if a robust tree has no row moved."""
+    from odtc.workflow.run_parameter import run_parameter
+
+    moves, boxes = run_parameter(tree, "robust"), None
+    if moves and score:
+        from odtc.evaluation.moved_rows import boxes_of_run
+
+        boxes = boxes_of_run(tree)
+    if moves and boxes is None:
+        why = "its run cannot be read, so no row is moved" if score else "--score moves them, `odtc explain` each"
+        console.say(f"note: the tree has to be correct wherever rows are moved within {moves}; {why}")
+    return boxes
+
+
+def _say_of_training_rows(tree: Path, read, data: Path, layout) -> None:
+    """Print a note if the file that is scored is the one that the tree was trained on."""
+    from odtc.data.dataset import layout_of
+    from odtc.data.reading import is_same_table
+    from odtc.workflow.run_parameter import training_file
+
+    source = {"sha256": training_file(tree), "sheet": layout_of(read.features).get("sheet")}
+    if source["sha256"] is not None and is_same_table(data, layout, source):
+        console.say(
+            "note: this is the file that the tree was trained on, so its score is not an estimate for new rows; score "
+            "other rows, or fit with --hold-out"
+        )
+
+
+def _print_score(tree, facts: dict, as_json: bool) -> None:
+    """Print the score of a tree that predicts classes; the table has their printed names."""
+    if as_json:
+        console.print_json(facts)
+        return
+    names = dict(zip(tree.classes, tree.shown.classes))
+    majority = {"majority": names.get(facts["majority"])} if "majority" in facts else {}
+    console.print_score(facts | {"classes": [names[one] for one in facts["classes"]]} | majority)
 
 
 def _file(o: Path | None) -> Path | None:
