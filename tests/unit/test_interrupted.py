@@ -247,6 +247,22 @@ def test_an_interrupted_study_prints_the_settings_that_are_finished(words, table
         assert [len(result["folds"]) for result in results] == [2]
 
 
+def test_an_interrupted_job_of_a_sweep_claims_no_setting(table, monkeypatch):
+    """The job has one fold of each depth: its first two fits are not the two folds of the first setting."""
+    times, run = [], engine.finish
+
+    def third_is_cut(*of):
+        times.append(1)
+        return run(*of) if len(times) < 3 else interrupted()
+
+    monkeypatch.setattr(engine, "finish", third_is_cut)
+    words = ("sweep", "t.csv", "--depths", "1,2,3", "--folds", 2, "-o", "study", "--part", "0/2", "--json")
+    said = command(*words, folder=table)
+    assert said.code == 130 and len(times) == 3, said.err
+    assert said.facts == {"interrupted": True, "data": {}}
+    assert len(list((table / "study" / "tasks").iterdir())) == 2
+
+
 def test_a_number_that_was_not_searched_has_the_tree_of_a_looser_one_that_keeps_it(table):
     problem = pose(read(table / "t.csv"), "dpflow", 2)
     heap = problem.module.search(problem, None, lambda *told: None).heap

@@ -164,14 +164,17 @@ def _write_script(kind: str, study, jobs: int, folder: Path, as_json: bool) -> N
 
 
 def _run_part(study, which: tuple[int, int], jobs: int, cluster: str | None, score: str, as_json: bool, folder: Path):
-    """Run the fits of one job of an array: `which` is its place, and how many there are."""
+    """Run the fits of one job of an array: `which` is its place, and how many there are.
+
+    An interrupted job prints no setting, because the folds of a setting are in different jobs.
+    """
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.evaluation.studies.engine import Store
 
-    tasks, kept = study.part(*which), {}
+    tasks = study.part(*which)
     with pool_of(jobs, cluster, console.say) as pool:
-        with console.counted(len(tasks), "fits") as done, _interrupted(study, kept, score, as_json, folder):
-            _, n_before = _run_fits(tasks, pool, Store(folder / "tasks"), kept, done)
+        with console.counted(len(tasks), "fits") as done, _interrupted(study, {}, score, as_json, folder):
+            _, n_before = _run_fits(tasks, pool, Store(folder / "tasks"), {}, done)
         _say_finished_before(n_before, tasks)
         console.say(
             f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; `odtc sweep -o {folder}` makes the "
