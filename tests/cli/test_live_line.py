@@ -143,7 +143,7 @@ OF_COMMANDS = {
         "searching again",
         "certifying again",
         "checking the certificate",
-        "checking targets of level 0, 0 of 1",
+        "checking states of level 0, 0 of 1",
     ],
     ("verify", "model.sol", "--confirm", "highs"): [
         "reading the solution and the model",
