@@ -4,11 +4,9 @@
 // It reads the data by itself (data.js), counts what the tree costs, and holds every state against what one label, or
 // one split and the bounds of its two sides, leave. All sums are of whole numbers below 2^53, which doubles add exactly.
 // Trees under constraints are checked by constrained.js, trees of numbers and of survival by leaf-sums.js.
-// Exit code 0 and "proved", or 1 and the first thing that is not so.
+// Exit code 0 and "proved", or 1 and the first thing that is not so. The page of `odtc report` runs this program, too: only
+// main and bytesOf use modules of node.
 "use strict";
-const crypto = require("crypto");
-const fs = require("fs");
-const path = require("path");
 const { Refused, refuse, expect, EXACT, whole, alike, largest } = require("./values.js");
 const { readData } = require("./data.js");
 const { MEASURES, scaled, wholeOf } = require("./leaf-costs.js");
@@ -353,25 +351,41 @@ function termsOf(facts, data) {
   ].join("; ");
 }
 
-function main([file, given]) {
-  if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }
-  try {
-    const facts = JSON.parse(fs.readFileSync(file, "utf8")), source = given || path.resolve(path.dirname(file), facts.data.path);
-    const data = readData(source, facts.data), proof = check(facts, data);
-    const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
-    console.log((proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
+// The two lines that state what a certificate proves on the bytes of a data file.
+function statements(facts, file, bytes) {
+  const data = readData(file, bytes, facts.data), proof = check(facts, data);
+  const kept = (facts.of && facts.of.constraints) || [], asked = kept.length ? ` that satisfies ${kept.join(" and ")}` : "";
+  return [
+    (proof.infeasible ? `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked.replace(" that", "")} on ${data.fileRows} rows; `
       : `proved: no tree of depth ${facts.depth} over ${proof.candidates} splits${asked} costs less than ${proof.bound} on ${data.fileRows} rows${pricesOf(facts, proof)}; `) +
       (proof.bound < proof.objective ? `its own tree costs ${proof.between ? "up to " : ""}${proof.objective}; ` : "") +
-      (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one split are not among these` : `these are all ${proof.splits} ways to separate the rows by one split`));
-    console.log(`of: ${termsOf(facts, data)}`);
+      (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one split are not among these` : `these are all ${proof.splits} ways to separate the rows by one split`),
+    `of: ${termsOf(facts, data)}`,
+  ];
+}
+
+const OTHER_FILE = "the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too";
+const refusal = (problem) => `refused: ${problem instanceof Refused ? problem.message : `${problem.name}: ${problem.message}`}`;
+
+function bytesOf(file) {
+  const bytes = require("fs").readFileSync(file);
+  return /\.gz$/i.test(file) ? require("zlib").gunzipSync(bytes, { maxOutputLength: 2 ** 30 }) : bytes;
+}
+
+function main([file, given]) {
+  if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }
+  const [crypto, fs, path] = ["crypto", "fs", "path"].map(require);
+  try {
+    const facts = JSON.parse(fs.readFileSync(file, "utf8")), source = given || path.resolve(path.dirname(file), facts.data.path);
+    for (const line of statements(facts, source, bytesOf(source))) console.log(line);
     const digest = crypto.createHash("sha256").update(fs.readFileSync(source)).digest("hex");
-    if (facts.data.sha256 && facts.data.sha256 !== digest) console.error("the data file is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too");
+    if (facts.data.sha256 && facts.data.sha256 !== digest) console.error(OTHER_FILE);
     return 0;
   } catch (problem) {
-    console.error(`refused: ${problem instanceof Refused ? problem.message : `${problem.name}: ${problem.message}`}`);
+    console.error(refusal(problem));
     return 1;
   }
 }
 
 if (require.main === module) process.exitCode = main(process.argv.slice(2));
-module.exports = { check };
+module.exports = { check, statements, refusal, bytesOf, OTHER_FILE };

@@ -1,7 +1,5 @@
-// The data of a certificate, read from its file by the words of its object "data".
+// The data of a certificate, read from the bytes of its file (unpacked, if it ends in .gz) by the words of its object "data".
 "use strict";
-const fs = require("fs");
-const zlib = require("zlib");
 const { expect, NUMBER, PADDED, isNumber, levels, trim, trimName } = require("./values.js");
 const taskOf = require("./targets.js");
 const { heldOut } = require("./held-out.js");
@@ -31,10 +29,9 @@ function records(text, sign) {
   return rows;
 }
 
-function readTable(file) {
-  let bytes = fs.readFileSync(file);
-  if (/\.gz$/i.test(file)) bytes = zlib.gunzipSync(bytes, { maxOutputLength: 2 ** 30 });
-  const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0), coding = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
+function readTable(file, bytes) {
+  expect(/\.(csv|tsv|tab|txt)(\.gz)?$/i.test(file), `expected a file that ends in .csv, .tsv, .tab or .txt, or in one of these and .gz, got ${file}; this checker reads no others`);
+  const mark = bytes.length < 2 ? 0 : (bytes[0] << 8) | bytes[1], coding = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
   const text = new TextDecoder(coding, { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
   const header = text.replace(/"[^"]*"/g, "").split(/[\r\n]/, 1)[0];
   const signs = /\.txt(\.gz)?$/i.test(file) ? ["\t", ",", ";"] : [",", ";", "\t"];
@@ -63,8 +60,8 @@ function withoutMarks(cells, names, source, plain) {
   return cells.map((row) => row.map((cell, j) => (cell !== null && marks[j].length && isMark(cell, j) ? null : cell)));
 }
 
-function readData(file, source) {
-  const { names, cells: written } = readTable(file), share = source.hold_out || 0;
+function readData(file, bytes, source) {
+  const { names, cells: written } = readTable(file, bytes), share = source.hold_out || 0;
   expect(typeof share === "number" && share >= 0 && share < 1, "the share of rows that it sets aside is none");
   const at = (name) => { const i = names.indexOf(name); expect(i >= 0, `the data has no column ${name}`); return i; };
   const task = taskOf(source), targets = task.columns(source, names).map(at), weights = source.weights == null ? -1 : at(source.weights);

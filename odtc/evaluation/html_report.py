@@ -14,7 +14,7 @@ import numpy as np
 import odtc
 from odtc.base import phases
 from odtc.base.system import read_file
-from odtc.base.templates import render
+from odtc.base.templates import render, template_folders
 from odtc.base.templates.filters import of, percent
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
@@ -23,7 +23,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.data.splits import Splits
 from odtc.data.task import TASKS, expect_classes
-from odtc.errors import ChoiceError, DataError, OdtcError, TreeError
+from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
 from odtc.evaluation.leaf_curves import leaf_curves, leaf_lines
@@ -31,6 +31,7 @@ from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.rendering import Place, places, render_tree, with_answers
 from odtc.trees.tree import Tree, read_tree
+from odtc.verification.certificate import read_certificate
 from odtc.workflow import artifacts, run_facts
 from odtc.workflow.constrained.assurance import rate_interval, share_interval
 from odtc.workflow.constrained.kept_constraints import kept_facts
@@ -61,6 +62,7 @@ ENDINGS = (
     ".html",
 )
 LONGEST = 200  # characters of a parameter that a command on a page shows
+LARGEST_CERTIFICATE = 2**20  # bytes of a certificate that a page contains; most have some thousands
 WIDTH, HEIGHT, MARGIN = 640, 240, 64  # of the plot of bound and incumbent, in pixels
 
 
@@ -81,6 +83,7 @@ class Run:
     said: board.Claim | None = None  # the known claim of the proof of a tree without a fit
     assured: AssuredRecord | None = None  # the claims about new rows, if the run had a confidence
     certificate: str = ""  # the name of the certificate next to the run, if there is one
+    proof: dict | None = None  # the certificate itself, if it can be read and a page can contain it
     near: NearOptimalSet | None = None  # the near-optimal trees, if they were counted (STEM.near-optimal.json)
     searched: SearchedAgain | None = None  # figures that a search of some seconds derives again, if one was requested
 
@@ -121,8 +124,18 @@ def open_run(given, data=None, seconds: float | None = 0.0) -> Run:
         run,
         assured=read_assured(path.with_name(f"{run.name}.run.json")),
         certificate=proof.name if proof.is_file() else "",
+        proof=_proof(proof),
     )
     return replace(run, near=read_near_optimal_set(path)) if path.is_file() else run
+
+
+def _proof(path: Path) -> dict | None:
+    """The certificate of this name; None without one, if it cannot be read, or if it is too large for a page."""
+    try:
+        small = path.is_file() and path.stat().st_size <= LARGEST_CERTIFICATE
+        return read_certificate(path) if small else None
+    except (OSError, CertificateError):
+        return None
 
 
 def _open(given, data, seconds: float | None) -> Run:
@@ -233,6 +246,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "plot": progress_plot(run.fit.solution.history) if run.fit else None,
         "families": families(run.fit.model) if run.fit and run.fit.model else ([], []),
         "commands": commands(run),
+        "checker": None if run.proof is None else _checker(run.proof, own),
         "features": _features(run),
         "text": render_tree(own),
         "picture": render_tree(own, "svg", templates),
@@ -349,6 +363,20 @@ def rows_set_aside(run: Run) -> Dataset | None:
 def _with_data(fit: Fit) -> Problem:
     """The problem with its data set: a manifest's knows the rows, but not the auxiliary columns."""
     return replace(fit.problem, encoded=replace(fit.problem.encoded, dataset=fit.dataset))
+
+
+def _checker(proof: dict, tree: Tree) -> dict:
+    """Return the second checker and a certificate as a page contains them, and whether it is of the page's tree."""
+    (*_, own) = template_folders(None)
+    folders = (own / "certificate-checker", own.parent / "examples" / "certificate-checker")  # installed, in a checkout
+    folder = next(folder for folder in folders if folder.is_dir())
+    modules = {path.name: path.read_text("utf-8").removeprefix("#!/usr/bin/env node\n") for path in folder.glob("*.js")}
+    certified = proof.get("tree")
+    return {
+        "modules": dict(sorted(modules.items())),
+        "certificate": json.dumps(proof).replace("<", "\\u003c"),  # in ASCII
+        "same": isinstance(certified, dict) and certified.get("root") == tree.to_json()["root"],
+    }
 
 
 def _embedded(value) -> str:

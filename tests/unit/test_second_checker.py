@@ -30,13 +30,13 @@ pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not in
 
 # Checks many certificates in one process: a line for each, [data file, certificate].
 MANY = """
-const [{ check }, { readData }] = [require(process.argv[1] + "/check.js"), require(process.argv[1] + "/data.js")];
+const { check, bytesOf } = require(process.argv[1] + "/check.js"), { readData } = require(process.argv[1] + "/data.js");
 const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter(Boolean);
 const known = new Map();
 for (const line of lines) {
   try {
     const [file, facts] = JSON.parse(line), key = JSON.stringify([file, facts.data]);
-    if (!known.has(key)) known.set(key, readData(file, facts.data));
+    if (!known.has(key)) known.set(key, readData(file, bytesOf(file), facts.data));
     const { objective, bound } = check(facts, known.get(key));
     console.log(`proved ${objective} ${bound}`);
   } catch (problem) { console.log("refused " + problem.message); }
