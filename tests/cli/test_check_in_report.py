@@ -46,6 +46,7 @@ def checked(shown, name: str, data: bytes) -> list[str]:
     return shown.evaluate(CHOOSE % (list(data), json.dumps(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", ["m", "c"])
 def test_the_page_states_what_the_program_states(run, browser, stem):
     shown = browser.open((run / f"{stem}.html").as_uri())
@@ -60,6 +61,7 @@ def test_the_page_states_what_the_program_states(run, browser, stem):
         assert subprocess.run(words, capture_output=True, text=True).stdout.splitlines() == lines[:2]
 
 
+@pytest.mark.slow
 def test_the_page_refuses_other_data_and_names_the_files_that_it_reads(run, browser):
     shown = browser.open((run / "m.html").as_uri())
     lines = DATA.decode().splitlines(keepends=True)
@@ -78,6 +80,7 @@ def test_the_page_refuses_other_data_and_names_the_files_that_it_reads(run, brow
     )
 
 
+@pytest.mark.slow
 def test_the_page_refuses_a_forged_bound_and_tells_another_tree_and_a_hostile_name(run, browser, tmp_path):
     facts = json.loads((run / "m.certificate.json").read_text())
     for path in (run / "m.tree.json", run / "m.run.json", run / "monks-1.csv"):
