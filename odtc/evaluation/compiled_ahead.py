@@ -89,6 +89,14 @@ def _near_optimal() -> None:
     odtc.near_optimal(X=_columns(40, (60, 3)), y=np.arange(60) % 2, within=1, depth=2)
 
 
+def _models() -> None:
+    import odtc
+
+    X, target = _columns(2, (60, 6)), np.arange(60) % 7
+    odtc.build(X=X, y=target % 2, model="dpflow", depth=4)
+    odtc.build(X=X, y=target, model="dpflow", depth=2, task="regression", leaf="linear")
+
+
 PROBLEMS: dict[str, Callable[[], object]] = {
     "classes by thresholds": lambda: _classes(40, 3, 2),
     "three classes by thresholds": lambda: _classes(40, 2, 3),
@@ -98,5 +106,6 @@ PROBLEMS: dict[str, Callable[[], object]] = {
     "numbers by many thresholds": lambda: _numbers(10**6, 2, (2_000, 8)),
     "numbers by binary columns": lambda: _numbers(2, 4, (200, 8)),
     "linear leaves": _lines,
+    "models of the dynamic program": _models,
     "near-optimal sets": _near_optimal,
 }
