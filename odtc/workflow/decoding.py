@@ -448,16 +448,16 @@ def unfinished(
     return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled, simplify)
 
 
-def no_solution(outcome: Unsolved, in_hand: str = "") -> NoSolutionError:
+def no_solution(outcome: Unsolved, in_hand: str = "", from_file: bool = False) -> NoSolutionError:
     """Return the error of a run without a tree; its `outcome` has the known facts, `in_hand` is the place of a start's
-    tree."""
+    tree, and `from_file` is whether the solver read a model file."""
     problem, dataset = outcome.problem, outcome.problem.encoded.dataset
     selected = dataset is not None and dataset.selected is not None
     constraints = tuple(map(str, problem.constraints))
     model = outcome.model
     edited = model.edited if model is not None else None
     own_rows = [] if edited is None else edited.row_names[model.n_rows :]
-    text = no_solution_text(outcome.solution, True, constraints, selected, own_rows)
+    text = no_solution_text(outcome.solution, True, constraints, selected, own_rows, from_file)
     checked = "; the proof was checked on the data in whole numbers" if outcome.certified else ""
     checked = f"; {outcome.uncertified}" if outcome.uncertified else checked
     error = NoSolutionError(text + checked + (in_hand and f"; {in_hand}"))

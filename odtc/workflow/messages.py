@@ -256,13 +256,13 @@ def no_solution_text(
     constraints: Sequence[str] = (),
     selected: bool = False,
     own_rows: Sequence[str] = (),
+    from_file: bool = False,
 ) -> str:
     """Report why there is no tree, and what to do; `ours` is False for a model file that odtc did not make,
     `constraints` are those of the model, `selected` whether they are on selected rows only; `own_rows` names rows
-    that its user added."""
+    that its user added; `from_file` is whether the solver read a file, to which its user may have added others."""
     if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
-        which = "it" if len(constraints) == 1 else "one of them"
-        return f"proved: {solution.message}; relax {which}, allow a greater {option('depth')}, or more splits"
+        return f"proved: {solution.message}, allow a greater {option('depth')}, or more splits"
     if solution.termination == Termination.INFEASIBLE and own_rows:
         beside = f" together with {'; '.join(constraints)}" if constraints else ""
         return (
@@ -270,12 +270,12 @@ def no_solution_text(
             f"of this model keeps the rows of your own{beside}: relax or remove one of {some(own_rows)}"
         )
     if solution.termination == Termination.INFEASIBLE and constraints:
+        which, eased = ("the constraint", "it") if len(constraints) == 1 else ("all the constraints", "one of them")
+        added = ", or remove rows that you added to the model file (docs/reference/files.md)" if from_file else ""
         return (
-            f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of this "
-            f"depth over these splits satisfies {'the constraint' if len(constraints) == 1 else 'all the constraints'} "
-            f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
-            f"{option('depth')} or more splits, or look at the rows that were added to the file, if any were "
-            "(docs/reference/files.md)"
+            f"{solution.solver or 'the solver'} reports that the model is infeasible, so no tree of this depth over "
+            f"these splits satisfies {which} {'; '.join(constraints)}{' on the selected rows' if selected else ''}: "
+            f"relax {eased}, allow a greater {option('depth')} or more splits{added}"
         )
     if solution.solver == COMPILER and constraints and solution.message:  # of a search (kept_constraints.unmet_text)
         return solution.message

@@ -100,6 +100,14 @@ def test_what_is_said_where_there_is_no_solution(termination, start, words, abse
     assert words in text and absent not in text and text.startswith("CBC 2.10 found no solution")
 
 
+@pytest.mark.parametrize("from_file", [True, False])
+@pytest.mark.parametrize("given", [("accuracy >= 1",), ("accuracy >= 1", "leaves <= 2")])
+def test_rows_of_a_file_are_mentioned_only_where_there_is_a_file(given, from_file):
+    text = pipeline.no_solution_text(Solution(None, Termination.INFEASIBLE), constraints=given, from_file=from_file)
+    assert all(one in text for one in given) and ("one of them" in text) == (len(given) > 1)
+    assert ("the model file" in text) == from_file
+
+
 def test_a_file_that_odtc_did_not_write_may_be_infeasible(tmp_path):
     (tmp_path / "foreign.lp").write_text(
         "Minimize\n obj: x\nSubject To\n c: x >= 2\nBounds\n 0 <= x <= 1\nGenerals\n x\nEnd\n"

@@ -289,4 +289,4 @@ def _expect_solution(model, solution) -> None:
     from odtc.workflow.results import Unsolved
 
     if not solution.has_solution:
-        raise no_solution(Unsolved(model.problem, model, solution))
+        raise no_solution(Unsolved(model.problem, model, solution), from_file=True)

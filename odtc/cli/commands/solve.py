@@ -82,6 +82,7 @@ def solve(
                 facts.get("constraints", ()),
                 "selection" in facts,
                 opened.own_rows,
+                from_file=True,
             )
         )
     console.say_note(solution)

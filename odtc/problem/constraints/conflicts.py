@@ -66,7 +66,7 @@ class Conflict:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The conflict in words, and which constraint to relax: another one than these would not help."""
         names = "; ".join(map(str, self.constraints))
         if len(self.constraints) == 1:
             said = f"no tree of this depth over these splits satisfies {names}"
@@ -80,7 +80,7 @@ class Conflict:
             said += f"; the best possible value is {eased}" if settled else f"; {eased} is possible"
             said += "" if self.alone else ", with the others as requested"
             said += "" if settled else " (the time ended before it was decided whether a nearer value is, too)"
-        return said
+        return f"{said}; relax {'it' if len(self.constraints) == 1 else 'one of them'}"
 
 
 def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
