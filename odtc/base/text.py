@@ -43,11 +43,10 @@ def visible(text: str) -> str:
     return text if text.isprintable() else text.translate(ESCAPES)
 
 
-def percent_text(share: float, some_wrong: bool = False) -> str:
+def percent_text(share: float) -> str:
     """Return a share in percent: "87.50 %". "100.00 %" and "0.00 %" are exact: a share that is only rounded to them is
-    "> 99.99 %" or "< 0.01 %". With `some_wrong` the share is known to be below 1, also if a double cannot represent
-    the difference."""
-    if 0.99995 <= share < 1 or (some_wrong and share >= 1):
+    "> 99.99 %" or "< 0.01 %"."""
+    if 0.99995 <= share < 1:
         return "> 99.99 %"
     return "< 0.01 %" if 0 < share < 0.00005 else f"{100 * share:.2f} %"
 

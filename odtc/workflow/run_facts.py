@@ -1,5 +1,6 @@
 """The facts of a run under the keys that `--json` prints (docs/reference/json.md), each from one record."""
 
+import math
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
@@ -176,6 +177,7 @@ class TreeFacts(Facts):
         rows = sum(sum(leaf.rows) for leaf in tree.leaves())
         weight = sum(sum(leaf.counts) for leaf in tree.leaves())
         heavy = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
+        wrong = any(np.delete(leaf.counts, leaf.label).any() for leaf in tree.leaves())
         weighted = not np.isclose(weight, rows) or not np.isclose(heavy, right)
         return cls(
             train_correct=right,
@@ -185,8 +187,14 @@ class TreeFacts(Facts):
             n_branch_nodes=tree.n_branch_nodes,
             n_leaves=tree.n_leaves,
             tree_depth=tree.depth,
-            train_weighted_accuracy=heavy / weight if weighted else None,
+            train_weighted_accuracy=_share_of_weight(heavy, weight, wrong) if weighted else None,
         )
+
+
+def _share_of_weight(right: float, weight: float, some_wrong: bool) -> float:
+    """Return the share of the weight that is correct: below 1 exactly if some weight is wrong, also if the sums of
+    doubles do not show it."""
+    return min(float(right / weight), math.nextafter(1.0, 0.0)) if some_wrong else 1.0
 
 
 def _balanced(tree: Tree) -> float:
@@ -215,7 +223,7 @@ class CartFacts(Facts):
         return cls(
             right,
             right / int(encoded.copies.sum()),
-            float(encoded.weight[hit].sum() / weight) if weight else None,
+            _share_of_weight(encoded.weight[hit].sum(), weight, bool(encoded.weight[~hit].any())) if weight else None,
             cart.loss(encoded),
         )
 
@@ -290,7 +298,9 @@ class TestFacts(Facts):
         heavy = [None, None]
         if np.ptp(labelled.weight) and (total := labelled.weight.sum()) > 0:
             right = (one.predict(labelled.X) == labelled.y for one in (tree, cart))
-            heavy = [float(labelled.weight[one].sum() / total) for one in right]
+            heavy = [
+                _share_of_weight(labelled.weight[one].sum(), total, bool(labelled.weight[~one].any())) for one in right
+            ]
         known = labelled.y[labelled.y >= 0]
         most = float((known == majority_of(tree)).mean()) if len(known) else None
         return cls(*accuracies, labelled.n_rows, labelled.n_dropped, *heavy, most)

@@ -35,8 +35,7 @@ def figures(done: "Fit") -> Iterator[Line]:
     size, training, cart = done.size, done.training, done.cart_training
     weighted = training.train_weighted_accuracy is not None
     shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
-    wrong = [right < size.n_rows for right in (training.train_correct, cart.cart_train_correct)]
-    ours, theirs = (f", by weight {percent_text(*one)}" if weighted else "" for one in zip(shares, wrong))
+    ours, theirs = (f", by weight {percent_text(share)}" if weighted else "" for share in shares)
     yield (
         f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
         f"{'rows ' * weighted}correct ({percent_text(training.train_accuracy)}{ours}), "
@@ -134,8 +133,7 @@ def _test(done: "Fit", test: TestFacts) -> Iterator[Line]:
     """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
     tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
-    wrong = [share < 1 for share in (test.test_accuracy, test.cart_test_accuracy)]
-    ours, theirs = ("" if one[0] is None else f", by weight {percent_text(*one)}" for one in zip(shares, wrong))
+    ours, theirs = ("" if share is None else f", by weight {percent_text(share)}" for share in shares)
     rows = "row" if test.n_test_rows == 1 else "rows"
     yield (
         f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} correct{ours}, "
@@ -153,9 +151,7 @@ def _all_rows(done: "Fit") -> Iterator[Line]:
     """Yield the figures of all rows, from which the rows of the tree were selected."""
     every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (
-        f", by weight {percent_text(one.weighted_accuracy, one.correct < one.n_rows)}"
-        if one.weighted_accuracy is not None
-        else ""
+        "" if one.weighted_accuracy is None else f", by weight {percent_text(one.weighted_accuracy)}"
         for one in (every, cart)
     )
     yield (
