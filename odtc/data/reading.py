@@ -65,6 +65,7 @@ BAD_LINE, SHEET = "bad line", "sheet"  # kinds of remarks: on lines that were sk
 AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
 INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 FIRST_CELLS = 64  # of a column, which nearly always show that its points part no thousands
+NO_KNOWN_CELL = "expected a known cell in some feature column of {}, got only missing ones"
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
 
 
@@ -482,7 +483,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
         features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ()), layout=how.layout))
         coded.append(column)
     if not any(column.has_number for column in coded):
-        raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
+        raise DataError(NO_KNOWN_CELL.format(place))
     n_kept = int(rows.keep.sum())
     parts = [[column for n, column in zip(kinds, coded) if (n in auxiliary) == out] for out in (False, True)]
     X, auxiliary_X = (table_of_columns(part, n_kept) for part in parts)
@@ -998,6 +999,8 @@ def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str)
     if not len(incomplete):
         raise DataError(f"expected rows of data in {place}, got none")
     if incomplete.all():
+        if names and all(columns[n].missing.all() for n in names):  # no option keeps a row
+            raise DataError(NO_KNOWN_CELL.format(place))
         lacks = [int(columns[n].missing.sum()) for n in needed]
         worst = needed[int(np.argmax(lacks))]
         keep = f"leave that column out with {option('ignore')}, or choose {option('missing', 'separate')}"

@@ -565,6 +565,7 @@ ERRORS = {
         ["3 rows", "'b'", "has 2 missing cells"],
     ),
     "no label": ("d.csv", "a,y\n1,\n2,\n", {"missing": "separate"}, DataError, ["2 rows", "'y'"]),
+    "all missing, dropped": ("d.csv", "a,b,y\n,?,p\n?,,q\n", {}, DataError, ["known cell in some feature column"]),
     "all missing": ("d.csv", "a,y\n,p\n?,q\n", {"missing": "separate"}, DataError, ["known cell"]),
     "one class": ("d.csv", "a,y\n1,p\n2,p\n", {}, DataError, ["two classes", "'p'", "2 rows"]),
     "no feature": ("d.csv", "y\np\nq\n", {}, DataError, ["feature column", "'y'"]),

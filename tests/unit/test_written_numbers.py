@@ -325,6 +325,14 @@ def test_weights_of_people_are_told_of_the_option(tmp_path):
     assert read(tmp_path / "t.csv", weights="w", target="y", decimal=",").weight.tolist() == [0.5, 1.5] * 5
 
 
+def test_no_sign_is_advised_by_which_a_number_is_still_none(tmp_path):
+    """1e400 is beyond doubles with any sign."""
+    (tmp_path / "d.csv").write_text("a,y\n1,p\n1e400,q\n")
+    with pytest.raises(DataError, match="got .1e400. in row 2; correct it, or name"):
+        read(tmp_path / "d.csv")
+    assert written_numbers.signs_of(["1e400"]) == () and written_numbers.signs_of(["1e3"]) == SIGNS
+
+
 def test_a_selection_writes_plain_numbers_and_says_so(files):
     folder, decimal = files
     said = command("select", "shop.csv", "--decimal", decimal, "--select", "balanced", "-o", "part.csv", folder=folder)

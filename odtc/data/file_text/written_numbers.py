@@ -62,10 +62,15 @@ def beside(cells: pl.Series, decimal: str) -> set[str]:
 
 
 def signs_of(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the signs before decimals by which all words are numbers of one currency at most, the more usual first;
-    both of words such as "5 %"."""
+    """Return the signs before decimals by which all words are finite numbers of one currency at most, the more usual
+    first; both of words such as "5 %"."""
     cells = pl.Series(words, dtype=pl.String)
-    return tuple(sign for sign in SIGNS if not plain(cells, sign).has_nulls() and len(beside(cells, sign)) < 2)
+    return tuple(sign for sign in SIGNS if _all_finite(plain(cells, sign)) and len(beside(cells, sign)) < 2)
+
+
+def _all_finite(numbers: pl.Series) -> bool:
+    """Return whether all are plain numbers that a double can represent: 1e400 is not."""
+    return not numbers.has_nulls() and bool(numbers.cast(pl.Float64).is_finite().all())
 
 
 def values_of(words: Sequence[str], decimal: str) -> list[float | None]:
