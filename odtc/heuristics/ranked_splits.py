@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class RankedSplits:
     loss : float64 (rows, labels), the cost of predicting a label on a row; None for the loss of the data
     keep : bool, whether rows that cost the same with any prediction are kept
     apart : bool, whether equal ordered features are kept if their splits use different columns of the data
+    among : int (some scales,), the ordered features that a tree may use; None for all
+    scales : Scales of the encoding, if they are known
 
     Attributes
     ----------
@@ -55,8 +58,10 @@ class RankedSplits:
         loss: np.ndarray | None = None,
         keep: bool = False,
         apart: bool = False,
+        among: np.ndarray | None = None,
+        scales: Scales | None = None,
     ):
-        self.encoded, self.scales = encoded, Scales.of(encoded)
+        self.encoded, self.scales = encoded, Scales.of(encoded) if scales is None else scales
         rows, columns = self.scales.rank.shape
         fewer = (
             f"name auxiliary columns ({option('auxiliary')}), train on part of the rows ({option('select')}, "
@@ -64,8 +69,8 @@ class RankedSplits:
         )
         require_memory(BYTES * rows * columns, f"the search over {rows:,} rows and {columns:,} columns", fewer)
         loss = encoded.loss if loss is None else loss
-        self.ranked = rank_rows(
-            self.scales.rank,
+        ranked = rank_rows(
+            self.scales.rank if among is None else self.scales.rank[:, among],
             loss,
             encoded.copies,
             price,
@@ -73,6 +78,7 @@ class RankedSplits:
             keep,
             columns_asked(encoded, self.scales) if apart else None,
         )
+        self.ranked = ranked if among is None else replace(ranked, columns=among[ranked.columns])
 
     def counting(self, scale: int) -> "RankedSplits":
         """Return the same with `scale` units of the search for each unit of cost, so that it can count branch nodes in

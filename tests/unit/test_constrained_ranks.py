@@ -219,7 +219,38 @@ def test_a_limit_at_depth_four_leaves_a_bound_at_prices():
     assert problem.derived(constrained.Posed).at_prices.floor == floor
 
 
-@pytest.mark.parametrize("seed", range(6))
+def test_a_limit_at_depth_four_leaves_a_bound_of_each_subset_of_columns(monkeypatch):
+    """Trees over one column cost more than those over all, which a bound over all columns at once does not show."""
+    monkeypatch.setattr(engines, "FEW_TESTS", 20)  # so many thresholds that only some are searched for trees
+    data = table()
+    rows = Dataset(
+        "rows",
+        data[["a", "b", "c"]].to_numpy(float),
+        (data.y == "yes").to_numpy(np.int32),
+        tuple(Feature(name, "numeric") for name in "abc"),
+        ("no", "yes"),
+        np.ones(len(data)),
+    )
+    free, limited = (
+        pipeline.pose(rows, "dpflow", 4, constraints=(*texts, "recall[yes] >= 0.9"), fitting=True)
+        for texts in ((), ("features <= 1",))
+    )
+    best = free.module.search(free, None, lambda *told: None).heap
+    told = []
+    with deadline.within(60):
+        heap, floor = constrained.floor_of(limited, np.array([0.5]), told.append)
+    assert free.module.objective(free, best) < floor <= limited.module.objective(limited, heap)
+    assert told == sorted(told) and told[-1] == floor and not broken(limited, heap)
+    each = []
+    for column in "abc":
+        alone = pipeline.pose(data[[column, "y"]], "dpflow", 4, constraints=("recall[yes] >= 0.9",), fitting=True)
+        exact = alone.module.search(alone, None, lambda *told: None)
+        assert exact.proved
+        each.append(exact.bound)
+    assert floor <= min(each)
+
+
+@pytest.mark.parametrize("seed", range(9))
 def test_raised_prices_bound_what_no_tree_is_below_and_end_at_the_best_multipliers(seed):
     """Over few tests: no bound above the optimum, none lower than one at other multipliers, trees that keep it all."""
     rng = np.random.default_rng(seed)
@@ -227,7 +258,7 @@ def test_raised_prices_bound_what_no_tree_is_below_and_end_at_the_best_multiplie
     columns = tuple(Feature(name, "numeric") for name in "abc")
     data = Dataset("few", rng.integers(0, 3, (50, 3)).astype(float), y, columns, ("no", "yes"), np.ones(50))
     texts = [f"recall[yes] >= {rng.uniform(0.6, 0.95):.2f}", f"precision[yes] >= {rng.uniform(0.5, 0.7):.2f}"]
-    chosen = texts[: 1 + seed % 2] + ["leaves <= 6"] * (seed > 3)
+    chosen = texts[: 1 + seed % 2] + ["leaves <= 6"] * (seed in (4, 5)) + ["features <= 2"] * (seed > 5)
     problem = pipeline.pose(data, "dpflow", 4, constraints=chosen, fitting=True)
     posed, exact = constrained.Posed(problem).problem, problem.module.search(problem, None, lambda *told: None)
     assert exact.proved

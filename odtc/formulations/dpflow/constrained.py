@@ -283,11 +283,14 @@ def floor_of(
     over few splits, prices their sums. The bound of the second one is higher once it has ended, which is soon at depth
     2, and lower before, because the allowed sums are subtracted. With a time limit, few cuts of each column give a
     bound at these prices sooner; from depth 4 on these cuts prove next to nothing, so a search with lower prices gives
-    one, over tables that are not large. Over few splits such searches end, and others follow at the most promising
-    prices. `tell` is called with bounds as they rise; `upper` is the objective of a tree that is `known`.
+    one, over tables that are not large. Over few splits, or over each subset of the columns that a tree may use, such
+    searches end, and others follow at the most promising prices. `tell` is called with bounds as they rise; `upper` is
+    the objective of a tree that is `known`.
     """
     posed = problem.derived(Posed).problem
-    if few_and_deep(problem) and deadline.seconds_left() is not None:
+    large = problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
+    by_subsets = posed.arrays.depth > DEEP and len(posed.arrays.subsets) > 1 and not large
+    if (few_and_deep(problem) or by_subsets) and deadline.seconds_left() is not None:
         none = np.zeros(posed.arrays.n_constraints)
         rising = BoundByRaisedPrices(posed, none if multipliers is None else multipliers, known)
         problem.derived(Posed).at_prices = rising
@@ -297,7 +300,6 @@ def floor_of(
     if priced and posed.arrays.depth <= SOON:
         return priced_bound(posed, multipliers)
     heap, at_prices = None, 0.0
-    large = problem.encoded.n_rows * len(problem.encoded.features) > threshold_search.LARGE
     if multipliers is not None and (priced or large) and deadline.seconds_left() is not None and posed.arrays.depth > 2:
         with deadline.within(deadline.time_share(np.inf, AT_PRICES)):
             if large or posed.arrays.depth <= DEEP:

@@ -25,6 +25,7 @@ from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
+from odtc.data.threshold_scales import Scales
 from odtc.formulations.dpflow.threshold_search import OFTEN
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
@@ -44,14 +45,24 @@ class Priced:
     posed : SearchProblem
     multipliers : float64 (constraints,)
         For each sum, in costs for one use; any that are not negative give a bound, good ones a high one.
+    among : int (some scales,) or None
+        The ordered features that a tree may use; None for all.
+    scales : Scales or None
+        Those of the encoded rows, if they are known.
     """
 
-    def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
+    def __init__(
+        self,
+        posed: SearchProblem,
+        multipliers: np.ndarray,
+        among: np.ndarray | None = None,
+        scales: Scales | None = None,
+    ):
         arrays = self.arrays = posed.arrays
         self.posed, (self.scale, largest) = posed, fixed_point(arrays)
         m = np.clip(np.rint(multipliers * self.scale), 0, largest).astype(np.int64)
         weight, price = weighed(arrays, self.scale, m)
-        self.splits = RankedSplits(posed.encoded, max(0.0, price), 1, weight)
+        self.splits = RankedSplits(posed.encoded, max(0.0, price), 1, weight, among=among, scales=scales)
         self._beside = _of_nodes(arrays, m, price) - float(m @ arrays.bound) - _rounded(self.splits.ranked, weight)
 
     def floor(self, lower: int) -> float:
@@ -148,36 +159,46 @@ class BoundBySearch:
     Parameters
     ----------
     posed : SearchProblem
-    multipliers : float64 (constraints,)
+    multipliers, among, scales
         As in Priced.
 
     Attributes
     ----------
     floor : float
     ended : bool
-        Whether the bound is final.
+        Whether the bound is final, or as high as the last run required.
     """
 
-    def __init__(self, posed: SearchProblem, multipliers: np.ndarray):
+    def __init__(
+        self,
+        posed: SearchProblem,
+        multipliers: np.ndarray,
+        among: np.ndarray | None = None,
+        scales: Scales | None = None,
+    ):
         self.floor, self.ended, self._posed, self._multipliers = 0.0, False, posed, multipliers
+        self._among, self._scales = among, scales
         self._made: tuple[Priced, RankSearch, EarlyBound] | None = None
         self._tell: Callable[[float], None] = lambda floor: None
         self._told = -np.inf
 
     def run(self, tell: Callable[[float], None], upper: float) -> float:
         """Return the bound, raised until the deadline of this context; `tell` and `upper` are as in BoundByBins."""
-        self._tell = tell
+        self._tell, self.ended = tell, False
         with deadline.cut_short():
             if self._made is None:
                 self._made = self._begun()
             depth, (priced, search, early) = self._posed.arrays.depth, self._made
             early.need = need = priced.need(upper)
-            if depth > 2:
-                early.by_common_rows(True)
-                search.dive(depth)
-            if depth > 1:
-                early.raise_all(True)
-            search.solve(depth, need)
+            if self._among is not None:  # few columns, so each goal is soon reached
+                search.bound(depth, need)
+            else:
+                if depth > 2:
+                    early.by_common_rows(True)
+                    search.dive(depth)
+                if depth > 1:
+                    early.raise_all(True)
+                search.solve(depth, need)
             self.ended = True
         self._say()
         return self.floor
@@ -198,7 +219,7 @@ class BoundBySearch:
         return heap[: 2 ** (self._posed.arrays.depth + 1)]
 
     def _begun(self) -> tuple[Priced, RankSearch, EarlyBound]:
-        priced = Priced(self._posed, self._multipliers)
+        priced = Priced(self._posed, self._multipliers, self._among, self._scales)
         ranked = priced.splits.ranked
         search = RankSearch(ranked, self._look)
         return priced, search, EarlyBound(search, self._posed.arrays.depth, NONE)

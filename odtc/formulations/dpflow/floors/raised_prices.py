@@ -1,12 +1,20 @@
-"""A bound under constraints by searches at rising prices, over so few splits that such a search soon ends.
+"""A bound under constraints by searches at rising prices, each over a subset of the columns that a tree may use.
 
-A search at multipliers (odtc.formulations.dpflow.floors.priced) that has ended gives the cheapest tree at them. The
-cost and the uses of this tree give a cut (odtc.algorithms.constrained.multipliers), and the next search is at the
-multipliers that maximise the minimum of all cuts. So the bound rises to the best one that multipliers can prove, over
-all trees of the depth. The trees on the way, with labels chosen again, are good ones.
+A limit on distinct columns leaves a problem for each subset of this size: few columns have few different rows, so a
+search at multipliers (odtc.formulations.dpflow.floors.priced) soon ends over all their thresholds, also at depth 4.
+Without such a limit there is one subset, of all columns. The least bound of all subsets is one of all trees, so the
+subset of least bound is always next: its bound is raised to a part of the cost of the known tree, first to a small one.
+At the same prices a search continues where it ended. A bound over all columns at once, without prices, comes first,
+because it is there before each of many subsets was looked at.
+
+A search that has ended below that gives the cheapest tree at its multipliers. The cost and the uses of this tree give a
+cut (odtc.algorithms.constrained.multipliers), and the next search is at the multipliers that maximise the minimum of
+all cuts of the subset. So the bound rises to the best one that multipliers can prove, over all trees of the depth. The
+trees on the way, with labels chosen again, are good ones.
 """
 
 from collections.abc import Callable
+from heapq import heapify, heapreplace
 
 import numpy as np
 
@@ -25,11 +33,39 @@ from odtc.algorithms.constrained.lagrangian_pass import Pass
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.trace_tree import Structure, feasible
 from odtc.base import deadline
+from odtc.data.threshold_scales import Scales
 from odtc.formulations.dpflow.floors.priced import BoundBySearch, of_few_digits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
 LEAST = 1e-6  # of the bound: the additional bound that other multipliers have to promise
+PARTS = 0.5, 0.8, 0.9, 1.0  # of the cost of the known tree, to which the bounds of many subsets rise in turn
+GROWS = 2.0  # times the bound of a subset is its next goal, if no tree is known
+WHOLE = 0.2  # of the time, for a bound over all columns at once before that of the first subset
+
+
+class Subset:
+    """A subset of columns, and the bound of its trees.
+
+    Parameters
+    ----------
+    scales : int (some scales,) or None
+        The ordered features of these columns; None for all.
+
+    Attributes
+    ----------
+    floor : float
+        No tree over these columns that satisfies the constraints has a lower objective.
+    multipliers : float64 (constraints,) or None
+        Those of the search, or of the next one; None if none promise a higher bound.
+    """
+
+    def __init__(self, scales: np.ndarray | None):
+        self.scales, self.floor = scales, 0.0
+        self.multipliers: np.ndarray | None = None
+        self.search: BoundBySearch | None = None
+        self.cuts: list[tuple[int, np.ndarray]] = []  # cost and slope of its own trees
+        self.tried: set[bytes] = set()
 
 
 class BoundByRaisedPrices:
@@ -52,61 +88,119 @@ class BoundByRaisedPrices:
 
     def __init__(self, posed: SearchProblem, multipliers: np.ndarray, known: HeapTree | None = None):
         self.floor, self.tree, self._posed = 0.0, None, posed
-        self._upper = posed.arrays.most_cost + 1
-        self._multipliers, self._tried = of_few_digits(multipliers), set[bytes]()
-        self._search: BoundBySearch | None = None
-        scale, largest = fixed_point(posed.arrays)
-        self._cuts = Cuts(largest / scale)
+        arrays = posed.arrays
+        self._upper = arrays.most_cost + 1
+        self._first = of_few_digits(multipliers)  # of a subset that has no search yet
+        scale, largest = fixed_point(arrays)
+        self._largest = largest / scale
+        self._scales = Scales.of(posed.encoded)
+        self._known: list[tuple[int, np.ndarray]] = []  # the cut of the known tree
         if known is not None and (heaps := posed.heaps(known)) is not None:
-            self._cut(*heaps)
+            self._known.append(self._cut(*heaps))
+        self._whole = Subset(None)
+        many = len(arrays.subsets) > 1
+        self._subsets = [Subset(self._within(one)) for one in arrays.subsets] if many else [self._whole]
 
     def run(self, tell: Callable[[float], None], upper: float) -> float:
         """Return the bound, raised until the deadline of this context, until it is `upper`, or until no multipliers
         promise more; `tell` is called with the bounds as they rise."""
+        if len(self._subsets) > 1 and self._whole.search is None:
+            self._whole.search = BoundBySearch(self._posed, np.zeros_like(self._first), None, self._scales)
+            with deadline.within(deadline.time_share(np.inf, WHOLE)):
+                self._whole.floor = self._whole.search.run(lambda floor: self._raise(floor, tell), PARTS[0] * upper)
+        queue = [(one.floor, number) for number, one in enumerate(self._subsets)]
+        heapify(queue)
+        while self.floor < upper:
+            one, others = self._subsets[queue[0][1]], min((floor for floor, _ in queue[1:3]), default=np.inf)
 
-        def told(floor: float) -> None:
-            if floor > self.floor:
-                self.floor = floor
-                tell(floor)
+            def told(floor: float, one: Subset = one, others: float = others) -> None:
+                one.floor = max(one.floor, floor)
+                self._raise(min(one.floor, others), tell)
 
-        while self.floor < upper and self._multipliers is not None:
-            if self._search is None:
-                self._tried.add(self._multipliers.tobytes())
-                self._search = BoundBySearch(self._posed, self._multipliers)
-            told(self._search.run(told, upper))
-            if (split := self._search.split) is not None:
-                with deadline.cut_short():
-                    self._look(split)
-            if not self._search.ended:
+            if not self._step(one, told, self._goal(max(one.floor, self._whole.floor), upper)):
                 break
-            self._multipliers, self._search = self._next(), None
+            heapreplace(queue, (one.floor, queue[0][1]))
+            self._raise(queue[0][0], tell)
         return self.floor
 
-    def _next(self) -> np.ndarray | None:
-        """Return the most promising multipliers; None if they promise no more than is proved."""
-        if not self._posed.arrays.n_constraints or not self._cuts.cost:
-            return None
-        most, multipliers = self._cuts.best()
-        multipliers = of_few_digits(multipliers)
-        shown = self.floor / self._posed.unit
-        more = most > shown + LEAST * max(1.0, shown)
-        return multipliers if more and multipliers.tobytes() not in self._tried else None
+    def _goal(self, floor: float, upper: float) -> float:
+        """Return the objective to which the bound of a subset, now `floor`, is raised next."""
+        if len(self._subsets) == 1:
+            return upper
+        if np.isinf(upper):
+            return max(GROWS * floor, self._posed.unit)
+        return next(part * upper for part in PARTS if part * upper > floor or part == 1)
 
-    def _look(self, split: np.ndarray) -> None:
-        """Add the cut of a tree, and use the tree if it satisfies the constraints with other labels."""
+    def _raise(self, floor: float, tell: Callable[[float], None]) -> None:
+        if floor > self.floor:
+            self.floor = floor
+            tell(floor)
+
+    def _step(self, one: Subset, told: Callable[[float], None], goal: float) -> bool:
+        """Raise the bound of a subset to a goal, or to the most that its multipliers prove, and then choose others;
+        return False if there are none, or if the time is over."""
+        if one.search is None:
+            if not one.tried:
+                one.multipliers = self._first
+            if one.multipliers is None:
+                return False
+            one.tried.add(one.multipliers.tobytes())
+            one.search = BoundBySearch(self._posed, one.multipliers, one.scales, self._scales)
+        told(one.search.run(told, goal))
+        if one.search.ended and one.floor >= goal:
+            if len(one.tried) > 1:  # these prove more than the first ones
+                self._first = one.multipliers
+            return True
+        with deadline.cut_short():
+            self._look(one)
+        if not one.search.ended:
+            return False
+        one.search, one.multipliers = None, self._next(one)
+        return True
+
+    def _within(self, columns: np.ndarray) -> np.ndarray:
+        """Return int (some scales,): the ordered features with a split on some of these columns, bool (columns,)."""
+        some = np.zeros(self._scales.n, bool)
+        some[self._scales.scale[columns[self._posed.arrays.column]]] = True
+        return np.flatnonzero(some)
+
+    def _next(self, one: Subset) -> np.ndarray | None:
+        """Return the most promising multipliers of a subset; None if they promise no more than is proved. The cut of
+        the known tree only guides their choice, because the tree may use other columns."""
+        if not self._posed.arrays.n_constraints or not one.cuts:
+            return None
+        shown = one.floor / self._posed.unit
+        own = self._cuts(one.cuts)
+        for cuts in (self._cuts([*one.cuts, *self._known]), own):
+            multipliers = of_few_digits(cuts.best()[1])
+            promised = min(cost + float(multipliers @ slope) for cost, slope in one.cuts)
+            if multipliers.tobytes() not in one.tried and promised > shown + LEAST * max(1.0, shown):
+                return multipliers
+        return None
+
+    def _cuts(self, some: list[tuple[int, np.ndarray]]) -> Cuts:
+        cuts = Cuts(self._largest)
+        for cost, slope in some:
+            cuts.add(cost, slope)
+        return cuts
+
+    def _look(self, one: Subset) -> None:
+        """Add the cut of the cheapest tree of a search, and use the tree if it satisfies the constraints with other
+        labels."""
+        split, multipliers = one.search.split, one.multipliers
+        if split is None:
+            return
         arrays, asked = self._posed.arrays, np.unique(split[split >= 0])
         tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0], deadline.check)
         node = leaves_of(arrays, split)
         places = np.unique(node)
         count = np.zeros((len(split), arrays.kinds[0].shape[1]))
         np.add.at(count, node, arrays.kinds[0])
-        weight = arrays.cost + np.tensordot(self._multipliers, arrays.uses, 1)
+        weight = arrays.cost + np.tensordot(multipliers, arrays.uses, 1)
         sums = np.zeros((len(split), arrays.n_labels))
         np.add.at(sums, node, weight)
-        label = np.where(
-            np.isin(np.arange(len(split)), places), (sums + self._multipliers @ arrays.leaf_uses).argmin(1), -1
-        )
-        self._cut(split, label)
+        label = np.where(np.isin(np.arange(len(split)), places), (sums + multipliers @ arrays.leaf_uses).argmin(1), -1)
+        one.cuts.append(self._cut(split, label))
         own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
         try:
             found = feasible(tables, Structure(own, tuple(places.tolist()), count[places]), self._upper)
@@ -115,6 +209,7 @@ class BoundByRaisedPrices:
         if found is not None and keeps(arrays, named(found.split, asked), found.label):
             self._upper, self.tree = found.cost, self._posed.tree(named(found.split, asked), found.label)
 
-    def _cut(self, split: np.ndarray, label: np.ndarray) -> None:
+    def _cut(self, split: np.ndarray, label: np.ndarray) -> tuple[int, np.ndarray]:
+        """Return the cost of a tree, and float64 (constraints,): its uses beyond the bounds."""
         arrays = self._posed.arrays
-        self._cuts.add(cost_of(arrays, split, label), uses_of(arrays, split, label) - arrays.bound)
+        return cost_of(arrays, split, label), (uses_of(arrays, split, label) - arrays.bound).astype(float)
