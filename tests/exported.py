@@ -13,7 +13,6 @@ from contextlib import closing
 
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.testing.generated_code import cell_of, kind_of_cell
-from odtc.trees.rendering import places
 
 
 def typed(feature, value: float):
@@ -44,7 +43,7 @@ def run_c(tree, text: str, X, folder) -> list:
         ],
         check=True,
     )
-    asked = [part.feature for place in places(tree) if place.question for part in place.question.parts]
+    asked = [part.feature for place in tree.places() if place.question for part in place.question.parts]
     columns = list(dict.fromkeys(asked))
     types = {"number": ctypes.c_double, "numeral": ctypes.c_double, "boolean": ctypes.c_int, "text": ctypes.c_char_p}
     missing = {"number": math.nan, "numeral": math.nan, "boolean": -1, "text": None}

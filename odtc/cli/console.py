@@ -162,9 +162,7 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
 
 def _print_tree(done) -> None:
     """Print the tree and its claim."""
-    from odtc.trees.rendering import render_tree
-
-    sys.stdout.write(render_tree(done.tree))
+    sys.stdout.write(done.tree.drawing())
     print(f"\n{done.claim}")
 
 

@@ -18,7 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.constraints.groups import members
 from odtc.problem.constraints.kind import OnProportions
-from odtc.trees.rendering import Place
+from odtc.trees.places import Place
 from odtc.trees.tree import Tree
 from odtc.workflow.constrained.assurance import share_interval
 from odtc.workflow.results import Fit

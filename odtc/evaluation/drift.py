@@ -17,7 +17,6 @@ from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.task import TASKS
 from odtc.evaluation.refitting import Refit, old_answers, old_leaves, recoded, rows_told
-from odtc.trees.rendering import places, render_tree
 from odtc.trees.tree import Tree
 
 SMALL, LARGE = 0.1, 0.25  # of the population stability index: the usual limits
@@ -70,7 +69,7 @@ def leaf_drift(old: Tree, dataset: Dataset) -> list[LeafDrift]:
     codes = {name: code for code, name in enumerate(dataset.classes)}
     whole = sum(sum(each.rows) for each in old.leaves())
     found = []
-    ends = [place for place in places(old) if place.is_leaf]
+    ends = [place for place in old.places() if place.is_leaf]
     for number, place in enumerate(ends):
         node, here = place.node, (leaf == number) & told
         then, now = sum(node.rows), int(here.sum())
@@ -184,8 +183,8 @@ def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
         name=name,
         done=done,
         facts=facts,
-        old_text=render_tree(done.old),
-        new_text=render_tree(new),
+        old_text=done.old.drawing(),
+        new_text=new.drawing(),
         gone=sorted(_asked(done.old) - _asked(new) - moved[0]),
         come=sorted(_asked(new) - _asked(done.old) - moved[1]),
         of_classes=TASKS.get(done.old.task).CLASSES,

@@ -29,7 +29,8 @@ from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_as
 from odtc.evaluation.leaf_curves import leaf_curves, leaf_lines
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
-from odtc.trees.rendering import Place, places, render_tree, with_answers
+from odtc.trees.places import Place
+from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.certificate import read_certificate
 from odtc.workflow import artifacts, run_facts
@@ -191,14 +192,14 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
     )  # those in the leaves
     task, own = TASKS.get(tree.task), tree
-    tree = with_answers(tree)[0].shown
+    tree = tree.with_answers()[0].shown
     counted = task.CLASSES and all(leaf.rows for leaf in tree.leaves())
     scores = [(rows, training_score(tree))] if counted else []
     labelled = _test_rows(run, test) if test is not None else rows_set_aside(run)
     if labelled is not None and task.CLASSES:  # first, as it is what can be expected of new rows
         whose = "rows set aside" if test is None else Path(test).name
         scores.insert(0, (f"test ({whose})", run_facts.score(tree, labelled)))
-    found = places(tree)
+    found = tree.places()
     training = run.fit.dataset if run.fit and not run.selected else None
     satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, labelled) if run.fit else []
     assured = run.assured

@@ -8,7 +8,7 @@ import numpy as np
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.trees.drawing import PALETTE
-from odtc.trees.rendering import Place
+from odtc.trees.places import Place
 from odtc.trees.tree import Tree
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 300, 46, 14, 12, 34  # pixels

@@ -27,7 +27,7 @@ from odtc.base.templates import template_folders
 from odtc.data.dataset import CATEGORICAL, NUMERIC
 from odtc.errors import ChoiceError
 from odtc.testing.property import NotTestedError
-from odtc.trees.rendering import Question
+from odtc.trees.places import Question
 
 KEYS = {"run": list, "prepare": list, "rows": str, "driver": str, "names": str}
 LONGEST_RUN = 60  # seconds

@@ -3,7 +3,6 @@
 import numpy as np
 
 from odtc.problem.parameters import params_to_json
-from odtc.trees.rendering import render_tree
 from odtc.workflow.row_selection.selection import as_csv
 
 
@@ -28,4 +27,4 @@ def note_problem(trial, problem) -> None:
 
 def note_heap(trial, problem, heap) -> None:
     """Record a tree."""
-    trial.note("tree", render_tree(heap.to_tree(problem.encoded), "text").rstrip())
+    trial.note("tree", str(heap.to_tree(problem.encoded)))

@@ -14,7 +14,7 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC
 from odtc.data.splits import Missing, Split, Subset, Threshold
-from odtc.trees.rendering import branch_words, joinable
+from odtc.trees.places import joinable
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
@@ -138,7 +138,7 @@ class Counterfactuals:
             cells = self._cells(place, {split for split, _ in given})
             shared = tuple(cells[_satisfied(given, place, cells) & (cells >= 0)].tolist())
             if shared and self.tree.features[place].kind != NUMERIC:
-                return branch_words(Subset(place, shared), self.tree)[0]
+                return self.tree.branch_words(Subset(place, shared))[0]
         kept: dict[object, tuple[Split, bool]] = {}
         for split, left in given:
             key: object = left if isinstance(split, Threshold) else (split, left)
@@ -148,7 +148,7 @@ class Counterfactuals:
             )
             kept[key] = (split if tighter else before, left)
         return " and ".join(
-            joinable([branch_words(split, self.tree)[0 if left else 1] for split, left in kept.values()])
+            joinable([self.tree.branch_words(split)[0 if left else 1] for split, left in kept.values()])
         )
 
 

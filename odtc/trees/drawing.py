@@ -6,7 +6,6 @@ import warnings
 from odtc.base.text import count_of, of_any_bytes
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
-from odtc.trees.rendering import places, with_answers
 from odtc.trees.tree import Tree, tree_of
 
 # The colours of Okabe and Ito, which colour-blind people can distinguish.
@@ -54,8 +53,8 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
     need("matplotlib", "plot_tree")
     import matplotlib.pyplot as plt
 
-    tree = with_answers(_fitted(tree))[0].shown
-    shown = [place for place in places(tree) if max_depth is None or len(place.path) <= max_depth]
+    tree = _fitted(tree).with_answers()[0].shown
+    shown = [place for place in tree.places() if max_depth is None or len(place.path) <= max_depth]
     return _drawn(tree, shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
 
 
@@ -91,8 +90,8 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
 
     figure = Figure(figsize=(max(4.0, 1.9 * tree.n_leaves), max(2.0, 1.15 * (tree.depth + 1))), layout="tight")
     FigureCanvasAgg(figure)
-    tree = with_answers(tree)[0].shown
-    _drawn(tree, places(tree), figure.add_subplot(), True, False, 9)
+    tree = tree.with_answers()[0].shown
+    _drawn(tree, tree.places(), figure.add_subplot(), True, False, 9)
     return figure_bytes(figure, format, dpi)
 
 

@@ -12,7 +12,6 @@ from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.file_text.label_types import Label
 from odtc.data.task import TASKS
 from odtc.trees.counterfactual import Counterfactuals
-from odtc.trees.rendering import branch_words
 from odtc.trees.tree import Branch, Leaf, Tree
 
 
@@ -189,7 +188,7 @@ def _explained(tree: Tree, other: Counterfactuals, row: np.ndarray, number: int)
         cells = tuple(
             (tree.features[place].name, show_cell(tree.features[place], row[place])) for place in node.split.features
         )
-        answer = branch_words(node.split, tree)[0 if left else 1]
+        answer = tree.branch_words(node.split)[0 if left else 1]
         node = node.left if left else node.right
         costs = _each(tree, node)
         told = _rows_text(tree, node.rows, *costs)

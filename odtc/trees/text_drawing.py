@@ -5,13 +5,9 @@ folder of templates with its own `tree/text.txt.jinja` comes before it.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from odtc.base.templates.filters import aligned, of, one_line, percent, tally
-from odtc.trees.tree import Tree
-
-if TYPE_CHECKING:
-    from odtc.trees.rendering import Place
+from odtc.trees.places import Place
 
 NAME = "text"
 SUMMARY = "a drawing for the terminal, with the rows and the purity of each leaf"
@@ -24,30 +20,22 @@ BRANCH = {"left": "├── ", "right": "└── ", "": ""}
 
 
 def drawn(
-    tree: Tree,
-    places: "Sequence[Place]",
-    *,
-    answer: str = "",
-    remarks: Sequence[str] = (),
-    counted: bool = True,
-    weighted: bool = False,
+    places: Sequence[Place], classes: Sequence[str], title: tuple[str, str], classified: bool, remarks: Sequence[str]
 ) -> str:
     """Return the drawing.
 
     Parameters
     ----------
-    tree : Tree
-        Its classes are the numbers if `answer` is not empty.
     places : sequence of Place
-        Its nodes, a parent before its children.
-    answer : str
-        A description of the numbers that the leaves predict; empty if they predict classes.
+        The nodes of the tree, a parent before its children.
+    classes : sequence of str
+        Its classes; the numbers that its leaves predict, if the title describes them.
+    title : (str, str)
+        The target, and a description of the numbers that the leaves predict; "" if they predict classes.
+    classified : bool
+        Whether a row of a leaf is correct or misclassified.
     remarks : sequence of str
         The description of each leaf by the task, "" if there are only numbers of rows.
-    counted : bool
-        Whether the training rows are known in every leaf.
-    weighted : bool
-        Whether the weights of the leaves differ from their numbers of rows.
 
     Returns
     -------
@@ -56,11 +44,14 @@ def drawn(
     """
     leaves = [place for place in places if place.is_leaf]
     n_rows, n_correct = sum(place.n_rows for place in leaves), sum(place.n_correct for place in leaves)
-    lines = [f"{one_line(tree.target)}: {answer or _named(tree.classes)}"]
+    target, answer = title
+    counted = is_counted(leaves) and not answer
+    weighted = counted and is_weighted(leaves)
+    lines = [f"{one_line(target)}: {answer or _named(classes)}"]
     lines.append(f"{of(len(leaves), 'leaf', 'leaves')}, depth {max(len(place.path) for place in places)}")
     if counted or answer:
         lines[1] += f", {of(n_rows, 'row')}"
-        if n_rows and tree.task == "classification":
+        if n_rows and classified:
             lines[1] += f", {n_correct} correct ({percent(n_correct, n_rows)}{_by_weight(leaves) * weighted})"
 
     nodes = []
@@ -72,28 +63,38 @@ def drawn(
         if place.side == "right" and len(place.words) > LONG and asked is not None and asked.kind == "sum":
             said = "else"
         turns = "".join(INDENT[side] for side in place.path[:-1]) + BRANCH[place.side]
-        cells = _ending(place, tree, remarks, counted, weighted) if place.is_leaf else []
+        cells = _ending(place, classes, remarks, counted, weighted) if place.is_leaf else []
         nodes.append("\t".join([turns + said, *cells]))
     return "\n".join([*lines, "", aligned("\n".join(nodes), "llrr"), ""])
 
 
-def _ending(place: "Place", tree: Tree, remarks: Sequence[str], counted: bool, weighted: bool) -> list[str]:
+def is_counted(leaves: Sequence[Place]) -> bool:
+    """Return whether the training rows are known in every leaf."""
+    return all(place.node.rows for place in leaves)
+
+
+def is_weighted(leaves: Sequence[Place]) -> bool:
+    """Return whether the weights of some leaf differ from its numbers of rows."""
+    return any(place.node.counts and place.node.counts != place.node.rows for place in leaves)
+
+
+def _ending(place: Place, classes: Sequence[str], remarks: Sequence[str], counted: bool, weighted: bool) -> list[str]:
     """Return the cells behind the condition of a leaf: its class, its rows and its purity."""
-    cells = ["→ " + one_line(tree.classes[place.node.label])]
+    cells = ["→ " + one_line(classes[place.node.label])]
     rows = f"{place.n_rows} row{' ' if place.n_rows == 1 else 's'}"
     if counted and not place.n_rows:
         return [*cells, "no rows", ""]
     if remarks and remarks[place.leaf]:
         return [*cells, rows, one_line(remarks[place.leaf])]
     if counted:
-        cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, tree.classes)]
+        cells += [rows, percent(place.n_correct, place.n_rows), tally(place.node.rows, classes)]
         if weighted and place.node.counts:
             share = percent(place.node.counts[place.node.label], sum(place.node.counts))
-            cells.append(f"by weight {share:>6}  {tally(place.node.counts, tree.classes)}")
+            cells.append(f"by weight {share:>6}  {tally(place.node.counts, classes)}")
     return cells
 
 
-def _by_weight(leaves: "Sequence[Place]") -> str:
+def _by_weight(leaves: Sequence[Place]) -> str:
     """Return the correct share of the weight of all rows."""
     right = sum(place.node.counts[place.node.label] for place in leaves if place.node.counts)
     return f"; by weight {percent(right, sum(sum(place.node.counts) for place in leaves))}"

@@ -19,81 +19,14 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
 from odtc.data.task import TASKS
 from odtc.errors import DataError, TreeError
+from odtc.trees import places, text_drawing
+from odtc.trees.nodes import Branch as Branch
+from odtc.trees.nodes import Leaf as Leaf
+from odtc.trees.nodes import Line as Line
+from odtc.trees.nodes import Node as Node
+from odtc.trees.places import Place
 
 SCHEMA = "odtc.tree/1"
-
-
-@frozen_class
-class Line:
-    """The line that a leaf predicts: intercept + slope x, of the numeric feature x at the position `feature`."""
-
-    feature: int
-    slope: float
-    intercept: float
-
-    def at(self, x):
-        """Return the number at x, a number or float64 (rows,)."""
-        return self.intercept + self.slope * x
-
-    def words(self, features: tuple[Feature, ...]) -> str:
-        """Return the line as text, such as "2.5 + 0.3 age"."""
-        sign = "-" if self.slope < 0 else "+"
-        return f"{self.intercept:.6g} {sign} {abs(self.slope):.6g} {features[self.feature].name}"
-
-
-@frozen_class
-class Leaf:
-    """A leaf, which predicts `classes[label]`.
-
-    `counts` are the training weights in the leaf, by class; `rows` the numbers of training rows, by class (both of
-    shape (classes,)); `sums` the sums of the task over them (odtc.data.task), and `curve` the points of the curve that
-    the task draws for them, such as (time, survival). With a `line` a leaf predicts the number on it; its own number,
-    which is the mean of its training rows, is for rows with a missing cell in the line's feature.
-    """
-
-    label: int
-    counts: tuple[float, ...] = ()
-    rows: tuple[int, ...] = ()
-    sums: tuple[float, ...] = ()
-    curve: tuple[tuple[float, float], ...] = ()
-    line: Line | None = None
-
-    @property
-    def measured(self) -> tuple[int, ...]:
-        """The positions of the features whose numbers the prediction depends on."""
-        return () if self.line is None else (self.line.feature,)
-
-    def shares(self, n_classes: int) -> tuple[float, ...]:
-        """Return the share of each class in the training weight of this leaf, of shape (classes,).
-
-        A leaf without training weight has 1 for the class that it predicts, and 0 for the others.
-        """
-        whole = sum(self.counts)
-        if whole <= 0:
-            return tuple(float(k == self.label) for k in range(n_classes))
-        return tuple(count / whole for count in self.counts)
-
-
-@frozen_class
-class Branch:
-    split: Split
-    left: "Branch | Leaf"
-    right: "Branch | Leaf"
-
-    @property
-    def counts(self) -> tuple[float, ...]:
-        return tuple(a + b for a, b in zip(self.left.counts, self.right.counts))
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        return tuple(a + b for a, b in zip(self.left.rows, self.right.rows))
-
-    @property
-    def sums(self) -> tuple[float, ...]:
-        return tuple(a + b for a, b in zip(self.left.sums, self.right.sums))
-
-
-Node = Branch | Leaf
 
 
 @frozen_class
@@ -135,9 +68,14 @@ class Tree:
 
     def __str__(self) -> str:
         """Return the tree as drawn on screen."""
-        from odtc.trees.rendering import render_tree
+        return self.drawing().rstrip("\n")
 
-        return render_tree(self).rstrip("\n")
+    def drawing(self) -> str:
+        """Return the drawing for the terminal, which ends with a line feed."""
+        tree, numbers = self.with_answers()
+        shown, remarks = tree.shown, [self.shown.words_of(leaf) for leaf in self.leaves()]
+        title = shown.target, TASKS.get(self.task).ANSWER if numbers else ""
+        return text_drawing.drawn(shown.places(), shown.classes, title, self.task == CLASSIFICATION, remarks)
 
     def __repr__(self) -> str:
         return f"<Tree of {self.target}: {self.size}>"
@@ -204,6 +142,36 @@ class Tree:
     def used_names(self) -> list[str]:
         """The names of the features of its splits and lines, sorted."""
         return sorted({self.features[place].name for place in self.used})
+
+    def places(self) -> list[Place]:
+        """Return every node with its position, a parent before its children, left before right."""
+        return places.places(self.root, self.features, self.missing)
+
+    def branch_words(self, split: Split) -> tuple[str, str]:
+        """Return the conditions of the left and of the right branch of a split (odtc.trees.places)."""
+        return places.branch_words(split, self.features, self.missing)
+
+    def with_answers(self) -> "tuple[Tree, tuple[float, ...]]":
+        """Return (the tree with each prediction as a class of its own, these numbers) if its leaves predict numbers,
+        otherwise (the tree, ())."""
+        if not TASKS.get(self.task).NUMBERS:
+            return self, ()
+
+        def answer(leaf):
+            return float(self.answer(leaf)), leaf.line
+
+        answers = list(dict.fromkeys(map(answer, self.leaves())))
+        words = [f"{one:.6g}" if line is None else line.words(self.shown.features) for one, line in answers]
+
+        def answering(node):
+            if isinstance(node, Branch):
+                return replace(node, left=answering(node.left), right=answering(node.right))
+            label = answers.index(answer(node))
+            spread = tuple(sum(node.counts) * (k == label) if node.counts else 0.0 for k in range(len(answers)))
+            rows = tuple(sum(node.rows) * (k == label) for k in range(len(answers)))
+            return replace(node, label=label, counts=spread, rows=rows)
+
+        return replace(self, root=answering(self.root), classes=tuple(words)), tuple(one for one, _ in answers)
 
     def with_curves(self, curves: Iterable[tuple[tuple[float, float], ...]]) -> "Tree":
         """Return the tree with these curves in its leaves.

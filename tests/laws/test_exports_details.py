@@ -20,7 +20,8 @@ from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.testing.random_trees import cells, rows_for, trees
 from odtc.trees.exporting import export
-from odtc.trees.rendering import pieces, places, render_tree
+from odtc.trees.places import pieces
+from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
 
@@ -30,7 +31,7 @@ FIELD, RECORD = "\x1f", "\x1e"  # none of the names holds these
 
 def told(tree, X) -> list:
     """(leaf, class, rule, shares) of each row, None if the tree refuses it."""
-    leaves, ends = tree.leaves(), [place for place in places(tree) if place.is_leaf]
+    leaves, ends = tree.leaves(), [place for place in tree.places() if place.is_leaf]
     found = []
     for row in X:
         try:
@@ -661,7 +662,7 @@ def test_a_missing_cell_is_refused_in_each_piece_of_a_deep_tree_in_sql():
 
 @pytest.mark.parametrize("most", [1, 3, 110, 200])
 def test_pieces_hold_each_node_once_and_each_cut_twice(most):
-    found = places(deep_tree("right", "drop")[0])
+    found = deep_tree("right", "drop")[0].places()
     cut = pieces(found, most)
     assert [root.number for root, _ in cut] == sorted(
         {0, *(p.number for p in found if len(p.path) % most == 0 and p.question)}

@@ -18,7 +18,6 @@ from odtc.data.task import TASKS
 from odtc.data.tasks.survival import curves
 from odtc.evaluation.cross_validation import score_fold
 from odtc.evaluation.leaf_curves import TICKS, leaf_curves, round_times
-from odtc.trees.rendering import places
 from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
 from tests.laws.test_tasks import columns_of, corruptions, every_tree_costs, said, table, write
@@ -462,7 +461,7 @@ def test_the_page_of_a_run_draws_the_curve_of_each_leaf_and_who_is_still_watched
     path, time, event, weight = file_of(tmp_path, 7, 30)
     done = odtc.fit(path, "dpflow", depth=1, reading={"task": "survival", "time": "t", "event": "d"})
     tree, data = done.tree, done.dataset
-    found = leaf_curves(places(tree), tree, data)
+    found = leaf_curves(tree.places(), tree, data)
     ends = tree.apply(data.X)
     for number, (line, leaf) in enumerate(zip(found["lines"], tree.leaves(), strict=True)):
         times = data.sums[ends == number, 4]
@@ -475,7 +474,7 @@ def test_the_page_of_a_run_draws_the_curve_of_each_leaf_and_who_is_still_watched
         points = [(found["left"] + t * scale, found["shares"][0][0] - s * fall) for t, s in leaf.curve]
         assert corners and all(min(np.hypot(x - a, y - b) for a, b in points) < 0.2 for x, y in corners)
         assert float(re.findall(r"H([\d.]+)", line["path"])[-1]) == pytest.approx(points[-1][0], abs=0.06)
-    assert leaf_curves(places(tree), tree, None)["lines"][0]["watched"] is None
+    assert leaf_curves(tree.places(), tree, None)["lines"][0]["watched"] is None
     said(tmp_path, "fit", path, *WORDS, "--depth", "1", "-o", "run")
     said(tmp_path, "report", "run")
     page = (tmp_path / "run.html").read_text()

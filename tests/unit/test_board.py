@@ -9,7 +9,6 @@ import pytest
 
 import odtc
 from odtc.evaluation import board
-from odtc.trees.rendering import places
 from odtc.workflow.constrained.assurance import share_interval
 from tests.command_line import CHECKOUT, MONKS
 from tests.command_line import odtc as command
@@ -31,7 +30,7 @@ def test_the_interval_of_a_share_is_exact():
 
 def test_histograms_hold_every_row_that_comes_to_a_node():
     fitted = odtc.fit(IRIS, "dpflow", depth=2)
-    found = places(fitted.tree)
+    found = fitted.tree.places()
     shown = board.histograms(found, odtc.read(IRIS))
     assert set(shown) == {place.number for place in found if not place.is_leaf}
     for place in found:
@@ -48,7 +47,7 @@ def test_the_ends_of_bars_have_no_exponent(tmp_path):
     rows = [f"{1234.5 * at},{'no' if at < 60 else 'yes'}" for at in range(100)]
     (tmp_path / "pay.csv").write_text("\n".join(["pay,y", *rows]) + "\n")
     tree = odtc.fit(tmp_path / "pay.csv", depth=1).tree
-    (shown,) = board.histograms(places(tree), odtc.read(tmp_path / "pay.csv")).values()
+    (shown,) = board.histograms(tree.places(), odtc.read(tmp_path / "pay.csv")).values()
     words = [word for word, _ in shown["bars"]]
     assert (
         words[0].startswith("0 to ") and words[-1].endswith(" to 122215.5") and not any("e+" in word for word in words)

@@ -44,7 +44,6 @@ def import_(
     from odtc.data.reading import read_as
     from odtc.data.task import TASKS
     from odtc.trees.importing import import_tree, read_foreign, task_of_source
-    from odtc.trees.rendering import render_tree
     from odtc.workflow.run_facts import TreeFacts
 
     path = tree_path(o) if o else Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
@@ -68,7 +67,7 @@ def import_(
     if as_json:
         console.print_json(facts)
         return
-    print(render_tree(tree))
+    print(tree.drawing())
     if not task.CLASSES:
         print("\n".join(task.figure_lines(facts)))
         return console.say(f"wrote {path}")

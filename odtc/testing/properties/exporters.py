@@ -20,7 +20,6 @@ from odtc.testing.property import NotTestedError, Property, Trial
 from odtc.testing.random_trees import answering_numbers, plain_names, rows_for, trees
 from odtc.testing.random_trees import names as any_names
 from odtc.trees.exporting import EXPORTERS, export, suffix, summaries, written
-from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree
 
 # A name of one line, as classes are printed on lines.
@@ -63,7 +62,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 def writes(plug_in: Exporting, variant, trial: Trial) -> None:
     tree = trial.draw(trees())
-    trial.note("tree", render_tree(tree, "text").rstrip())
+    trial.note("tree", str(tree))
     try:
         content = plug_in.write(tree)
     except ChoiceError as refused:
@@ -78,7 +77,7 @@ def predicts(plug_in: Exporting, variant, trial: Trial) -> None:
     tree = trial.draw(trees(max_depth=3, names=plain_names if plain else line_names))
     if trial.draw(st.booleans()) and _takes(plug_in, of_numbers := trial.draw(answering_numbers(tree))):
         tree = of_numbers
-    trial.note("tree", render_tree(tree, "text").rstrip())
+    trial.note("tree", str(tree))
     X = trial.draw(rows_for(tree))
     wanted = [expected(tree, row) for row in X]
     taken = np.array([one is not None for one in wanted])

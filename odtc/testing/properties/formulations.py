@@ -138,9 +138,8 @@ def expect_tree(trial: Trial, problem, back, heap) -> None:
 
 
 def note_heap_as(trial, word, problem, heap) -> None:
-    from odtc.trees.rendering import render_tree
 
-    trial.note(word, render_tree(heap.to_tree(problem.encoded), "text").rstrip())
+    trial.note(word, str(heap.to_tree(problem.encoded)))
 
 
 def optimum_by(solve, plug_in, form, trial: Trial) -> None:

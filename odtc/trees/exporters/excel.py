@@ -14,7 +14,8 @@ from odtc.data.file_text.label_types import Label
 from odtc.data.reading_spec import missing_texts
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
-from odtc.trees.rendering import SHARES, Place, Question, places, with_answers
+from odtc.trees.places import Place, Question
+from odtc.trees.rendering import SHARES
 from odtc.trees.tree import Tree
 
 NAME = "excel"
@@ -45,8 +46,8 @@ def write(tree: Tree) -> bytes:
     ChoiceError
         If a formula is longer than Excel takes.
     """
-    task, (tree, numbers) = TASKS.get(tree.task), with_answers(tree)
-    found = places(tree)
+    task, (tree, numbers) = TASKS.get(tree.task), tree.with_answers()
+    found = tree.places()
     ends = [place for place in found if place.is_leaf]
     letters = {feature.name: f"{column(at)}2" for at, feature in enumerate(tree.features)}
     answer = f"{column(len(tree.features))}2"
@@ -60,7 +61,7 @@ def write(tree: Tree) -> bytes:
         chosen(
             number(numbers[place.node.label]) if numbers else label(tree.labels[place.node.label]) for place in ends
         ),
-        chosen(text(place.rule) for place in places(tree.shown) if place.is_leaf),
+        chosen(text(place.rule) for place in tree.shown.places() if place.is_leaf),
         *(chosen(number(share[k]) for share in shares) for k in range(0 if numbers else len(tree.classes))),
     ]
     longest = max(map(len, formulas))

@@ -17,7 +17,6 @@ from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need
-from odtc.trees.rendering import with_answers
 from odtc.trees.tree import Leaf, Tree
 
 NAME = "onnx"
@@ -35,7 +34,7 @@ LABELS = {
 
 def write(tree: Tree) -> bytes:
     onnx = need("onnx", "--to onnx")
-    tree, numbers = with_answers(tree)
+    tree, numbers = tree.with_answers()
     helper = onnx.helper
     graph = _Graph(helper, onnx.TensorProto, onnx.numpy_helper, tree, numbers)
     graph.ask()

@@ -1,0 +1,229 @@
+"""Positions of the nodes of a tree, with the conditions on the way to them and the questions that programs ask."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from odtc.base.text import show_number
+from odtc.base.value_class import value_class
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
+from odtc.trees.nodes import Branch, Leaf, Node
+
+
+@value_class
+class Question:
+    """A split in the form that a program needs for a cell in the data file; a level is given by its name.
+
+    `kind` decides when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one of `values`), "not
+    in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in their order, is at most
+    `values[0]`. A term is a weight and its factor: a Question "number" (its cell) or "in" (1 if the row is one of
+    these, otherwise 0); a sum has no feature of its own.
+    """
+
+    kind: str
+    feature: Feature | None
+    values: tuple[float | str, ...] = ()
+    terms: tuple[tuple[float, "Question"], ...] = ()
+
+    @property
+    def parts(self) -> list["Question"]:
+        """The questions of one feature that it is made of."""
+        return [part for _, part in self.terms] or [self]
+
+    @property
+    def cell(self) -> str:
+        """How the cell is read: "number", "boolean" (false, true in any case), "numeral" (the levels are numbers, so
+        1.0 is the level "1") or "text"."""
+        if self.feature.kind != CATEGORICAL:
+            return "number" if self.feature.kind == NUMERIC else "boolean"
+        return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
+
+
+@value_class
+class LineOfCell:
+    """The line that a leaf predicts: intercept + slope times the cell of `part`, a Question "number"."""
+
+    part: Question
+    slope: float
+    intercept: float
+
+
+OR_MISSING = " or missing"  # at the end of the condition of the side where missing cells go
+
+
+@value_class
+class Place:
+    """A node of a tree, with its position."""
+
+    number: int  # the place in pre-order, 0 for the root
+    node: Node
+    path: tuple[str, ...]  # the turns from the root: "left", "right"
+    parent: int  # the number of the parent, -1 for the root
+    words: str  # the condition of the parent's split on this side, "" for the root
+    question: Question | None  # the split of a branch, None for a leaf
+    asks: str = ""  # the condition of a branch on its left, "" for a leaf
+    way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
+    x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
+    leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
+    conditions: tuple[str, ...] = ()  # on the way from the root, to be joined by "and"
+    rule: str = ""  # the conditions in one text, "every row" for the root
+    line: LineOfCell | None = None  # of a leaf that predicts a line
+    edge: str = ""  # whether the parent's condition is true: "yes" on the left, "no" or "no or missing" on the right
+
+    @property
+    def is_leaf(self) -> bool:
+        return not isinstance(self.node, Branch)
+
+    @property
+    def side(self) -> str:
+        """The last turn: "left" or "right", "" for the root."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def closes(self) -> tuple[int, ...]:
+        """Behind a leaf, the branch nodes that end with it, the deepest first: by depth, counted from 1."""
+        first = next((at for at, turn in enumerate(reversed(self.path)) if turn == "left"), len(self.path))
+        return tuple(range(len(self.path), len(self.path) - first, -1)) if self.question is None else ()
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.node.rows)
+
+    @property
+    def n_correct(self) -> int:
+        """Rows of a leaf that are of the class it predicts."""
+        return self.node.rows[self.node.label] if self.node.rows else 0
+
+
+def places(root: Node, features: tuple[Feature, ...], missing: str) -> list[Place]:
+    """Return every node below a root with its position, a parent before its children, left before right; `missing` is
+    the policy for missing cells of the tree."""
+    found = []
+    stack = [(root, (), -1, "", "")]
+    while stack:
+        node, path, parent, words, edge = stack.pop()
+        number = len(found)
+        if not isinstance(node, Branch):
+            found.append(Place(number, node, path, parent, words, None, edge=edge, line=_line_of(node, features)))
+            continue
+        left, right = branch_words(node.split, features, missing)
+        no = "no or missing" if right != node.split.words(features)[1] else "no"
+        found.append(Place(number, node, path, parent, words, _question(node.split, features), left, edge=edge))
+        stack += [(node.right, (*path, "right"), number, right, no), (node.left, (*path, "left"), number, left, "yes")]
+    return _laid_out(found)
+
+
+def _line_of(leaf: Leaf, features: tuple[Feature, ...]) -> LineOfCell | None:
+    if leaf.line is None:
+        return None
+    part = Question("number", features[leaf.line.feature])
+    return LineOfCell(part, float(leaf.line.slope), float(leaf.line.intercept))
+
+
+def branch_words(split: Split, features: tuple[Feature, ...], missing: str) -> tuple[str, str]:
+    """Return the conditions of the left and of the right branch; "or missing" where rows with a missing cell go, if
+    the tree was trained on such rows (`missing` is "separate"). They go right, except for a split on whether the cell
+    is missing."""
+    left, right = split.words(features)
+    asked = split.measured if isinstance(split, Oblique) else split.features  # a level that is not there adds nothing
+    lacks = missing == "separate" and any(features[place].has_missing for place in asked)
+    return left, right + OR_MISSING if lacks and not isinstance(split, Missing) else right
+
+
+def joinable(conditions: Sequence[str]) -> tuple[str, ...]:
+    """Return conditions that are to be joined by "and": of several, those with "or missing" are in brackets."""
+    several = len(conditions) > 1
+    return tuple(f"({words})" if several and words.endswith(OR_MISSING) else words for words in conditions)
+
+
+def _laid_out(found: list[Place]) -> list[Place]:
+    """Return the places with their `way`, `x`, `leaf`, `conditions` and `rule`."""
+    x, way, children, leaves = [0.0] * len(found), [()] * len(found), [[] for _ in found], count()
+    leaf, rule = [-1] * len(found), [()] * len(found)
+    for place in found:
+        if place.is_leaf:
+            leaf[place.number] = next(leaves)
+            x[place.number] = float(leaf[place.number])
+        if place.parent >= 0:
+            way[place.number] = (*way[place.parent], place.number)
+            rule[place.number] = (*rule[place.parent], place.words)
+            children[place.parent].append(place.number)
+    for number in range(len(found) - 1, -1, -1):
+        if children[number]:
+            x[number] = sum(x[child] for child in children[number]) / 2
+    return [
+        replace(
+            place,
+            way=way[place.number],
+            x=x[place.number],
+            leaf=leaf[place.number],
+            conditions=(conditions := joinable(rule[place.number])),
+            rule=" and ".join(conditions) or "every row",
+        )
+        for place in found
+    ]
+
+
+def pieces(found: list[Place], most: int) -> list[tuple[Place, list[Place]]]:
+    """Cut the tree into pieces of at most `most` levels; the piece of the root is the first.
+
+    Parameters
+    ----------
+    found : list of Place
+        As returned by `places`.
+    most : int
+        Levels of branch nodes.
+
+    Returns
+    -------
+    list of (Place, list of Place)
+        The root of each piece with its position in the tree, and the piece's places, whose `path` begins at that root.
+        A branch node below the last level of a piece is an end there without a question, and the root of another piece.
+    """
+    inside: dict[int, list[Place]] = {0: []}
+    for place in found:
+        depth = len(place.path)
+        if place.question and depth % most == 0:
+            inside[place.number] = [replace(place, path=())]
+        elif not depth:
+            inside[0] = [place]
+        if depth:
+            start = (depth - 1) // most * most
+            cut = depth % most == 0
+            piece = inside[place.way[start - 1] if start else 0]
+            piece.append(replace(place, path=place.path[start:], question=None if cut else place.question))
+    return [(found[number], piece) for number, piece in inside.items()]
+
+
+def _question(split: Split, features: tuple[Feature, ...]) -> Question:
+    if isinstance(split, Oblique):
+        terms = [
+            (
+                term.weight,
+                Question("number", features[term.feature])
+                if term.level is None
+                else _question(Subset(term.feature, (term.level,)), features),
+            )
+            for term in split.terms
+        ]
+        return Question("sum", None, (float(split.bound),), tuple(terms))
+    feature = features[split.feature]
+    levels = feature.levels
+    if isinstance(split, Threshold):
+        if feature.kind == NUMERIC:
+            return Question("at most", feature, (float(split.threshold),))
+        # The code of an unseen level is -1: it goes left, so the levels on the right are listed.
+        return Question("not in", feature, levels[max(0, int(split.threshold // 1) + 1) :])
+    if isinstance(split, Subset):
+        numbers = feature.kind == NUMERIC
+        return Question("in", feature, tuple(float(v) if numbers else levels[int(v)] for v in split.values))
+    return Question("missing", feature)
+
+
+def _is_numeral(level: str) -> bool:
+    """Return whether a level is a number as `show_number` writes it, and small enough for doubles to be exact."""
+    try:
+        return level == show_number(float(level)) and abs(float(level)) < 2.0**53
+    except (ValueError, OverflowError):
+        return False
