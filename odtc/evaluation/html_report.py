@@ -44,9 +44,9 @@ from odtc.workflow.posing import default_params, held_out_rows, test_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
 from odtc.workflow.provenance.settings import of_manifest
 from odtc.workflow.provenance.without_model import open_record
-from odtc.workflow.results import Fit
 from odtc.workflow.run_record import read_solving
 from odtc.workflow.specification import RunSpec, SolvingSpec
+from odtc.workflow.telling.figures import Fit
 
 ENDINGS = (
     ".tree.json",

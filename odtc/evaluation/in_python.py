@@ -3,7 +3,7 @@
 from odtc.evaluation.board import Claim
 from odtc.evaluation.html_report import Run, render_page
 from odtc.trees.tree import tree_of
-from odtc.workflow.results import Fit
+from odtc.workflow.telling.figures import Fit
 
 
 def render_report(tree, name: str = "tree") -> str:

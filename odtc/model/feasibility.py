@@ -9,8 +9,8 @@ import numpy as np
 from odtc.base.value_class import frozen_class
 
 if TYPE_CHECKING:
+    from odtc.model.arrays import Arrays
     from odtc.model.blocks import Block, NamedBlock
-    from odtc.model.milp import Model
 
 TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
 # What a point may cost less than its tree, as each row and column is off by a tolerance: below any price of an error
@@ -33,7 +33,7 @@ class Check:
 
 
 @np.errstate(invalid="ignore")  # a value that is not finite violates every row that it is in
-def check_point(model: "Model", x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
+def check_point(model: "Arrays", x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
     """Checks a point against bounds, rows and integrality.
 
     Parameters
@@ -59,7 +59,7 @@ def check_point(model: "Model", x: np.ndarray, tolerance: float = TOLERANCE) -> 
     return checks
 
 
-def check_claim(model: "Model", x: np.ndarray, claimed: float | None) -> list[Check]:
+def check_claim(model: "Arrays", x: np.ndarray, claimed: float | None) -> list[Check]:
     """The objective of a point against the objective that the solver reports; no check if it reports none."""
     if claimed is None:
         return []
@@ -69,7 +69,7 @@ def check_claim(model: "Model", x: np.ndarray, claimed: float | None) -> list[Ch
     ]
 
 
-def violations(model: "Model", x: np.ndarray, tolerance: float = BROKEN) -> str:
+def violations(model: "Arrays", x: np.ndarray, tolerance: float = BROKEN) -> str:
     """Return the violated bounds and constraints of the model in words; "" if the point is a solution."""
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
 

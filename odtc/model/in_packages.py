@@ -4,19 +4,17 @@ scipy.optimize.milp; highspy, "passModel" (HiGHS documentation, "Python interfac
 "addMConstr" (Gurobi reference manual, "Matrix API").
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from odtc.base.system import STDOUT
 from odtc.errors import ModelError, SolverError
+from odtc.model.arrays import Arrays
 from odtc.model.points import name_list
 
-if TYPE_CHECKING:
-    from odtc.model.milp import Model
 
-
-def scipy_keywords(model: "Model") -> dict[str, Any]:
+def scipy_keywords(model: Arrays) -> dict[str, Any]:
     """The keywords of scipy.optimize.milp.
 
     Parameters
@@ -139,7 +137,7 @@ def solve_growing_lp(highs: Any, seconds: float | None, what: str) -> float | No
     return float(highs.getInfo().objective_function_value)
 
 
-def highs_of(model: "Model") -> Any:
+def highs_of(model: Arrays) -> Any:
     """A silent highspy.Highs that holds the model, with its names."""
     highs = new_highs()
     pass_to_highs(highs, model)
@@ -150,7 +148,7 @@ def highs_of(model: "Model") -> Any:
     return highs
 
 
-def gurobi_of(model: "Model", env: Any = None) -> Any:
+def gurobi_of(model: Arrays, env: Any = None) -> Any:
     """A gurobipy.Model with the columns and rows in the model's order; a row with two different sides is two.
 
     Parameters

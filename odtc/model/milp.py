@@ -367,7 +367,7 @@ class Model:
         """
         if self.left_out:
             warnings.warn(self.left_out, UserWarning, stacklevel=2)
-        return own_parts.with_rows(self, rows, lower, upper, names)
+        return replace(self, **own_parts.with_rows(self, rows, lower, upper, names))
 
     def add_columns(
         self,
@@ -393,7 +393,7 @@ class Model:
         ModelError
             If a name, a cost or a bound is none.
         """
-        return own_parts.with_columns(self, names, cost, lower, upper, integer)
+        return replace(self, **own_parts.with_columns(self, names, cost, lower, upper, integer))
 
     def relaxed(self) -> "Model":
         """Return the linear relaxation: `odtc.solve(model.relaxed()).objective` is its bound.

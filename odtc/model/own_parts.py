@@ -6,19 +6,16 @@ What is proved of the longer model is proved of it alone: `Model.base` is the mo
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from odtc.errors import ModelError
+from odtc.model.arrays import Arrays
 from odtc.model.blocks import NamedBlock
 from odtc.model.feasibility import TOLERANCE, check_point
 from odtc.model.points import name_list
-
-if TYPE_CHECKING:
-    from odtc.model.milp import Model
 
 MOST_NAME = 200  # characters; some solvers read 255
 # Words that some reader of MPS or LP takes for a section, a number, or a part of the objective, in small letters
@@ -33,8 +30,10 @@ RESERVED = frozenset(
 )
 
 
-def with_rows(model: "Model", rows: Any, lower: ArrayLike, upper: ArrayLike, names: Sequence[str] | None) -> "Model":
-    """As `Model.add_rows`."""
+def with_rows(
+    model: Arrays, rows: Any, lower: ArrayLike, upper: ArrayLike, names: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the fields that change by `Model.add_rows`."""
     import scipy.sparse as sp
 
     A = _matrix(model, rows)
@@ -46,8 +45,7 @@ def with_rows(model: "Model", rows: Any, lower: ArrayLike, upper: ArrayLike, nam
             f"expected a lower or an upper side of every row of your own, got none for row {int(free.argmax())}, which "
             "would forbid nothing; give lower=, upper= or both"
         )
-    return replace(
-        model,
+    return dict(
         matrix=sp.vstack([model.A, A]).tocsc(),
         terms=(),
         rows=(*model.rows, block),
@@ -59,9 +57,9 @@ def with_rows(model: "Model", rows: Any, lower: ArrayLike, upper: ArrayLike, nam
 
 
 def with_columns(
-    model: "Model", names: Sequence[str] | str, cost: ArrayLike, lower: ArrayLike, upper: ArrayLike, integer: ArrayLike
-) -> "Model":
-    """As `Model.add_columns`."""
+    model: Arrays, names: Sequence[str] | str, cost: ArrayLike, lower: ArrayLike, upper: ArrayLike, integer: ArrayLike
+) -> dict[str, Any]:
+    """Return the fields that change by `Model.add_columns`."""
     import scipy.sparse as sp
 
     names = _texts(names)
@@ -77,8 +75,7 @@ def with_columns(
     block = NamedBlock(
         _names(names, "own_column", n, name_list(model.columns)), model.n_cols, _fresh(model.columns, "own")
     )
-    return replace(
-        model,
+    return dict(
         matrix=sp.hstack([model.A, sp.csc_array((model.n_rows, n))]).tocsc(),
         terms=(),
         columns=(*model.columns, block),
@@ -91,7 +88,7 @@ def with_columns(
     )
 
 
-def completed(longer: "Model", x: np.ndarray) -> np.ndarray | None:
+def completed(longer: Arrays, x: np.ndarray) -> np.ndarray | None:
     """A point of a model with the values of the columns behind its own that cost the least.
 
     Parameters
@@ -125,7 +122,7 @@ def completed(longer: "Model", x: np.ndarray) -> np.ndarray | None:
     return x if all(check.passed for check in check_point(longer, x)) else None
 
 
-def broken_rows(longer: "Model", x: np.ndarray) -> list[str]:
+def broken_rows(longer: Arrays, x: np.ndarray) -> list[str]:
     """The rows that a point breaks whatever the values of the columns behind its own, each row by itself.
 
     Parameters
@@ -150,7 +147,7 @@ def broken_rows(longer: "Model", x: np.ndarray) -> list[str]:
     return [names[at] for at in np.flatnonzero(wrong)]
 
 
-def _matrix(model: "Model", rows: Any) -> Any:
+def _matrix(model: Arrays, rows: Any) -> Any:
     """Rows of a user's own as a csr_array over the columns of a model; raises ModelError for what is none."""
     import scipy.sparse as sp
 
@@ -211,7 +208,7 @@ def _texts(given: Any) -> tuple[Any, ...]:
         raise ModelError(f"expected names of your own as texts, got {given!r:.80}") from None
 
 
-def _of_names(model: "Model", rows: Sequence[Mapping[str, float]]) -> Any:
+def _of_names(model: Arrays, rows: Sequence[Mapping[str, float]]) -> Any:
     """Rows as {name of a column: coefficient} as a csr_array."""
     import scipy.sparse as sp
 

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odtc.base.text import count_of
 from odtc.model import vectors
-
-if TYPE_CHECKING:
-    from odtc.model.milp import Model
+from odtc.model.arrays import Arrays
 
 MOST = 12  # families of columns, and of rows, that are named
 
 
-def families(model: "Model", blocks: Sequence[Any]) -> list[tuple[str, str, int, str]]:
+def families(model: Arrays, blocks: Sequence[Any]) -> list[tuple[str, str, int, str]]:
     """(family, labels, size, kind) of blocks of columns or rows."""
     found = []
     for block in blocks:
@@ -26,7 +24,7 @@ def families(model: "Model", blocks: Sequence[Any]) -> list[tuple[str, str, int,
     return found
 
 
-def summary_lines(model: "Model") -> list[str]:
+def summary_lines(model: Arrays) -> list[str]:
     """The size of a model, and a line for each family.
 
     Parameters
@@ -57,7 +55,7 @@ def summary_lines(model: "Model") -> list[str]:
     return lines
 
 
-def summary_html(model: "Model") -> str:
+def summary_html(model: Arrays) -> str:
     """The same as a table, for notebooks."""
     head, *_ = summary_lines(model)
     rows = [

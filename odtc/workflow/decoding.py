@@ -47,9 +47,10 @@ from odtc.workflow.messages import (
     START_INSTEAD,
     no_solution_text,
 )
-from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
+from odtc.workflow.results import Decoded, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
+from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model

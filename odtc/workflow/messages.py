@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,10 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Leaf, Node
+from odtc.workflow.results import Result
 from odtc.workflow.row_selection.selection import first_tree, undecided_text
 from odtc.workflow.run_facts import AllRowsFacts
 from odtc.workflow.specification import RunSpec
-
-if TYPE_CHECKING:
-    from odtc.workflow.results import Fit
-
 
 LESS = 1e-9  # by which a loss is lower, relatively
 OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
@@ -113,7 +110,7 @@ def why_dropped(dataset: Dataset) -> str:
     return ", ".join(words)
 
 
-def level_set_text(done: "Fit") -> str:
+def level_set_text(done: Result) -> str:
     """Report that CART over sets of levels loses less than the tree, some of whose splits take one level each, with
     the encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
     problem, rows = done.problem, done.dataset
@@ -175,7 +172,7 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
 
 
-def cart_of_all_text(done: "Fit") -> str:
+def cart_of_all_text(done: Result) -> str:
     """Report that CART on all rows has a lower loss on them than a tree of selected ones; "" if it does not, may break
     a constraint, or the table has too many cells."""
     every = done.all_rows
@@ -192,7 +189,7 @@ def cart_of_all_text(done: "Fit") -> str:
     )
 
 
-def simplified_text(done: "Fit") -> str:
+def simplified_text(done: Result) -> str:
     """Report which branch nodes were removed because no row needed them; "" if none were."""
     before = done.simplified
     if before is None:
@@ -211,7 +208,7 @@ def simplified_text(done: "Fit") -> str:
     return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
 
 
-def unmeasured_text(done: "Fit") -> str:
+def unmeasured_text(done: Result) -> str:
     """Report how many training rows went right at a threshold because they lack its number, by column; "" if none did.
     A split such as "x > 3" does not show that its rows may be such."""
     dataset = done.problem.encoded.dataset or done.dataset

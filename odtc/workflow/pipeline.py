@@ -38,11 +38,12 @@ from odtc.workflow.messages import COMPILER, file_notes, no_solution_text, simpl
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.plan import Plan, searches
 from odtc.workflow.posing import pose, pose_run, test_rows
-from odtc.workflow.results import Decoded, Fit
+from odtc.workflow.results import Decoded
 from odtc.workflow.run import plan_of, run
 from odtc.workflow.searching import searched
 from odtc.workflow.solving import CallbackReporter, loop_of, relaxations, solve, solve_or_loop
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
+from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.workflow.provenance.certifying import Certificate

@@ -76,7 +76,7 @@ class Decoded:
 
 
 @dataclass(frozen=True, repr=False)
-class Fit:
+class Result:
     """A finished run: the checked tree, its proof, and its figures.
 
     Attributes
@@ -250,25 +250,6 @@ class Fit:
             numbers = replace(claimed, objective=proof.objective, bound=proof.bound).numbers
         why = f"; {claimed.reason}" * (not claimed.proved and self.verified)
         return f"{word}: {numbers}{nodes}{seconds}, {claimed.by}{why}"
-
-    def __str__(self) -> str:
-        from odtc.workflow.messages import dropped_text
-        from odtc.workflow.telling.figures import assured_lines, figures, size_lines  # which speak of fits
-
-        found = [*figures(self), *((text, False) for text in size_lines(self)), *assured_lines(self)]
-        notes = [*self.notes, *(text for text, remarked in found if remarked)]
-        if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
-            notes.insert(0, dropped)
-        lines = [text for text, remarked in found if not remarked]
-        return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
-
-    def _repr_html_(self) -> str:
-        return in_notebook(str(self))
-
-    def __repr__(self) -> str:
-        many = f"; {len(self.notes)} note{'s' * (len(self.notes) > 1)}" if self.notes else ""
-        told = f"{self.tree.size}; {self.claim}{many}"
-        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {told}>"
 
     @property
     def smallest_words(self) -> str:

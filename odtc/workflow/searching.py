@@ -27,7 +27,8 @@ from odtc.workflow.constrained.kept_constraints import no_worse_than_cart, open_
 from odtc.workflow.decoding import by_own_search, no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
-from odtc.workflow.results import Fit, Unsolved
+from odtc.workflow.results import Unsolved
+from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model

@@ -1,29 +1,48 @@
 """Figures of a tree on its rows and on test rows, next to CART: the lines of a result, on screen and in Python."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from odtc.base.text import count_of, percent_text
+from odtc.base.text import count_of, in_notebook, percent_text
 from odtc.data.task import TASKS
 from odtc.workflow.constrained.kept_constraints import broken_text, kept_line
-from odtc.workflow.messages import cart_of_all_text, level_set_text, unmeasured_text
+from odtc.workflow.messages import cart_of_all_text, dropped_text, level_set_text, unmeasured_text
+from odtc.workflow.results import Result
 from odtc.workflow.row_selection.selection import undecided_text
 from odtc.workflow.run_facts import TestFacts, majority_of
-
-if TYPE_CHECKING:
-    from odtc.workflow.results import Fit
-
 
 ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # the trees and rows of the figures of a task
 Line = tuple[str, bool]  # a line, and whether it is a remark on the figures
 
 
-def figures(done: "Fit") -> Iterator[Line]:
+class Fit(Result):
+    """A finished run: the checked tree, its proof, and its figures (odtc.workflow.results.Result has the attributes).
+
+    `print(fit)` shows the tree and the lines of `odtc fit`.
+    """
+
+    def __str__(self) -> str:
+        found = [*figures(self), *((text, False) for text in size_lines(self)), *assured_lines(self)]
+        notes = [*self.notes, *(text for text, remarked in found if remarked)]
+        if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
+            notes.insert(0, dropped)
+        lines = [text for text, remarked in found if not remarked]
+        return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
+
+    def __repr__(self) -> str:
+        many = f"; {len(self.notes)} note{'s' * (len(self.notes) > 1)}" if self.notes else ""
+        told = f"{self.tree.size}; {self.claim}{many}"
+        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {told}>"
+
+
+def figures(done: Result) -> Iterator[Line]:
     """Yield the figures of the tree on its rows, and on test rows, compared with CART.
 
     Parameters
     ----------
-    done : Fit
+    done : Result
 
     Yields
     ------
@@ -62,7 +81,7 @@ def figures(done: "Fit") -> Iterator[Line]:
         yield f"note: {words}", True
 
 
-def size_lines(done: "Fit") -> list[str]:
+def size_lines(done: Result) -> list[str]:
     """Return the lines on missing numbers, on the size of the tree, on an absent certificate, and on the checks."""
     checks, lines = done.decoded.checks, []
     if words := unmeasured_text(done):
@@ -74,12 +93,12 @@ def size_lines(done: "Fit") -> list[str]:
     return [*lines, f"verified  {sum(check.passed for check in checks)} of {count_of(len(checks), 'check', '')} passed"]
 
 
-def assured_lines(done: "Fit") -> Iterator[Line]:
+def assured_lines(done: Result) -> Iterator[Line]:
     """Yield which constraints new rows satisfy, if the fit has a confidence: a line for each constraint on new rows.
 
     Parameters
     ----------
-    done : Fit
+    done : Result
 
     Yields
     ------
@@ -103,7 +122,7 @@ def assured_lines(done: "Fit") -> Iterator[Line]:
         )
 
 
-def of_the_tree(done: "Fit") -> list[str]:
+def of_the_tree(done: Result) -> list[str]:
     """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
     from odtc.workflow.constrained.assurance import speaks_of_new_rows
 
@@ -119,7 +138,7 @@ def no_better_text(label: str, share: float) -> str:
     )
 
 
-def _task_figures(done: "Fit") -> Iterator[Line]:
+def _task_figures(done: Result) -> Iterator[Line]:
     """Yield the figures of a task other than classification."""
     task = TASKS.get(done.problem.encoded.task)
     for name, facts in done.metrics.items():
@@ -129,7 +148,7 @@ def _task_figures(done: "Fit") -> Iterator[Line]:
         yield kept_line(entry, done.tree), False
 
 
-def _test(done: "Fit", test: TestFacts) -> Iterator[Line]:
+def _test(done: Result, test: TestFacts) -> Iterator[Line]:
     """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
     tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
     shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
@@ -147,7 +166,7 @@ def _test(done: "Fit", test: TestFacts) -> Iterator[Line]:
         yield no_better_text(done.tree.classes[majority_of(done.tree)], most), True
 
 
-def _all_rows(done: "Fit") -> Iterator[Line]:
+def _all_rows(done: Result) -> Iterator[Line]:
     """Yield the figures of all rows, from which the rows of the tree were selected."""
     every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (
