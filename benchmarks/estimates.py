@@ -4,7 +4,7 @@
 
 Each model is built and written in a process of its own, of random binary data of a size (rows, columns, depth), after
 a small one of its kind, which loads what it needs. What is said holds at the pace of this machine at this moment
-(odtc.evaluation.machine_pace), as `--estimate` says it. Memory is the peak beside what was held before; it is known
+(odtc.evaluation.size_table), as `--estimate` says it. Memory is the peak beside what was held before; it is known
 where the system tells it (Linux). A ratio is measured / said.
 """
 
@@ -48,7 +48,7 @@ def memory(key: str) -> int:
 def one(model: str, size: str, folder: str) -> dict:
     """What is said and what is measured of a model, in this process."""
     from odtc.base.system import return_freed_memory
-    from odtc.evaluation.machine_pace import pace
+    from odtc.evaluation.size_table import pace
     from odtc.fileformats.model_files import write_model
     from odtc.problem.counts import counts_of
 

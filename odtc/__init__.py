@@ -32,7 +32,7 @@ _HOMES = {
     "export": "odtc.trees.exporting",
     "plot_tree": "odtc.trees.drawing",
     "export_text": "odtc.trees.drawing",
-    "render_report": "odtc.evaluation.in_python",
+    "render_report": "odtc.evaluation.html_report",
     "OptimalTreeClassifier": "odtc.estimators.classifier",
     "OptimalTreeRegressor": "odtc.estimators.regressor",
     "OptimalSurvivalTree": "odtc.estimators.survival",

@@ -1,6 +1,7 @@
 """Numbers and names as text."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 WARNING = "WARNING: "  # how a message begins that a reader or a caller must not miss
@@ -87,3 +88,61 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = [one for one in names if one.casefold() == name.casefold()]
     near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def one_line(text: str) -> str:
+    """Return the text for a terminal: characters that are not printable are escaped as in Python, so a line stays a
+    line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def of(count: int, thing: str, things: str = "") -> str:
+    """`3 | of("leaf", "leaves")` is "3 leaves"; none is "no leaves"."""
+    return f"{count or 'no'} {thing if count == 1 else things or thing + 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Return a share such as "90.7 %"; "100 %" and "0 %" only if they are exact."""
+    if part in (0, whole):
+        return "100 %" if part else "0 %"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
+
+
+LISTED = 10  # classes of a leaf that are named
+
+
+def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
+    """Return "versicolor: 49, virginica: 5": the classes that occur, on one line; if there are many, those with most
+    rows."""
+    pairs = [(name, n) for name, n in zip(classes, amounts) if n]
+    most = sorted(range(len(pairs)), key=lambda k: -pairs[k][1])[:LISTED]  # of equal ones the first
+    shown = [pairs[k] for k in sorted(most)]
+    words = [f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in shown]
+    if left := len(pairs) - len(shown):
+        words.append(f"{left} more: {show_number(round(sum(n for _, n in pairs) - sum(n for _, n in shown), 3))}")
+    return ", ".join(words)
+
+
+def aligned(text: str, sides: str = "", widest: int = 72) -> str:
+    """Lines with cells between tabs, as columns two spaces apart.
+
+    `sides` has l or r for each column (l beyond its end). The last cell of a line, a line without
+    a tab, and a cell wider than `widest` do not widen a column.
+    """
+    lines = [line.split("\t") for line in text.split("\n")]
+    widths: dict[int, int] = {}
+    for cells in lines:
+        for column, cell in enumerate(cells[:-1]):
+            if _width(cell) <= widest:
+                widths[column] = max(widths.get(column, 0), _width(cell))
+
+    def padded(column: int, cell: str) -> str:
+        space = " " * (widths.get(column, 0) - _width(cell))
+        return space + cell if sides[column : column + 1] == "r" else cell + space
+
+    return "\n".join("  ".join(padded(*pair) for pair in enumerate(cells)).rstrip() for cells in lines)
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: Chinese signs take two, accents that join a letter none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

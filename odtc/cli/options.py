@@ -415,3 +415,26 @@ def described(tree, data: Path, reading: ReadingSpec):
     opened_by(data, given, strict=True)
     layout = {key: one for key, one in layout_of(tree.features).items() if key in OF_ALL_FORMATS} | given
     return replace(tree, features=tuple(replace(one, layout=layout) for one in tree.features))
+
+
+PoolSize = Annotated[
+    int | None, value_option("--pool", "K", "Write the K best trees to STEM.pool.json (model dpflow).")
+]
+Within = Annotated[
+    str | None,
+    value_option(
+        "--within",
+        "E",
+        "Count all trees whose objective is at most E (or 5%) above the best, and write the near-optimal set to "
+        "STEM.near-optimal.json. With --pool, list at most K of them. With constraints other than leaf_rows, up to "
+        "1,000 are listed.",
+    ),
+]
+Using = Annotated[
+    list[str], value_option("--using", "COL", "Near-optimal set: only trees that split on this column; repeatable.")
+]
+Without = Annotated[
+    list[str],
+    value_option("--without", "COL", "Near-optimal set: only trees that do not split on this column; repeatable."),
+]
+Leaves = Annotated[int | None, value_option("--leaves", "N", "Near-optimal set: only trees with at most N leaves.")]

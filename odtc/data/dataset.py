@@ -12,8 +12,7 @@ import numpy as np
 from odtc.base.json_schema import FLAG, TEXT, schema_of
 from odtc.base.text import show_number
 from odtc.base.value_class import frozen_class, value_class
-from odtc.base.whole_numbers import whole_numbers
-from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
+from odtc.base.whole_numbers import narrowed, nearest_floats, whole_numbers
 from odtc.data.file_text import label_types
 from odtc.data.reading_spec import CLASSIFICATION, DATES, LAYOUT, SIGNS, ReadingSpec, date_columns
 

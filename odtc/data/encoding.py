@@ -21,8 +21,7 @@ from odtc.base.memory import require_memory
 from odtc.base.registry import Registry
 from odtc.base.text import count_of
 from odtc.base.value_class import frozen_class
-from odtc.base.whole_numbers import MAX_EXACT, whole_losses
-from odtc.base.whole_numbers.of_any_size import narrowed, product, summed_weights
+from odtc.base.whole_numbers import MAX_EXACT, narrowed, product, summed_weights, whole_losses
 from odtc.base.wording import option
 from odtc.data.binary_splits import merged_splits
 from odtc.data.binary_splits.column_splits import threshold_splits

@@ -29,8 +29,7 @@ from odtc.data.column_types import (
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.file_text import written_numbers
 from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
-from odtc.data.level_orders import order_text
-from odtc.data.level_scales import is_range, order_of_words
+from odtc.data.level_orders import is_range, order_of_words, order_text
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.task import TASKS, lost_weights
 from odtc.errors import TimeLimitReached

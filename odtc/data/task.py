@@ -27,7 +27,7 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
-from odtc.base.whole_numbers.of_any_size import nearest_floats
+from odtc.base.whole_numbers import nearest_floats
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, sums_over

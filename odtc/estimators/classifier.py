@@ -20,10 +20,10 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.file_text import label_types
 from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
-from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import Corner, envelope
 from odtc.estimators.least_weight import best_fitting, fits, least_rows
 from odtc.estimators.monotone import constraint_text, directions
+from odtc.estimators.parameters import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator, name_of
 from odtc.estimators.units import IN_SOLVERS, ONE, Units, in_doubles
 from odtc.model.solution import Solution, Termination, is_proved

@@ -9,8 +9,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.atomic_write import write_text
-from odtc.base.templates.filters import aligned, one_line
-from odtc.base.text import in_notebook, percent_text, show_figure
+from odtc.base.text import aligned, in_notebook, one_line, percent_text, show_figure
 from odtc.data.dataset import Dataset
 from odtc.estimators.units import ONE, Units, in_unit
 from odtc.model.feasibility import Check, is_close

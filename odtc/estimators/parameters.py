@@ -1,8 +1,11 @@
 """Valid values of the parameters of the estimator, described for its users."""
 
+import contextlib
 import inspect
 import math
+import sys
 import textwrap
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -217,3 +220,20 @@ def expect(estimator) -> None:
     for name, fits, what in PARAMETERS:
         if name in given and not fits(getattr(estimator, name)):
             raise ValueError(f"expected {name} as {what}, got {getattr(estimator, name)!r}")
+
+
+OWN = ("odtc", contextlib.__name__)  # `fit` is wrapped in a context (odtc.base.threads)
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the nearest line outside of odtc and of the wrappers of its methods.
+
+    Parameters
+    ----------
+    text : str
+    category : subclass of Warning
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)

@@ -14,7 +14,7 @@ from odtc.data.tasks.policy.causal_scores import design, expect_enough, scores_o
 from odtc.data.tasks.policy.chances import OF_ESTIMATOR, told_of_features, told_of_received
 from odtc.errors import DataWarning
 from odtc.estimators import parameters
-from odtc.estimators.caller_warning import warn_caller
+from odtc.estimators.parameters import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.estimators.units import divided, in_doubles, rounding_of_quotients
 from odtc.model.feasibility import Check, is_close

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import linear, median, regression
 from odtc.estimators import parameters
-from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.estimators.monotone import best_rising, directions, rises
+from odtc.estimators.parameters import warn_caller
 from odtc.estimators.units import ONE, Units, divided
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Branch, Leaf, Line, Node, Tree

@@ -17,10 +17,10 @@ from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.task import lost_weights
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
-from odtc.estimators.caller_warning import warn_caller
 from odtc.estimators.cost_complexity import penalty_of_branch_node, rounding_of_penalty
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.least_weight import least_rows
+from odtc.estimators.parameters import warn_caller
 from odtc.estimators.units import IN_SEARCHES, IN_SOLVERS, ONE, Units, in_unit, unit_of, units_for
 from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check

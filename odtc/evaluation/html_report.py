@@ -15,7 +15,7 @@ import odtc
 from odtc.base import phases
 from odtc.base.system import read_file
 from odtc.base.templates import render, template_folders
-from odtc.base.templates.filters import of, percent
+from odtc.base.text import of, percent
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cost_matrix import cost_text
@@ -26,12 +26,13 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import CertificateError, ChoiceError, DataError, OdtcError, TreeError
 from odtc.evaluation import board
 from odtc.evaluation.assured_record import AssuredRecord, counted_again, read_assured
+from odtc.evaluation.board import Claim
 from odtc.evaluation.leaf_curves import leaf_curves, leaf_lines
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.places import Place
 from odtc.trees.rendering import render_tree
-from odtc.trees.tree import Tree, read_tree
+from odtc.trees.tree import Tree, read_tree, tree_of
 from odtc.verification.certificate import read_certificate
 from odtc.workflow import artifacts, run_facts
 from odtc.workflow.constrained.assurance import rate_interval, share_interval
@@ -543,3 +544,37 @@ def progress_plot(history) -> dict | None:
             (f"{s:.2f}", "–" if i is None else f"{i:.6g}", "–" if b is None else f"{b:.6g}") for s, i, b in history
         ],
     }
+
+
+def render_report(tree, name: str = "tree") -> str:
+    """Write a tree as one HTML page, as `odtc report` does.
+
+    Parameters
+    ----------
+    tree : Tree, Fit or fitted estimator
+        For a fit the page states the proof.
+    name : str
+        The title.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TreeError
+        If it is neither.
+
+    Examples
+    --------
+    >>> import odtc
+    >>> fitted = odtc.fit("examples/monks/monks-1.csv", depth=1, encoding="onehot")
+    >>> odtc.render_report(fitted, "monks")[:15]
+    '<!DOCTYPE html>'
+    """
+    proved, said = getattr(tree, "is_optimal_", None), None
+    if isinstance(tree, Fit):
+        said = Claim(tree.proved, tree.proof.objective, tree.proof.bound)
+    elif proved is not None:
+        said = Claim(proved, tree.objective_, tree.bound_)
+    return render_page(Run(name, tree_of(tree), said=said))

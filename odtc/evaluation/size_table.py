@@ -1,21 +1,27 @@
 """Size of the model of every formulation on some data, before anything is built: `odtc build --estimate`."""
 
+import hashlib
+import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from odtc.base.memory import available
 from odtc.base.text import count_of, in_notebook
 from odtc.base.wording import option
-from odtc.data.dataset import Dataset
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, DataError, ModelError
-from odtc.evaluation.machine_pace import pace
 from odtc.fileformats import mps_writer
+from odtc.fileformats.models import mps
 from odtc.problem.constraints import constraint
 from odtc.problem.counts import Counts, counts_of
 from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.compiling import choose_cuts
 from odtc.workflow.pipeline import labelled
 from odtc.workflow.posing import default_params, pose_run
@@ -208,3 +214,37 @@ def _bytes(size: float) -> str:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:,.1f}" if seconds < 1e6 else f"{seconds:.2g}"
+
+
+MODEL, ROWS, COLUMNS, DEPTH = "flowoct", 1000, 20, 3  # some 120,000 nonzeros
+RUNS = 2  # the first loads its modules
+
+
+class _Nowhere:
+    """Stream that hashes its input, as a file of a model is hashed, and stores nothing."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+
+    def write(self, data: Any) -> None:
+        self.digest.update(data)
+
+
+def pace() -> float:
+    """CPU seconds that this machine takes now for a second of odtc.problem.counts.
+
+    Returns
+    -------
+    float
+    """
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 2, (ROWS, COLUMNS)).astype(float), random.integers(0, 3, ROWS).astype(np.int32)
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(COLUMNS))
+    data = Dataset("pace", X, y, features, ("a", "b", "c"), np.ones(ROWS))
+    problem = Problem(encode(data), CompleteTree(DEPTH), MODEL, parse_params(MODEL, {}))
+    said, took = counts_of(problem).seconds, np.inf
+    for _ in range(RUNS):
+        began = time.process_time()
+        mps.write(problem.module.build(problem), _Nowhere(), False)
+        took = min(took, time.process_time() - began)
+    return took / said

@@ -20,10 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from odtc.base.atomic_write import new_file
-from odtc.base.byte_stream import ByteStream
+from odtc.base.byte_stream import ByteStream, ParallelGzip
 from odtc.base.commit import expect_settled
-from odtc.base.compression.parallel_gzip import ParallelGzip
-from odtc.base.compression.unpack import TooLargeError, gunzip
+from odtc.base.compression import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.compression.unpack import gunzip
+from odtc.base.compression import gunzip
 from odtc.base.value_class import value_class
 from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock

@@ -17,7 +17,7 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import expect_settled
-from odtc.base.compression.unpack import TooLargeError, gunzip
+from odtc.base.compression import TooLargeError, gunzip
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.memory import require_memory

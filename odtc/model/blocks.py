@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from odtc.base.compression.packing import pack, unpack
+from odtc.base.compression import pack, unpack
 from odtc.base.text import did_you_mean
 from odtc.errors import ModelError
 from odtc.model.counting import is_counting

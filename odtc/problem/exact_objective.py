@@ -31,7 +31,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 if TYPE_CHECKING:
-    from odtc.base.whole_numbers.in_two_parts import ExactParts
+    from odtc.base.whole_numbers import ExactParts
 
 
 MAX_TOTAL = MAX_EXACT // 8  # of the costs of a search: it adds up differences, and twice the cost of a side
@@ -132,7 +132,7 @@ class ExactObjective:
         many = total // MAX_TOTAL + 1
         parts = None
         if many != 1:
-            from odtc.base.whole_numbers.in_two_parts import ExactParts  # costs are rarely so large
+            from odtc.base.whole_numbers import ExactParts  # costs are rarely so large
 
             parts = ExactParts.of(exact, many, node)
         loss = exact.astype(float) if parts is None else parts.high.astype(float)

@@ -19,11 +19,12 @@ from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints.constraint import mended, posed, takes
 from odtc.problem.constraints.kind import CONSTRAINTS, Subject
 from odtc.problem.formulation import FORMULATIONS, Compiled
-from odtc.problem.parameters import parse_params
+from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.support import small_problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import Beyond, blank_arrays, settle
+from odtc.workflow.row_selection.selection import as_csv
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py
 # The variants in which each formulation must satisfy the property tests, as it declares them.
@@ -322,3 +323,27 @@ def _can_be_encoded(dataset) -> bool:
     except DataError:
         return False
     return True
+
+
+def note_data(trial, dataset) -> None:
+    """Record a data set as CSV."""
+    trial.note("data", as_csv(dataset)[0].rstrip())
+
+
+def note_problem(trial, problem) -> None:
+    """Record the data, the depth, the encoding, the parameters and the constraints of a problem."""
+    encoded = problem.encoded
+    note_data(trial, encoded.dataset)
+    trial.note("depth", problem.topology.depth)
+    usual = params_to_json(type(problem.params)())
+    given = {key: value for key, value in params_to_json(problem.params).items() if value != usual.get(key)}
+    trial.note("model", " ".join([problem.formulation, *(f"-p {key}={value}" for key, value in given.items())]))
+    if (encoded.cost != 1 - np.eye(len(encoded.classes))).any():
+        trial.note("costs", f"{encoded.cost.tolist()} (true class, predicted class)")
+    for given in problem.constraints:
+        trial.note("constraint", given)
+
+
+def note_heap(trial, problem, heap) -> None:
+    """Record a tree."""
+    trial.note("tree", str(heap.to_tree(problem.encoded)))

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from odtc.base.templates.filters import of, one_line, tally
-from odtc.base.text import in_notebook, show_figure
+from odtc.base.text import in_notebook, of, one_line, show_figure, tally
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.file_text.label_types import Label
 from odtc.data.task import TASKS

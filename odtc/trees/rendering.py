@@ -40,8 +40,8 @@ from pathlib import Path
 
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render, template_folders
-from odtc.base.templates.filters import Share, one_line
-from odtc.base.text import some
+from odtc.base.templates.filters import Share
+from odtc.base.text import one_line, some
 from odtc.data.dataset import NUMERIC, decimal_of, layout_of
 from odtc.data.reading_spec import missing_texts
 from odtc.data.task import TASKS

@@ -6,7 +6,7 @@ folder of templates with its own `tree/text.txt.jinja` comes before it.
 
 from collections.abc import Sequence
 
-from odtc.base.templates.filters import aligned, of, one_line, percent, tally
+from odtc.base.text import aligned, of, one_line, percent, tally
 from odtc.trees.places import Place
 
 NAME = "text"

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from odtc.base import compression
 from odtc.base.atomic_write import write_text
-from odtc.base.compression import packing
-from odtc.base.compression.unpack import RATIO, TooLargeError
+from odtc.base.compression import RATIO, TooLargeError
 from odtc.base.json_schema import (
     FLAG,
     NOT_WHOLE,
@@ -31,8 +31,16 @@ from odtc.base.json_schema import (
 )
 from odtc.base.memory import require_memory
 from odtc.base.value_class import value_class
-from odtc.base.whole_numbers import SAME_WEIGHT, common_unit, exact_weights, rounded_weights, whole_numbers
-from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
+from odtc.base.whole_numbers import (
+    SAME_WEIGHT,
+    common_unit,
+    exact_weights,
+    narrowed,
+    nearest_floats,
+    product,
+    rounded_weights,
+    whole_numbers,
+)
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
@@ -130,7 +138,7 @@ SHAPE = {
 }
 
 # Bytes that a character of packed text can represent: 3/4 of one by base64, and zlib packs to a thousandth at best.
-PACKED_MOST = packing.HIGHEST
+PACKED_MOST = compression.HIGHEST
 ROW_BYTES = 40  # of a row in addition to its splits and cells: label, weight, copies, place and sums
 PLACES = 2**31  # of a block of columns, which are numbered by 32 bits
 MOST_SUMS = 8  # that a task adds up of a row, and once more for each of its classes
@@ -187,7 +195,7 @@ class Manifest:
                     raise ManifestError(f"the manifest {str(self.path)!r} separates {n} rows, more than its model has")
                 try:
                     indptr, nnz = _unpack(part["indptr"], "<i4", n + 1), self.facts["model"]["nnz"]
-                    most = max(packing.LEAST, RATIO * len(part["indices"])) // 4  # places that differ pack no further
+                    most = max(compression.LEAST, RATIO * len(part["indices"])) // 4  # different places pack no further
                     indices = _unpack(part["indices"], "<i4", most=min(most, nnz))
                     data = _unpack(part["data"], "<f8", len(indices))
                     A = sp.csr_array((data, indices, indptr), shape=shape)
@@ -572,7 +580,7 @@ def _exact_weights(exact: tuple[np.ndarray, Fraction], rounded: tuple[np.ndarray
     if (product(whole, int(unit / least)) == product(other, int(of_rounded / least))).all():
         return {}
     text = " ".join(map(str, whole.ravel().tolist())).encode("ascii")
-    return {"exact": {"unit": f"{unit.numerator}/{unit.denominator}", "weight": packing.pack(text)}}
+    return {"exact": {"unit": f"{unit.numerator}/{unit.denominator}", "weight": compression.pack(text)}}
 
 
 def _read_exact_weights(facts: dict, weight: np.ndarray) -> tuple[np.ndarray, Fraction] | None:
@@ -580,7 +588,7 @@ def _read_exact_weights(facts: dict, weight: np.ndarray) -> tuple[np.ndarray, Fr
     if "exact" not in facts:
         return None
     above, below = map(int, facts["exact"]["unit"].split("/"))
-    each = list(map(int, packing.unpack_text(facts["exact"]["weight"]).decode("ascii").split(" ")))
+    each = list(map(int, compression.unpack_text(facts["exact"]["weight"]).decode("ascii").split(" ")))
     unit = Fraction(above, max(1, below))
     if unit > 0 and len(each) == weight.size:
         whole = np.array(each, object).reshape(weight.shape)
@@ -595,7 +603,7 @@ def _groups(facts: dict, n: int) -> Groups:
 
 
 def _pack(array: np.ndarray) -> str:
-    return packing.pack(np.ascontiguousarray(array).tobytes())
+    return compression.pack(np.ascontiguousarray(array).tobytes())
 
 
 def _unpack_rows(text: str, n: int, most: int) -> np.ndarray:
@@ -616,7 +624,7 @@ def _unpack(text: str, dtype, count: int | None = None, most: int | None = None)
     if room is None or room < 0:
         raise ValueError(f"expected a number of packed numbers, got {room}")
     try:
-        data = packing.unpack(text, room * np.dtype(dtype).itemsize)
+        data = compression.unpack(text, room * np.dtype(dtype).itemsize)
     except TooLargeError:
         raise TooLargeError(f"expected {room} packed numbers{'' if most is None else ' at most'}, got more") from None
     except (ValueError, zlib.error):

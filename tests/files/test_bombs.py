@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from odtc import read as odtc_read
-from odtc.base.compression import packing
-from odtc.base.compression.unpack import TooLargeError
+from odtc.base import compression
+from odtc.base.compression import TooLargeError
 from odtc.data.readers import arrow_buffers
 from odtc.errors import OdtcError
 from odtc.problem.constraints import constraint
@@ -54,19 +54,19 @@ def peak():
 
 def test_packed_bytes_are_unpacked_no_further_than_they_may_be(zeros, peak):
     with pytest.raises(TooLargeError):
-        packing.unpack(zeros, 1000)
+        compression.unpack(zeros, 1000)
     with pytest.raises(TooLargeError):
-        packing.unpack_text(base64.b64encode(zlib.compress(bytes(1 << 26))).decode())
+        compression.unpack_text(base64.b64encode(zlib.compress(bytes(1 << 26))).decode())
     assert peak() < ROOM
-    assert packing.unpack(packing.pack(b"abc"), 3) == b"abc"
+    assert compression.unpack(compression.pack(b"abc"), 3) == b"abc"
     with pytest.raises(ValueError, match="end too early"):
-        packing.unpack(base64.b64encode(zlib.compress(bytes(range(256)))[:40]).decode(), 300)
+        compression.unpack(base64.b64encode(zlib.compress(bytes(range(256)))[:40]).decode(), 300)
 
 
 def test_what_does_not_fit_into_half_of_the_memory_is_not_unpacked(zeros, monkeypatch):
     monkeypatch.setattr("odtc.base.memory.available", lambda: 1 << 28)
     with pytest.raises(OdtcError, match="would take about 1.0 GiB of memory, 0.2 GiB are free"):
-        packing.unpack(zeros, MANY)
+        compression.unpack(zeros, MANY)
 
 
 @pytest.mark.parametrize("place", ["X", "y", "weight", "copies"])
@@ -99,10 +99,10 @@ def test_members_of_a_manifest(size, files, zeros, peak, tmp_path):
     ("rows", "weight"),
     [
         ("zeros", "zeros"),
-        (packing.pack(np.array([-1], "<i8").tobytes()), packing.pack(np.ones(1).tobytes())),
-        (packing.pack(np.array([10**9], "<i8").tobytes()), packing.pack(np.ones(1).tobytes())),
-        (packing.pack(b""), packing.pack(b"")),
-        (packing.pack(b"abc"), packing.pack(b"abc")),
+        (compression.pack(np.array([-1], "<i8").tobytes()), compression.pack(np.ones(1).tobytes())),
+        (compression.pack(np.array([10**9], "<i8").tobytes()), compression.pack(np.ones(1).tobytes())),
+        (compression.pack(b""), compression.pack(b"")),
+        (compression.pack(b"abc"), compression.pack(b"abc")),
         (7, None),
         ("é", "é"),
     ],
@@ -173,10 +173,10 @@ def test_separated_rows_of_a_manifest(key, value, separated, zeros, tmp_path, pe
     block = next(block for block in facts["model"]["rows"] if "cut" in block)
     inside = block if key in block else block["matrix"]
     if isinstance(value, np.ndarray):
-        there = np.frombuffer(packing.unpack(inside[key], 1 << 20), np.uint8)
-        value = packing.pack(np.resize(value.view(np.uint8), there.size).tobytes())
+        there = np.frombuffer(compression.unpack(inside[key], 1 << 20), np.uint8)
+        value = compression.pack(np.resize(value.view(np.uint8), there.size).tobytes())
     inside[key] = (
-        zeros if isinstance(value, str) and value == "zeros" else packing.pack(b"") if value is None else value
+        zeros if isinstance(value, str) and value == "zeros" else compression.pack(b"") if value is None else value
     )
     facts.pop("identity")
     (tmp_path / "m.odt.json").write_text(json.dumps(facts))

@@ -12,8 +12,7 @@ import zlib
 import polars as pl
 import pytest
 
-from odtc.base.compression.packing import pack, unpack_text
-from odtc.base.compression.unpack import TooLargeError, gunzip
+from odtc.base.compression import TooLargeError, gunzip, pack, unpack_text
 from odtc.data.column_types import level_codes, levels_of
 from odtc.data.readers.arff import NOMINAL
 from odtc.data.reading import read

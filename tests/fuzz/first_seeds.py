@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.compression.packing import pack
+from odtc.base.compression import pack
 from odtc.fileformats.solution_files import POINTS
 from tests.command_line import CHECKOUT, MONKS, odtc
 from tests.files.test_broken import MODEL

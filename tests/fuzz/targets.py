@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from odtc.base.commit import expect_settled, settle
-from odtc.base.compression.packing import pack
+from odtc.base.compression import pack
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode

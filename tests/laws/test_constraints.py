@@ -13,7 +13,7 @@ from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing import Trial, cases
-from odtc.testing.optima import least_kept
+from odtc.testing.optima import assert_rows_kept, least_kept, optimum
 from odtc.testing.problems import (
     ALL_VARIANTS,
     COMPILED,
@@ -26,7 +26,6 @@ from odtc.testing.problems import (
     problems,
 )
 from odtc.testing.properties.formulations import kept_optimum, kept_start
-from odtc.testing.solved_models import assert_rows_kept, optimum
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 

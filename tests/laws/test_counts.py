@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.errors import ModelError
-from odtc.evaluation import machine_pace
+from odtc.evaluation import size_table
 from odtc.evaluation.size_table import SizeTable
 from odtc.model import blocks
 from odtc.model.counting import counting, labels_where
@@ -108,7 +108,7 @@ def test_seconds_are_those_of_this_machine_at_this_moment(tmp_path, monkeypatch)
     seconds = []
     for slower in (1, 10):
         clock = iter(np.arange(100) * slower)
-        monkeypatch.setattr(machine_pace, "time", SimpleNamespace(process_time=lambda clock=clock: next(clock)))
+        monkeypatch.setattr(size_table, "time", SimpleNamespace(process_time=lambda clock=clock: next(clock)))
         done = odtc("build", MONKS_1, "--estimate", "--depth", "3", "--json", folder=tmp_path).facts
         seconds.append({name: one["seconds"] for name, one in done["models"].items() if one["seconds"]})
     assert len(seconds[0]) > 5 and seconds[0].keys() == seconds[1].keys()

@@ -20,9 +20,8 @@ from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS, EVERY_TREE
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.testing.optima import exhaustive_cost
+from odtc.testing.optima import exhaustive_cost, optimum, relaxed, solved
 from odtc.testing.problems import ALL_VARIANTS, form_id, heaps, problems
-from odtc.testing.solved_models import optimum, relaxed, solved
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
 from odtc.workflow import artifacts, pipeline

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odtc.base.templates.filters import one_line, r_str, tex
+from odtc.base.templates.filters import r_str, tex
+from odtc.base.text import one_line
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Subset, Threshold
 from odtc.trees.rendering import render_tree

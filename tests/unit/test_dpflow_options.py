@@ -17,8 +17,7 @@ from odtc.problem.constraints.constraint import posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
-from odtc.testing.optima import least_kept
-from odtc.testing.solved_models import solved
+from odtc.testing.optima import least_kept, solved
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc.base.compression import packing
+from odtc.base import compression
 from odtc.data.encoding import encode
 from odtc.data.reading import fingerprint
 from odtc.verification.encoding_again import check_encoding
@@ -18,9 +18,9 @@ ROWS = "a,b,kind,y\n" + "".join(f"{i % 2},{i % 5},{'uvw'[i % 3]},{'np'[i % 2]}\n
 
 
 def other_numbers(text: str, kind: str, change) -> str:
-    values = np.frombuffer(packing.unpack(text, 1 << 20), kind).copy()
+    values = np.frombuffer(compression.unpack(text, 1 << 20), kind).copy()
     change(values)
-    return packing.pack(values.tobytes())
+    return compression.pack(values.tobytes())
 
 
 def asked(facts, feature):

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import odtc
-from odtc.base.whole_numbers.of_any_size import next_fraction, summed_weights
+from odtc.base.whole_numbers import next_fraction, summed_weights
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, NoSolutionError, SolverError
 from odtc.problem.constraints.by_definition import exact, rate

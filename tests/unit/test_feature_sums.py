@@ -15,7 +15,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.testing.solved_models import relaxed
+from odtc.testing.optima import relaxed
 from odtc.trees.complete_tree import CompleteTree
 
 SLOW = {

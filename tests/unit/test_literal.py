@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import odtc
 from odtc.problem.formulation import FORMULATIONS, OTHER, Compiled
 from odtc.problem.parameters import has_parameter, keeps_rows, parse_params
+from odtc.testing.optima import solved
 from odtc.testing.problems import datasets
-from odtc.testing.solved_models import solved
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.posing import pose

@@ -15,9 +15,8 @@ from odtc.formulations.dpflow import constrained, search_before_model
 from odtc.formulations.dpflow.constrained import Posed
 from odtc.formulations.dpflow.search_before_model import _live
 from odtc.problem.constraints.constraint import broken, built, complete, posed
-from odtc.testing.optima import least_of_every_tree
+from odtc.testing.optima import assert_point_of, least_of_every_tree, optimum
 from odtc.testing.problems import KINDS, problems
-from odtc.testing.solved_models import assert_point_of, optimum
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 from tests import command_line

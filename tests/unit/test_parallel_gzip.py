@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.base.compression import parallel_gzip
-from odtc.base.compression.parallel_gzip import ParallelGzip
-from odtc.base.compression.unpack import gunzip
+from odtc.base import byte_stream
+from odtc.base.byte_stream import ParallelGzip
+from odtc.base.compression import gunzip
 
 
 def packed(pieces) -> bytes:
@@ -26,7 +26,7 @@ def packed(pieces) -> bytes:
 @given(st.lists(st.binary(max_size=60), max_size=12))
 def test_members_of_any_cut_unpack_to_the_content(pieces):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel_gzip, "MEMBER", 32)
+        patch.setattr(byte_stream, "MEMBER", 32)
         data = packed(pieces)
         assert data == packed([b"".join(pieces)])  # however it was written
     whole = b"".join(pieces)
@@ -39,7 +39,7 @@ def test_arrays_in_the_order_in_which_they_were_written():
     data = packed([rows[:7], rows[7:]])
     assert gunzip(data) == rows.tobytes()
     first = zlib.decompressobj(wbits=31)
-    assert len(first.decompress(data)) == parallel_gzip.MEMBER and first.eof  # more than one member
+    assert len(first.decompress(data)) == byte_stream.MEMBER and first.eof  # more than one member
 
 
 def test_an_error_on_the_way_ends_the_threads():
@@ -53,6 +53,6 @@ def test_an_error_on_the_way_ends_the_threads():
     with pytest.raises(OSError, match="no space"), ParallelGzip(Full()) as packing:
         packing.write(b"x")
     with pytest.raises(ZeroDivisionError), ParallelGzip(io.BytesIO()) as packing:
-        packing.write(bytes(parallel_gzip.MEMBER))
+        packing.write(bytes(byte_stream.MEMBER))
         1 / 0  # noqa: B018
     assert threading.active_count() <= before

@@ -16,8 +16,8 @@ from odtc.formulations.dpflow.forms import resources
 from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.optima import assert_point_of, optimum
 from odtc.testing.problems import heaps, problems, texts
-from odtc.testing.solved_models import assert_point_of, optimum
 from odtc.workflow import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS

@@ -17,7 +17,7 @@ from odtc.evaluation.cross_validation import Setting, score_fold
 from odtc.formulations.flowoct.robust import Reach
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from odtc.testing.solved_models import assert_point_of, optimum
+from odtc.testing.optima import assert_point_of, optimum
 from odtc.trees.attack import is_robust
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree

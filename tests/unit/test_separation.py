@@ -18,9 +18,8 @@ from odtc.heuristics.heuristic import grow
 from odtc.model.solution import Solution, Termination
 from odtc.problem.cuts import cut, separation
 from odtc.problem.cuts.cut import CUTS, EVERY_TREE
-from odtc.testing.optima import exhaustive_cost
+from odtc.testing.optima import exhaustive_cost, relaxed
 from odtc.testing.problems import form_id, heaps, problems
-from odtc.testing.solved_models import relaxed
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import artifacts, pipeline, solving
 from odtc.workflow.rounds import Rounds

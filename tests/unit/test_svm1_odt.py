@@ -24,8 +24,8 @@ from odtc.problem.cuts.cut import CUTS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import every_hyperplane
+from odtc.testing.optima import assert_rows_kept, optimum
 from odtc.testing.problems import heaps, problems
-from odtc.testing.solved_models import assert_rows_kept, optimum
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odtc.algorithms.near_optimal.tree_set import Part, TreeSet
-from odtc.base.whole_numbers.in_two_parts import ExactParts
+from odtc.base.whole_numbers import ExactParts
 
 MIN_ROWS = 2e7  # rows of the splits that are compared, at least, before it gives up
 ROWS_OF_A_LOOK = 1000  # rows that take as long as the rest of a comparison

@@ -339,7 +339,7 @@ def _expect_picture(path: Path) -> None:
 
 
 def _table(lines, sides: str) -> None:
-    from odtc.base.templates.filters import aligned, one_line
+    from odtc.base.text import aligned, one_line
 
     print(aligned("\n".join("\t".join(map(one_line, line)) for line in lines), sides))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.cli import console, near_optimal
+from odtc.cli import console, options
 from odtc.cli.help_page import DATA
 from odtc.cli.options import (
     MODEL,
@@ -67,8 +67,8 @@ def fit(
             "--certificate", help="Write the proof to STEM.certificate.json, which `odtc verify --certificate` checks."
         ),
     ] = False,
-    pool: near_optimal.PoolSize = None,
-    within: near_optimal.Within = None,
+    pool: options.PoolSize = None,
+    within: options.Within = None,
     no_simplify: Annotated[
         bool,
         typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them."),

@@ -89,7 +89,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain a prediction by the path of the row through the tree."""
-    from odtc.base.templates.filters import one_line
+    from odtc.base.text import one_line
     from odtc.data.reading import read_rows
     from odtc.data.task import TASKS
     from odtc.trees.explanation import explain_rows

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.cli import console, near_optimal
+from odtc.cli import console, options
 from odtc.cli.options import (
     LAYOUT_PART,
     DataFile,
@@ -35,9 +35,9 @@ def show(
         value_option("--to", "NAME", "Text exporter (`odtc list exporters`).", autocompletion=completing("exporters")),
     ] = "text",
     number: Annotated[int | None, value_option("--tree", "N", "Show the N-th tree of a list of trees.")] = None,
-    using: near_optimal.Using = [],
-    without: near_optimal.Without = [],
-    leaves: near_optimal.Leaves = None,
+    using: options.Using = [],
+    without: options.Without = [],
+    leaves: options.Leaves = None,
     labels: Labels = None,
     templates: Templates = None,
 ) -> None:
@@ -61,7 +61,7 @@ def show(
     if near is not None and number is None:
         text = near.text(using, without, leaves)
     else:
-        text = near_optimal.show_pool(pool, number) if pool is not None else None
+        text = _listed(pool, number) if pool is not None else None
     to = named(to, templates)
     if to in EXPORTERS.names():
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
@@ -271,3 +271,21 @@ def _print_score(tree, facts: dict, as_json: bool) -> None:
 def _file(o: Path | None) -> Path | None:
     """The file that -o names; None for the standard output."""
     return None if o == Path("-") else o
+
+
+def _listed(pool, number: int | None) -> str | None:
+    """The list of a pool as text; with a number, None and the tree is to be shown."""
+    from odtc.workflow.near_optimal_set import NearOptimalSet
+
+    if number is not None:
+        if not 1 <= number <= len(pool.trees):
+            listed = "sample" if isinstance(pool, NearOptimalSet) else "pool"
+            raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the {listed}, got {number}")
+        return None
+    alike = "trees whose splits divide the training rows in the same way are listed once"
+    lines = [pool.words, alike, "", "tree  objective  leaves  depth  features"]
+    for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
+        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tree.used_names)}")
+    lines += ["", "number of trees that split on each feature:"]
+    lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
+    return "\n".join(lines) + "\n"

@@ -350,7 +350,7 @@ def print_results(
 ) -> None:
     """Print a table of settings, as in `Result.to_json`, with the chosen one; `folds` fits each. `terms` are the terms
     of the task (`Task.terms`)."""
-    from odtc.base.templates.filters import aligned, one_line
+    from odtc.base.text import aligned, one_line
 
     named = score.replace("_", " ") if task is None or task.CLASSES else task.headline(terms)[0]
     lines = [["", "setting", named, "sd", "leaves", "proved", "seconds"]]

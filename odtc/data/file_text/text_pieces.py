@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from odtc.base.compression.unpack import TooLargeError, gunzip, most_unpacked
+from odtc.base.compression import TooLargeError, gunzip, most_unpacked
 from odtc.base.wording import option
 from odtc.errors import DataError
 

@@ -15,8 +15,7 @@ import numpy as np
 from odtc.algorithms.moments.exact_costs import ExactMedians
 from odtc.algorithms.weighted_quantiles import places_of, weighted_median
 from odtc.base.text import show_number
-from odtc.base.whole_numbers import whole_numbers
-from odtc.base.whole_numbers.of_any_size import nearest_floats
+from odtc.base.whole_numbers import nearest_floats, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST_COST
 from odtc.data.dataset import Dataset

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.compression.packing import pack, unpack_text
+from odtc.base.compression import pack, unpack_text
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
 from odtc.base.value_class import value_class

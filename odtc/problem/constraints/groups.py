@@ -17,8 +17,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.value_class import value_class
-from odtc.base.whole_numbers import sums_of_whole, whole_numbers
-from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
+from odtc.base.whole_numbers import narrowed, nearest_floats, sums_of_whole, whole_numbers
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import Encoded

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.base.value_class import value_class
-from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats
+from odtc.base.whole_numbers import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated

@@ -18,7 +18,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
-from odtc.base.whole_numbers.of_any_size import narrowed, next_fraction, product
+from odtc.base.whole_numbers import narrowed, next_fraction, product
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint

@@ -17,7 +17,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, fixed_point
 from odtc.base.value_class import value_class
-from odtc.base.whole_numbers.of_any_size import summed_weights
+from odtc.base.whole_numbers import summed_weights
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import SplitList, Splits

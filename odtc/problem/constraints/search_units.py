@@ -6,8 +6,7 @@ from math import floor, log2
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
-from odtc.base.whole_numbers import whole_numbers
-from odtc.base.whole_numbers.of_any_size import product
+from odtc.base.whole_numbers import product, whole_numbers
 from odtc.data.encoding import Encoded
 
 WHOLE = 2.0**52  # whole numbers below are exact, and so are their differences

@@ -11,10 +11,17 @@ from odtc.problem.constraints.constraint import able_models, broken, posed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import FORMULATIONS, SearchesItself
 from odtc.testing import optima
-from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, kept_kinds, posed_first, problems
+from odtc.testing.problems import (
+    ALL_VARIANTS,
+    data_of_all_kinds,
+    form_id,
+    kept_kinds,
+    note_problem,
+    posed_first,
+    problems,
+)
 from odtc.testing.properties.formulations import kept_optimum, kept_start
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_problem
 
 MOST_TESTS = 5  # of a problem of which every tree is tried
 

@@ -11,10 +11,9 @@ import numpy as np
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, EVERY_TREE
 from odtc.testing import optima
-from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, heaps, problems
+from odtc.testing.optima import assert_rows_kept, optimum, relaxed
+from odtc.testing.problems import ALL_VARIANTS, data_of_all_kinds, form_id, heaps, note_heap, note_problem, problems
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_heap, note_problem
-from odtc.testing.solved_models import assert_rows_kept, optimum, relaxed
 
 
 def compiled(problem):

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from odtc.data.encoding import encode
 from odtc.errors import DataError
-from odtc.testing.problems import datasets
+from odtc.testing.problems import datasets, note_data
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_data
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
 

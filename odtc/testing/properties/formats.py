@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from odtc.errors import ModelError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.formulation import FORMULATIONS
-from odtc.testing.problems import ALL_VARIANTS, problems
+from odtc.testing.problems import ALL_VARIANTS, note_problem, problems
 from odtc.testing.properties.solvers import models, note_model
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_problem
 
 
 def read_back(trial: Trial, plug_in, model) -> None:

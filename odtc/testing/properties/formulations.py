@@ -24,18 +24,19 @@ from odtc.problem.cuts import cut
 from odtc.problem.formulation import Compiled
 from odtc.problem.parameters import parameter_key
 from odtc.testing import optima
+from odtc.testing.optima import assert_point_of, assert_rows_kept, optimum
 from odtc.testing.problems import (
     constrained,
     constraint_words,
     data_of_all_kinds,
     heaps,
     kept_kinds,
+    note_heap,
+    note_problem,
     posed_first,
     problems,
 )
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_heap, note_problem
-from odtc.testing.solved_models import assert_point_of, assert_rows_kept, optimum
 from odtc.verification.verify import UNSUPPORTED
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.heuristics.heuristic import grow
-from odtc.testing.problems import problems
+from odtc.testing.optima import assert_rows_kept
+from odtc.testing.problems import note_heap, note_problem, problems
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_heap, note_problem
-from odtc.testing.solved_models import assert_rows_kept
 from odtc.workflow import pipeline
 
 

@@ -10,9 +10,8 @@ from odtc.errors import SolutionError
 from odtc.fileformats.solution_files import HEAD, ReadPoints, WrittenPoints
 from odtc.model.points import name_list
 from odtc.model.solution import Termination
-from odtc.testing.problems import heaps, problems
+from odtc.testing.problems import heaps, note_heap, note_problem, problems
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_heap, note_problem
 
 
 def read_back(plug_in, variant, trial: Trial) -> None:

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from odtc.base import deadline
 from odtc.data.encoding import encode
 from odtc.errors import DataError
-from odtc.testing.problems import datasets
+from odtc.testing.problems import datasets, note_data
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_data
 from odtc.workflow.row_selection.selection import Cluster, select_rows
 
 

@@ -16,11 +16,10 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.options import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import find_solver, version
-from odtc.testing.problems import data_of_all_kinds, heaps, problems
+from odtc.testing.optima import optimum
+from odtc.testing.problems import data_of_all_kinds, heaps, note_problem, problems
 from odtc.testing.properties.formulations import by_solver, optimum_by
 from odtc.testing.property import Property, Trial
-from odtc.testing.shown import note_problem
-from odtc.testing.solved_models import optimum
 
 LIMIT = Options(time_limit=60, threads=1)
 FORM = ("flowoct", {})

@@ -11,7 +11,7 @@ import numpy as np
 
 from odtc.base import phases
 from odtc.base.atomic_write import stem_of
-from odtc.base.compression.unpack import gunzip
+from odtc.base.compression import gunzip
 from odtc.errors import ModelError, OdtcError, TreeError
 from odtc.fileformats.model_files import names_in_file, read_model
 from odtc.model.feasibility import TOLERANCE, Check, is_close

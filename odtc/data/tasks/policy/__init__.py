@@ -23,8 +23,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.base.text import show_figure, some
-from odtc.base.whole_numbers import whole_numbers
-from odtc.base.whole_numbers.of_any_size import narrowed, nearest_floats, product
+from odtc.base.whole_numbers import narrowed, nearest_floats, product, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import Dataset

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from odtc.algorithms.constrained.subtree_options import lay
-from odtc.base.compression import packing
+from odtc.base import compression
 from odtc.base.json_schema import ANY, NUMBER, WHOLE, SchemaError, explain_error, show_value, validate
 from odtc.base.value_class import value_class
 from odtc.base.wording import param
@@ -102,7 +102,7 @@ class Live:
         """Return the cases of a text that `packed` made, of trees of a depth over this many splits. Raises ChoiceError
         for one that is damaged, or that belongs to other trees."""
         try:
-            facts = json.loads(packing.unpack_text(text))
+            facts = json.loads(compression.unpack_text(text))
             validate(facts, SHAPE)
             live = cls(**{name: facts[name] for name in SHAPE})
             live._expect_whole(depth, n_candidate_splits, n_classes)
@@ -132,7 +132,7 @@ class Live:
 
     def packed(self) -> str:
         """Return the text that `read` reads."""
-        return packing.pack(json.dumps(vars(self)).encode())
+        return compression.pack(json.dumps(vars(self)).encode())
 
 
 class LiveModel:

@@ -5,8 +5,7 @@ from math import ceil, lcm
 
 import numpy as np
 
-from odtc.base.whole_numbers import sums_of_whole
-from odtc.base.whole_numbers.of_any_size import product
+from odtc.base.whole_numbers import product, sums_of_whole
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import rate_reference, tried_shares
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtc.base.whole_numbers.of_any_size import product
+from odtc.base.whole_numbers import product
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import rate_reference, tried_classes
 from odtc.problem.constraints.constraint import Constraint

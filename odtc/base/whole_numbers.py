@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from odtc.base.value_class import value_class
+
 Encoded = Any  # odtc.data.encoding.Encoded: the checker of certificates imports this module, and no encoding
 
 MAX_DENOMINATOR = 10**6  # of a quotient, such as 1/3 or a weight of balanced classes, that a double represents
@@ -174,3 +176,106 @@ def rounded_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction]:
     distinct, place = np.unique(weight, return_inverse=True)
     whole, unit = whole_numbers(np.array([float(f"{value:.{MAX_DIGITS}g}") for value in distinct.tolist()]))
     return whole[place], unit
+
+
+POWERS_OF_TEN = 10**22  # float64 holds those up to this one
+
+
+def next_fraction(value: Fraction, most: int) -> Fraction:
+    """Return the least fraction from `value` on whose denominator is at most `most`: it is the neighbour of the nearest
+    one in the Farey sequence if that is less."""
+    near = value.limit_denominator(most)
+    if near >= value:
+        return near
+    p, q = near.numerator, near.denominator
+    first = -pow(p, -1, q) % q  # r q - p s = 1 for the next fraction r / s, with s as large as may be
+    s = first + q * ((most - first) // q)
+    return Fraction((p * s + 1) // q, s)
+
+
+def narrowed(values: np.ndarray) -> np.ndarray:
+    """Return whole numbers as int64 if sums of them cannot overflow, otherwise as Python's whole numbers."""
+    if values.dtype == object:
+        return values.astype(np.int64) if sum(map(abs, values.ravel().tolist())) < MAX_INT64 else values
+    return values if float(np.abs(values.astype(float)).sum()) < MAX_INT64 / 2 else values.astype(object)
+
+
+def product(one: np.ndarray, other: np.ndarray | int) -> np.ndarray:
+    """Return the elementwise product of whole numbers, exact for any size."""
+    other = np.asarray(other)
+    largest = [int(np.abs(part).max(initial=0)) for part in (one, other)]
+    if largest[0] * largest[1] * max(one.size, other.size) < MAX_INT64 / 2 and max(largest) < MAX_INT64:
+        return one.astype(np.int64) * other.astype(np.int64)
+    return narrowed(one.astype(object) * other.astype(object))
+
+
+def nearest_floats(values: np.ndarray, unit: Fraction) -> np.ndarray:
+    """Return the floats nearest to whole multiples of a unit."""
+    large = int(np.abs(values).max(initial=0)) * unit.numerator >= MAX_EXACT
+    if not large and unit.denominator <= POWERS_OF_TEN:  # both are exact, so that the division rounds once
+        return (values * unit.numerator).astype(float) / float(unit.denominator)
+    each = [value * unit.numerator / unit.denominator for value in values.ravel().tolist()]
+    return np.array(each, float).reshape(values.shape)
+
+
+def summed_weights(place: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:
+    """Return the sums of decimals with the same place, rounded only once: float64 (size,)."""
+    found = np.bincount(place, weight, size)
+    many = (np.bincount(place, minlength=size) > 1)[place]
+    if many.any() and not ((weight == np.rint(weight)).all() and found.sum() < MAX_EXACT):
+        whole, unit = whole_numbers(weight[many])
+        single, of = np.unique(place[many], return_inverse=True)
+        found[single] = nearest_floats(sums_of_whole(of, whole, len(single)), unit)
+    return found
+
+
+@value_class
+class ExactParts:
+    """Exact costs as whole numbers of two parts: `parts * high + rest` with `rest < parts`.
+
+    Attributes
+    ----------
+    high, rest : int64 or objects (rows, labels), the costs of predicting a label on a row
+    parts : int
+    price : int, the cost of a branch node, not divided
+    """
+
+    high: np.ndarray
+    rest: np.ndarray
+    parts: int
+    price: int
+
+    @classmethod
+    def of(cls, exact: np.ndarray, parts: int, price: int) -> "ExactParts":
+        """Divide exact costs, objects (rows, labels)."""
+        rest = exact % parts
+        return cls((exact // parts).astype(np.int64), narrowed(rest) if parts < MAX_INT64 else rest, parts, price)
+
+    def of_kinds(self, kind: np.ndarray, rows: np.ndarray) -> "ExactParts":
+        """Return the costs of merged rows, `kind` of each given row; only of these `rows` of them."""
+        many = int(kind.max(initial=-1)) + 1
+        high, rest = (
+            np.stack([sums_of_whole(kind, label, many) for label in cost.T], axis=1)[rows].astype(cost.dtype)
+            for cost in self._both
+        )
+        return ExactParts(high, rest, self.parts, self.price)
+
+    @property
+    def _both(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.high, self.rest
+
+    def leaf(self, rows: np.ndarray) -> int:
+        """Return the cost of some rows as one leaf."""
+        high, rest = (cost[rows].sum(axis=0).tolist() for cost in self._both)
+        return min(self.parts * int(one) + int(other) for one, other in zip(high, rest))
+
+    def carried(self, high: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums of both parts so that the rest is less than one part again."""
+        return high + rest // self.parts, rest % self.parts
+
+    def least(self, high: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least cost in each line of sums of both parts (sums, labels)."""
+        high, rest = self.carried(high, rest)
+        above = high.min(axis=1)
+        beyond = np.where(high == above[:, None], rest, self.parts)
+        return above, beyond.min(axis=1)

@@ -1,1 +1,0 @@
-"""Bytes made smaller, and unpacked no further than a file of their kind can be."""
