@@ -3,7 +3,7 @@
 Several files that belong together are replaced at one commit point (odtc.base.commit). A name that the user gave for a
 pipe or a device, such as /dev/stdout, is written to directly instead, because a rename would replace the device; a
 link that the user named is followed. A link, a pipe or a device with a default name is replaced, so that nothing
-outside of the folder is written (odtc.base.staging.links_followed).
+outside of the folder is written (odtc.base.commit.links_followed).
 """
 
 import contextlib
@@ -15,9 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from odtc.base import interrupts, staging, system
-from odtc.base.commit import settle, sweep
-from odtc.base.staging import PART
+from odtc.base import commit, interrupts, system
+from odtc.base.commit import PART, settle, sweep
 from odtc.errors import OutputError
 
 
@@ -30,16 +29,16 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
     """
     path = Path(path)
     try:
-        if path.is_dir() and (staging.follows_links() or not path.is_symlink()):
+        if path.is_dir() and (commit.follows_links() or not path.is_symlink()):
             raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
-        if staging.follows_links() and path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        if commit.follows_links() and path.exists() and not stat.S_ISREG(path.stat().st_mode):
             with open(path, "wb") as stream:
                 yield stream
             return
-        target = staging.place_of(path)
-        if staging.follows_links() and target.is_symlink():  # Python 3.13 no longer raises for such a link
+        target = commit.place_of(path)
+        if commit.follows_links() and target.is_symlink():  # Python 3.13 no longer raises for such a link
             raise OutputError(f"cannot write {str(path)!r}: it is a link that leads to itself; remove it")
-        if staging.open_stage() is None:
+        if commit.open_stage() is None:
             settle(target)
         name = ""
         try:
@@ -53,7 +52,7 @@ def new_file(path: str | PathLike[str], option: str = "-o") -> Iterator[BinaryIO
                 if system.WINDOWS:  # an open file has no other name there
                     stream.close()
                 os.chmod(name, _mode(target))
-                if (staged := staging.open_stage()) is None:
+                if (staged := commit.open_stage()) is None:
                     os.replace(name, target)
                     interrupts.wrote(path)
                 else:

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
-from odtc.base import interrupts, staging, system
+from odtc.base import commit, interrupts, system
 from odtc.base.commit import tell_by
 from odtc.base.plug_ins import take_option
 from odtc.base.threads import matrix_products
@@ -220,7 +220,7 @@ def _exit_code() -> int:
             warnings.simplefilter("always", SetAsideWarning)  # the registries report each once
             warnings.showwarning = _shown(warnings.showwarning)
             words = take_option(sys.argv[1:])
-            with staging.links_followed(_names_outputs(words)):
+            with commit.links_followed(_names_outputs(words)):
                 code = command_line(_named(words))(words, standalone_mode=False, prog_name="odtc")
         sys.stdout.flush()
         if code == INTERRUPTED:

@@ -16,9 +16,8 @@ import numpy as np
 
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base import deadline, phases
-from odtc.base.contract import Contract
 from odtc.base.memory import require_memory
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 from odtc.base.text import count_of
 from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import MAX_EXACT, narrowed, product, summed_weights, whole_losses

@@ -24,7 +24,7 @@ from odtc.base.system import open_file
 from odtc.base.text import count_of, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data import column_types
+from odtc.data import column_types, partitions
 from odtc.data.coded_columns import table_of_columns
 from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
@@ -45,7 +45,6 @@ from odtc.data.file_text.missing_marks import marks_of_texts, unmet
 from odtc.data.file_text.text_pieces import first_in_utf8
 from odtc.data.file_text.text_records import skipped_text
 from odtc.data.level_orders import in_order, order_text, orders_of_texts
-from odtc.data.partitions import columns as partitions
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
 from odtc.data.reading_spec import (
     CLASSIFICATION,

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 from odtc.base.whole_numbers import nearest_floats
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset

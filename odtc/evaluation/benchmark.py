@@ -22,7 +22,7 @@ from pathlib import Path
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import does not count as a part of a build
 
 from odtc import __version__
-from odtc.base import staging
+from odtc.base import commit
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, validate
 from odtc.base.system import children_cpu_seconds, read_file
 from odtc.base.value_class import value_class
@@ -330,7 +330,7 @@ def append_result(path, result: dict) -> None:
     """One more line with its seal, whole on the disk when this returns; a line that was cut off before is removed."""
     result = result | {"seal": seal_of(key_of(result["key"]), result)}
     try:
-        if Path(path).is_symlink() and not staging.follows_links():
+        if Path(path).is_symlink() and not commit.follows_links():
             raise OSError(errno.ELOOP, "it is a link that has the default name")
         with open(path, "a+b") as stream:
             stream.seek(0)

@@ -18,10 +18,9 @@ from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import expect_settled
 from odtc.base.compression import TooLargeError, gunzip
-from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
 from odtc.base.memory import require_memory
-from odtc.base.registry import Registry, of_this_stem
+from odtc.base.registry import Contract, Registry, of_this_stem
 from odtc.base.text import count_of
 from odtc.base.value_class import frozen_class
 from odtc.errors import ChoiceError, SolutionError

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry, did_you_mean
+from odtc.base.registry import Contract, Registry, did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError

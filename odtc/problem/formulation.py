@@ -2,7 +2,7 @@
 
 The protocols below define required and optional parts, one protocol for each ability; names without a value or marked
 abstract are required of a module that has the ability. A module is checked completely when it is loaded
-(odtc.base.contract), and `problem.module` has every declared name, by default if the module leaves it out.
+(odtc.base.registry), and `problem.module` has every declared name, by default if the module leaves it out.
 
 A tree consists of numbers on a heap, whatever its splits are: the numbers from `n_candidate_splits` on are splits that
 the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` has them as a `Split` in the units
@@ -51,8 +51,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.base.value_class import frozen_class, value_class
 from odtc.base.wording import option
 from odtc.data.encoding import Encoded

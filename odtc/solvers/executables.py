@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base import system
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.errors import SolverError

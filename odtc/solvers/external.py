@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from odtc.base.atomic_write import write_text
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.base.system import lend, program_environment, run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number

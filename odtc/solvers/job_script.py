@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import stem_of
-from odtc.base.contract import Member
-from odtc.base.registry import did_you_mean
+from odtc.base.registry import Member, did_you_mean
 from odtc.base.templates import render
 from odtc.errors import ChoiceError, SolverError
 from odtc.fileformats.model_files import identity_words

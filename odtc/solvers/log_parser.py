@@ -5,7 +5,7 @@ A driver (odtc.solvers.drivers) ends its log with one line for odtc, which is th
 
 import re
 
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.base.value_class import value_class
 from odtc.model.solution import Termination
 

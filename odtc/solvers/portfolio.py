@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.errors import ContradictionError
 from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Racer, Solution, Termination

@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 from odtc.model.solution import Termination
 from odtc.solvers.capabilities import Dialect
 

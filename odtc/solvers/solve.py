@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from odtc.base import system
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.errors import ModelError, SolverError
 from odtc.fileformats.model_files import expect_finite
 from odtc.model.feasibility import is_close, violations

@@ -1,6 +1,6 @@
 """Solvers by name: from the registry, or described by a TOML file; and whether they are on this machine."""
 
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.errors import SolverError
 from odtc.solvers.executables import version as program_version
 from odtc.solvers.executables import what_to_install

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract, Member
-from odtc.base.registry import Registry, did_you_mean
+from odtc.base.registry import Contract, Member, Registry, did_you_mean
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import exporters as templates_by_name

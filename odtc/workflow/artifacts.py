@@ -12,8 +12,7 @@ import numpy as np
 
 from odtc.base import phases
 from odtc.base.atomic_write import stem_of, write_text
-from odtc.base.commit import together
-from odtc.base.staging import remove, rename
+from odtc.base.commit import remove, rename, together
 from odtc.base.system import read_file
 from odtc.base.value_class import value_class
 from odtc.base.wording import option

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
+from odtc.base.commit import remove
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
-from odtc.base.staging import remove
 from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError

@@ -10,10 +10,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from odtc.base.atomic_write import write_text
-from odtc.base.commit import expect_settled
+from odtc.base.commit import current, expect_settled, remains
 from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, list_of, validate
 from odtc.base.spec_fields import fields_by_name
-from odtc.base.staging import current, remains
 from odtc.base.system import read_file
 from odtc.model.solution import Options, Racer, Solution, Termination
 from odtc.workflow.specification import ModelSpec, SolvingSpec

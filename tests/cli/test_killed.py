@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from odtc.base.commit import expect_settled, settle
-from odtc.base.staging import PART
+from odtc.base.commit import PART, expect_settled, settle
 from odtc.errors import OdtcError, OutputError
 from odtc.fileformats.model_files import read_model
 from odtc.fileformats.solution_files import read_point

@@ -27,8 +27,7 @@ SHORTEST, LONGER = 6000, 2  # of the longest input: bytes at least, for 5,000 di
 
 # What every reader passes and none of its branches depends on: not to be traced.
 NO_READERS = [
-    f"odtc.base.{name}"
-    for name in ("commit", "contract", "deadline", "interrupts", "memory", "plug_ins", "registry", "staging", "system")
+    f"odtc.base.{name}" for name in ("commit", "deadline", "interrupts", "memory", "plug_ins", "registry", "system")
 ]
 
 

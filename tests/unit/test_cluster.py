@@ -16,10 +16,9 @@ import pytest
 from odtc.algorithms.thresholds import apart, workers
 from odtc.base import cluster as clusters
 from odtc.base.cluster import connected
-from odtc.data import reading
+from odtc.data import partitions, reading
 from odtc.data.encoding import encode
 from odtc.data.file_text.data_files import READERS
-from odtc.data.partitions import columns as partitions
 from odtc.data.reading import read
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch

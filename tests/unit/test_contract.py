@@ -7,8 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS, Compiled, Iterative, Learner
 

@@ -8,12 +8,11 @@ import polars as pl
 import pytest
 
 import odtc
-from odtc.data import column_coding, reading
+from odtc.data import column_coding, partitions, reading
 from odtc.data.file_text.data_files import READERS
 from odtc.data.file_text.missing_marks import without_marks
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
-from odtc.data.partitions import columns as partitions
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError

@@ -18,9 +18,8 @@ from urllib.parse import unquote
 import polars as pl
 
 from odtc.base import deadline
-from odtc.base.contract import Contract
 from odtc.base.memory import available
-from odtc.base.registry import Registry, did_you_mean
+from odtc.base.registry import Contract, Registry, did_you_mean
 from odtc.base.wording import option
 from odtc.data.file_text.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
 from odtc.data.reading_spec import OF_ALL_FORMATS, ReadingSpec

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from odtc import __version__
 from odtc.base.atomic_write import new_file, write_bytes, write_text
+from odtc.base.commit import follows_links
 from odtc.base.json_schema import TEXT, WHOLE, SchemaError, schema_of, validate
-from odtc.base.staging import follows_links
 from odtc.base.system import read_file
 from odtc.base.text import of_any_bytes
 from odtc.base.value_class import value_class

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odtc.base.contract import Member
+from odtc.base.registry import Member
 from odtc.base.text import show_number
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import command, option, params

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 
 if TYPE_CHECKING:
     from odtc.data.encoding import Encoded

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract, Member
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Member, Registry
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option, params
 from odtc.errors import ChoiceError

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.atomic_write import write_text
+from odtc.base.commit import current, remains
 from odtc.base.json_schema import FLAG, REAL, TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import command_words, fields_by_name, plain
-from odtc.base.staging import current, remains
 from odtc.base.wording import flag
 from odtc.data.cost_matrix import cost_text
 from odtc.data.reading import fingerprint

@@ -11,10 +11,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odtc.base.commit import expect_settled
+from odtc.base.commit import current, expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
-from odtc.base.staging import current
 from odtc.base.value_class import value_class
 from odtc.data.file_text.codebook import codebook_of, with_labels
 from odtc.data.file_text.data_files import stated_path

@@ -18,8 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.contract import Contract
-from odtc.base.registry import Registry
+from odtc.base.registry import Contract, Registry
 from odtc.base.text import count_of, show_number
 from odtc.base.value_class import frozen_class
 from odtc.data.coded_columns import RowsOf
