@@ -417,6 +417,10 @@ def described(tree, data: Path, reading: ReadingSpec):
     return replace(tree, features=tuple(replace(one, layout=layout) for one in tree.features))
 
 
+TestFile = Annotated[
+    Path | None, value_option("--test", "FILE", "Labelled rows for testing the tree.", rich_help_panel=DATA)
+]
+Gzip = Annotated[bool, typer.Option("--gzip", help="Compress the model file.")]
 PoolSize = Annotated[
     int | None, value_option("--pool", "K", "Write the K best trees to STEM.pool.json (model dpflow).")
 ]

@@ -472,13 +472,8 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     asked = _labels_of(columns, targets, rows, taken, how, place)
     features, coded = [], []
     for n, kind in kinds.items():
-        levels: tuple[str, ...] = ()
         column = rows.kept(numbers.pop(n, columns.pop(n)))
-        if kind != NUMERIC:
-            levels = ("false", "true") if kind == BOOLEAN else column.levels
-            order = orders.get(n)
-            levels = levels if order is None else in_order(levels, order, n, place)
-            column = column.level_codes(levels, kind)
+        levels, column = _leveled(column, n, kind, orders, place)
         features.append(Feature(n, kind, levels, n in orders, how.decimal, marks.get(n, ()), layout=how.layout))
         coded.append(column)
     if not any(column.has_number for column in coded):
@@ -510,6 +505,16 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     task = task_of(how)
     labelled = task.labelled(found, asked, how, place)
     return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
+
+
+def _leveled(column: Column, name: str, kind: str, orders: dict, place: str) -> tuple[tuple[str, ...], Column]:
+    """Return (the levels of a column in their order, the column coded by them); of numbers ((), the column)."""
+    if kind == NUMERIC:
+        return (), column
+    levels = ("false", "true") if kind == BOOLEAN else column.levels
+    order = orders.get(name)
+    levels = levels if order is None else in_order(levels, order, name, place)
+    return levels, column.level_codes(levels, kind)
 
 
 @value_class

@@ -194,26 +194,14 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
     )  # those in the leaves
     task, own = TASKS.get(tree.task), tree
     tree = tree.with_answers()[0].shown
-    counted = task.CLASSES and all(leaf.rows for leaf in tree.leaves())
-    scores = [(rows, training_score(tree))] if counted else []
     labelled = _test_rows(run, test) if test is not None else rows_set_aside(run)
-    if labelled is not None and task.CLASSES:  # first, as it is what can be expected of new rows
-        whose = "rows set aside" if test is None else Path(test).name
-        scores.insert(0, (f"test ({whose})", run_facts.score(tree, labelled)))
+    scores = _scores(tree, rows, labelled, test) if task.CLASSES else []
     found = tree.places()
     training = run.fit.dataset if run.fit and not run.selected else None
     satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, labelled) if run.fit else []
     assured = run.assured
     if assured is not None and run.fit:
         assured = counted_again(assured, run.fit.problem, own, labelled)
-    compared = training if test is None else labelled
-    if compared is None and groups:
-        raise ChoiceError(
-            f"--group: expected rows to compare groups in, got none; name a file of them with {option('test')}"
-        )
-    if groups:
-        expect_classes(run.tree.task, "--group")
-    of_constraints = tuple(of.text for of in run.fit.problem.encoded.groups) if run.fit else ()
     facts = {
         "version": odtc.__version__,
         "run": run,
@@ -221,9 +209,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "tree": tree,
         "facts": run.facts,
         "claim": run.claim,
-        "compared": []
-        if compared is None or not task.CLASSES
-        else board.compared_groups(tree, compared, groups, of_constraints),
+        "compared": _compared(run, tree, training if test is None else labelled, groups),
         "compared_in": "training rows" if test is None else "test rows",
         "verdict": _verdict(run, rows, satisfied, labelled, scores, test),
         "missed": any(entry["satisfied_on_test"] is False for entry in satisfied),
@@ -254,6 +240,28 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "picture": render_tree(own, "svg", templates),
     }
     return render("report/page.html.jinja", templates, **facts)
+
+
+def _scores(tree: Tree, rows: str, labelled: Dataset | None, test) -> list[tuple[str, dict]]:
+    """Return the scores of a tree of classes with their names: on the rows to test on first, because new rows can be
+    expected to score like these, and on its training rows."""
+    found = [] if labelled is None else [(labelled, "rows set aside" if test is None else Path(test).name)]
+    scores = [(f"test ({whose})", run_facts.score(tree, given)) for given, whose in found]
+    return scores + ([(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else [])
+
+
+def _compared(run: Run, tree: Tree, rows: Dataset | None, groups: tuple[str, ...]) -> list[dict]:
+    """Return the figures of groups of some rows; raises ChoiceError for groups without rows or classes."""
+    if rows is None and groups:
+        raise ChoiceError(
+            f"--group: expected rows to compare groups in, got none; name a file of them with {option('test')}"
+        )
+    if groups:
+        expect_classes(run.tree.task, "--group")
+    if rows is None or not TASKS.get(tree.task).CLASSES:
+        return []
+    of_constraints = tuple(of.text for of in run.fit.problem.encoded.groups) if run.fit else ()
+    return board.compared_groups(tree, rows, groups, of_constraints)
 
 
 def _verdict(run: Run, rows: str, kept: list[dict], labelled: Dataset | None, scores: list, test) -> str:

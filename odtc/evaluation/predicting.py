@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -135,10 +136,8 @@ def predict_file(
     done.probabilities = [] if keep and probabilities else None
     labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
     answers = [tree.answer(leaf) for leaf in tree.leaves()]
-    words = [*(repr(one) if isinstance(one, float) else one for one in answers), ""]
     shares = [leaf.shares(K) for leaf in tree.leaves()] if probabilities else [()] * len(answers)
-    cells = [[word, *map(str, share)] for word, share in zip(words, [*shares, ("",) * len(shares[0])])]
-    lines = np.array([_line(row) for row in cells], dtype=object)  # each is written for many rows
+    lines = _lines_of(answers, shares)
     if stream is not None:
         stream.write(_line(["prediction", *(f"probability {name}" for name in tree.classes if probabilities)]))
     coded = [at for at in sorted(tree.used) if tree.features[at].kind != NUMERIC]
@@ -168,6 +167,13 @@ def predict_file(
             table += np.bincount(rows.y[known] * K + predicted[known], minlength=K * K).reshape(K, K)
     done.score = score_of(table, unlabelled, tree.classes) | _majority(tree, table) if score else None
     return done
+
+
+def _lines_of(answers: Sequence[str | float], shares: Sequence[tuple[float, ...]]) -> np.ndarray:
+    """Return the line that is written for each leaf, and for a blank, as bytes: each is written for many rows."""
+    words = [*(repr(one) if isinstance(one, float) else one for one in answers), ""]
+    cells = [[word, *map(str, share)] for word, share in zip(words, [*shares, ("",) * len(shares[0])])]
+    return np.array([_line(row) for row in cells], dtype=object)
 
 
 def _majority(tree: Tree, table: np.ndarray) -> dict:

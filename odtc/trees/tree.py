@@ -71,7 +71,13 @@ class Tree:
         return self.drawing().rstrip("\n")
 
     def drawing(self) -> str:
-        """Return the drawing for the terminal, which ends with a line feed."""
+        """Return the tree as drawn on screen.
+
+        Returns
+        -------
+        str
+            Ends with a line feed.
+        """
         tree, numbers = self.with_answers()
         shown, remarks = tree.shown, [self.shown.words_of(leaf) for leaf in self.leaves()]
         title = shown.target, TASKS.get(self.task).ANSWER if numbers else ""
@@ -144,16 +150,38 @@ class Tree:
         return sorted({self.features[place].name for place in self.used})
 
     def places(self) -> list[Place]:
-        """Return every node with its position, a parent before its children, left before right."""
+        """Return every node with its position.
+
+        Returns
+        -------
+        list of odtc.trees.places.Place
+            A parent before its children, left before right, for example the root first.
+        """
         return places.places(self.root, self.features, self.missing)
 
     def branch_words(self, split: Split) -> tuple[str, str]:
-        """Return the conditions of the left and of the right branch of a split (odtc.trees.places)."""
+        """Return the conditions of both branches of a split.
+
+        Parameters
+        ----------
+        split : Split
+
+        Returns
+        -------
+        (str, str)
+            Of the left and of the right branch, such as "age <= 30" and "age > 30 or missing", because rows with a
+            missing cell go right.
+        """
         return places.branch_words(split, self.features, self.missing)
 
     def with_answers(self) -> "tuple[Tree, tuple[float, ...]]":
-        """Return (the tree with each prediction as a class of its own, these numbers) if its leaves predict numbers,
-        otherwise (the tree, ())."""
+        """Return the tree with each number that a leaf predicts as a class.
+
+        Returns
+        -------
+        (Tree, tuple of float)
+            The tree, and the number of each class; the same tree and () if its leaves predict classes or actions.
+        """
         if not TASKS.get(self.task).NUMBERS:
             return self, ()
 

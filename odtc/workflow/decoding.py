@@ -202,6 +202,22 @@ def _searched(problem: Problem, solution: Solution, paid: float) -> Solution:
     return replace(ended, message=SEARCH_AGREES, proved_by=COMPILER)
 
 
+def _cheapest_point(model: "Model", trees: Sequence[HeapTree]) -> tuple[float, np.ndarray] | None:
+    """Return (objective, point) of the tree that costs least of those that are solutions of a model; None if none
+    is."""
+    from odtc.problem.cuts.cut import arrange_tree
+
+    found = []
+    for tree in trees:
+        try:
+            x = complete(model.problem, model, arrange_tree(model.problem, model, tree))
+        except TreeError:
+            continue
+        if all(check.passed for check in check_point(model, x)):
+            found.append((model.objective(x), x))
+    return min(found, key=lambda one: one[0], default=None)
+
+
 def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = None) -> Solution:
     """Replace the point of a solution by the point of a tree if it does not follow its own splits, or if these splits
     are not the model's in exact numbers.
@@ -223,8 +239,6 @@ def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = N
         with its tree, or none of these trees is one of the model. The bound stays; a solution that it does not prove
         is not called optimal.
     """
-    from odtc.problem.cuts.cut import arrange_tree
-
     problem = model.problem
     if not solution.has_solution or model.recorded or model.edited is not None:
         return solution
@@ -237,17 +251,9 @@ def by_own_splits(model: "Model", solution: Solution, start: HeapTree | None = N
         return solution
     others = [] if start is None and is_own else [tree for _, tree in greedy(problem)]
     others += ([] if start is None else [start]) + ([] if is_own else [one_leaf(problem)])
-    found = []
-    for tree in (heap, *others):
-        try:
-            x = complete(problem, model, arrange_tree(problem, model, tree))
-        except TreeError:
-            continue
-        if all(check.passed for check in check_point(model, x)):
-            found.append((model.objective(x), x))
-    if not found:
+    if (best := _cheapest_point(model, (heap, *others))) is None:
         return solution
-    cost, x = min(found, key=lambda one: one[0])
+    cost, x = best
     bound = solution.bound
     open_end = solution.termination == Termination.OPTIMAL and (
         bound is None or (bound < cost and not is_close(bound, cost))

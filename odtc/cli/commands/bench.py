@@ -27,6 +27,26 @@ TableFile = Annotated[
         "Output file: Markdown, CSV, LaTeX or Parquet (default: Markdown on stdout).",
     ),
 ]
+DataFiles = Annotated[
+    str | None,
+    value_option(
+        "--data", "A,B", "Data files, or names of files in $ODTC_DATA (default: the ten data sets of the papers)."
+    ),
+]
+Forms = Annotated[
+    str | None,
+    value_option(
+        "--formulations",
+        "NAME[:KEY=VALUE…],…",
+        "Formulations with parameters; NAME:fit is the method of `odtc fit` (default: all univariate formulations).",
+    ),
+]
+PeerFiles = Annotated[
+    str | None,
+    value_option(
+        "--peer-files", "'GLOB'", "Models of other programs for the same data, named …DATA_dDEPTH.lp (.mps, .gz)."
+    ),
+]
 RESULTS = Path("bench-models.jsonl")
 
 
@@ -53,30 +73,12 @@ RESULTS = Path("bench-models.jsonl")
 )
 def models(
     spec,
-    data: Annotated[
-        str | None,
-        value_option(
-            "--data", "A,B", "Data files, or names of files in $ODTC_DATA (default: the ten data sets of the papers)."
-        ),
-    ] = None,
+    data: DataFiles = None,
     depths: Annotated[
         str, typer.Option("--depths", "--depth", metavar="D,E", help="Depths to try, for example 1,2,3 or 1:3.")
     ] = "2,3",
-    forms: Annotated[
-        str | None,
-        value_option(
-            "--formulations",
-            "NAME[:KEY=VALUE…],…",
-            "Formulations with parameters; NAME:fit is the method of `odtc fit` (default: all univariate "
-            "formulations).",
-        ),
-    ] = None,
-    peer_files: Annotated[
-        str | None,
-        value_option(
-            "--peer-files", "'GLOB'", "Models of other programs for the same data, named …DATA_dDEPTH.lp (.mps, .gz)."
-        ),
-    ] = None,
+    forms: Forms = None,
+    peer_files: PeerFiles = None,
     lp_limit: Annotated[float, value_option("--lp-limit", "S", "Wall seconds for each root relaxation (HiGHS).")] = 20,
     results: Annotated[
         Path,
@@ -88,28 +90,16 @@ def models(
     as_json: Json = False,
 ) -> None:
     """Measure each formulation on each data set and depth: sizes, root bound, time, nodes and gap."""
-    from odtc.data.encoding import ENCODINGS
     from odtc.evaluation import benchmark as study
     from odtc.evaluation.benchmark_formats import render_study
     from odtc.evaluation.studies.cluster import pool_of
-    from odtc.heuristics.heuristic import HEURISTICS
-    from odtc.solvers.solver import installed
-    from odtc.workflow.compiling import AUTO
 
     _expect_table(o)
     chosen = forms.split(",") if forms else study.usual_forms(spec.reading.task)
     files = study.find_data(names(data))
     SolvingSpec(time_limit=lp_limit)  # raises for an invalid limit
     settings = study.Settings(spec, lp_limit)
-    installed(spec.solving.named_solver)
-    if spec.model.start not in ("none", AUTO):
-        HEURISTICS.get(spec.model.start.partition(":")[0].strip())
-    ENCODINGS.parse(spec.model.encoding)
-    if peer_files and spec.model.constraints:
-        raise ChoiceError(
-            "--peer-files: --constraint cannot be combined with models of other programs, because they do not contain "
-            "it; leave out one of the two"
-        )
+    _expect_known(spec, peer_files)
     peers = study.find_peers(peer_files, files) if peer_files else {}
     cells = study.list_cells(
         files,
@@ -139,6 +129,25 @@ def models(
         console.say(
             f"wrote {', '.join(map(str, written))}; `odtc bench table {results}` shows it again, "
             f"`odtc plot profile {results} -o FILE.svg` draws it"
+        )
+
+
+def _expect_known(spec, peer_files: str | None) -> None:
+    """Raise ChoiceError for an unknown solver, start or encoding, and for constraints that models of other programs do
+    not contain."""
+    from odtc.data.encoding import ENCODINGS
+    from odtc.heuristics.heuristic import HEURISTICS
+    from odtc.solvers.solver import installed
+    from odtc.workflow.compiling import AUTO
+
+    installed(spec.solving.named_solver)
+    if spec.model.start not in ("none", AUTO):
+        HEURISTICS.get(spec.model.start.partition(":")[0].strip())
+    ENCODINGS.parse(spec.model.encoding)
+    if peer_files and spec.model.constraints:
+        raise ChoiceError(
+            "--peer-files: --constraint cannot be combined with models of other programs, because they do not contain "
+            "it; leave out one of the two"
         )
 
 
@@ -208,20 +217,12 @@ def paper(
     from odtc.evaluation.studies.paper_table import data_table, facts_of, render
 
     if name is None:
-        listed = {one: protocols.protocol(one) for one in protocols.names()}
-        if as_json:
-            console.print_json({one: {"title": found.title, "source": found.source} for one, found in listed.items()})
-        for one, found in () if as_json else listed.items():
-            print(f"{one:10}  {found.title}\n{'':10}  {found.source}")
+        _list_protocols(as_json)
         return
     protocol, files, folder = protocols.protocol(name), protocols.data_files(), data or data_folder()
     expected = data_table(protocol.chosen_lines(names(rows)), files, folder)
     if list_data:
-        head = ["set", "rows", "columns", "classes", "sha256", "state"]
-        if as_json:
-            console.print_json([dict(zip(head, row)) for row in expected])
-        for row in () if as_json else [head, *expected]:
-            print(f"{row[0]:24}{row[1]:>7}{row[2]:>8}{row[3]:>8}  {row[4]:64}  {row[5]}")
+        _list_files(expected, as_json)
         return
     if not folder.is_dir():
         raise ChoiceError(f"--data: expected a folder with data files, got {str(folder)!r}; see --list-data")
@@ -252,6 +253,26 @@ def paper(
         _print(render(protocol, cells, found, o), o)
     if o is not None:
         console.say(f"wrote {o}; the fits are in {results}")
+
+
+def _list_protocols(as_json: bool) -> None:
+    """Print the tables and figures of papers that have a protocol."""
+    from odtc.evaluation.studies import paper_protocols as protocols
+
+    listed = {one: protocols.protocol(one) for one in protocols.names()}
+    if as_json:
+        console.print_json({one: {"title": found.title, "source": found.source} for one, found in listed.items()})
+    for one, found in () if as_json else listed.items():
+        print(f"{one:10}  {found.title}\n{'':10}  {found.source}")
+
+
+def _list_files(expected: list, as_json: bool) -> None:
+    """Print the expected data files and their state."""
+    head = ["set", "rows", "columns", "classes", "sha256", "state"]
+    if as_json:
+        console.print_json([dict(zip(head, row)) for row in expected])
+    for row in () if as_json else [head, *expected]:
+        print(f"{row[0]:24}{row[1]:>7}{row[2]:>8}{row[3]:>8}  {row[4]:64}  {row[5]}")
 
 
 def _expect_table(path: Path | None) -> None:

@@ -17,6 +17,7 @@ from odtc.cli.options import (
     DataFile,
     DialectName,
     ExplainPlan,
+    Gzip,
     Json,
     Part,
     Pricing,
@@ -46,7 +47,7 @@ def build(
             "--format", "NAME", "Format of the model file: mps, lp or fixed-mps.", autocompletion=completing("formats")
         ),
     ] = "mps",
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
+    gzip: Gzip = False,
     dialect: DialectName = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only print the size of the model for each formulation.")
@@ -57,9 +58,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and start files."""
-    from odtc.data.task import TASKS
     from odtc.fileformats.model_files import FORMATS
-    from odtc.solvers.solver import find_solver
     from odtc.workflow import artifacts, compiling, messages, posing
     from odtc.workflow.run_facts import ModelFacts
 
@@ -75,10 +74,7 @@ def build(
 
         console.print_plan(plan_of(replace(spec, fitting=False), data), as_json)
         return
-    if dialect not in (None, "all"):
-        reads = find_solver(dialect).DIALECT.reads
-        if format not in reads:
-            raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
+    _expect_read(dialect, format)
     if gzip and (words := artifacts.gzip_words(dialect)):
         console.say(words)
     compiling.choose_cuts(spec.model.cuts)  # an unknown family is reported before the data is read
@@ -103,15 +99,30 @@ def build(
     if as_json:
         console.print_json(facts)
         return
-    pieces = f" {words}" if (words := TASKS.get(problem.encoded.task).PIECES) else ""
+    _print_size(facts, problem.encoded.task)
+    for path in written:
+        print(f"{path}  {Path(path).stat().st_size:,} bytes")
+
+
+def _expect_read(dialect: str | None, format: str) -> None:
+    """Raise ChoiceError if the named solver does not read the format."""
+    from odtc.solvers.solver import find_solver
+
+    if dialect not in (None, "all") and format not in (reads := find_solver(dialect).DIALECT.reads):
+        raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
+
+
+def _print_size(facts: dict, task: str) -> None:
+    """Print the sizes of the problem and of its model."""
+    from odtc.data.task import TASKS
+
+    pieces = f" {words}" if (words := TASKS.get(task).PIECES) else ""
     print(
         f"{facts['model']} of depth {facts['depth']} for {count_of(facts['n_rows'], 'row', '')} "
         f"({facts['n_rows_merged']}{pieces} after merging) and {count_of(facts['n_features_encoded'], 'split', '')}: "
         f"{count_of(facts['n_cols'], 'variable')}, {count_of(facts['n_model_rows'], 'constraint')}, "
         f"{count_of(facts['nnz'], 'nonzero')}"
     )
-    for path in written:
-        print(f"{path}  {Path(path).stat().st_size:,} bytes")
 
 
 def _prepared(problem, spec, began: float):

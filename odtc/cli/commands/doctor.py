@@ -33,25 +33,13 @@ def doctor(
         SOLVERS.get(name)
     about, packages, answers = facts.system(), facts.packages(), []
     if not as_json:
-        print(f"odtc {about['odtc']}, Python {about['python']}, {about['system']}\n")
-        for package in packages:
-            there = package.version or (
-                "MISSING" if not package.extra else f"not installed; pip install {package.name}"
-            )
-            print(f"{package.name:<14}{there}")
-        print()
+        _print_packages(about, packages)
     kernels = _compile(as_json) if compile_kernels else []
     width = max(map(len, names))
     for answer in facts.answers(names):
         answers.append(answer)
         if not as_json:
-            state = {"right": "ok", "not found": "-", "wrong": "WRONG", "failed": "FAILED"}[answer.state]
-            seconds = f"{answer.seconds:7.2f} s" if answer.seconds is not None else " " * 9
-            print(
-                f"{answer.solver:<{width}}  {state:<6}  {seconds}  {_first(answer.version):<12}  "
-                f"{console.on_one_line(answer.words)}",
-                flush=True,
-            )
+            _print_answer(answer, width)
     bad = [item.name for item in packages if not item.passed] + [item.solver for item in answers if not item.passed]
     if as_json:
         console.print_json(
@@ -75,6 +63,26 @@ def doctor(
         )
     if bad:
         raise typer.Exit(1)
+
+
+def _print_packages(about: dict, packages) -> None:
+    """Print the system, and the version of each package."""
+    print(f"odtc {about['odtc']}, Python {about['python']}, {about['system']}\n")
+    for package in packages:
+        there = package.version or ("MISSING" if not package.extra else f"not installed; pip install {package.name}")
+        print(f"{package.name:<14}{there}")
+    print()
+
+
+def _print_answer(answer, width: int) -> None:
+    """Print the result of a solver on the small model; `width` characters are for its name."""
+    state = {"right": "ok", "not found": "-", "wrong": "WRONG", "failed": "FAILED"}[answer.state]
+    seconds = f"{answer.seconds:7.2f} s" if answer.seconds is not None else " " * 9
+    print(
+        f"{answer.solver:<{width}}  {state:<6}  {seconds}  {_first(answer.version):<12}  "
+        f"{console.on_one_line(answer.words)}",
+        flush=True,
+    )
 
 
 def _compile(as_json: bool) -> list[dict]:

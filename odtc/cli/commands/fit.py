@@ -14,8 +14,10 @@ from odtc.cli.options import (
     SPLITTING,
     DataFile,
     ExplainPlan,
+    Gzip,
     Json,
     Stem,
+    TestFile,
     completing,
     share,
     stem_of,
@@ -24,55 +26,55 @@ from odtc.cli.options import (
 )
 from odtc.errors import NoSolutionError, OutputError
 
+Confidence = Annotated[
+    float | None,
+    value_option(
+        "--confidence",
+        "P",
+        "Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
+        "test uses rows that the search does not see (--test or --hold-out; default: 30 % of the rows).",
+        parser=share,
+        rich_help_panel=DATA,
+    ),
+]
+Price = Annotated[
+    bool, typer.Option("--price", help="Print how much one more percent of each --constraint on a share would cost.")
+]
+AlsoModel = Annotated[
+    str | None,
+    value_option(
+        "--format", "NAME", "Also write the model file, as mps, lp or fixed-mps.", autocompletion=completing("formats")
+    ),
+]
+Keep = Annotated[
+    bool,
+    typer.Option("--keep", help="Keep model and solution of every round of the solver: STEM.round01.mps and .sol."),
+]
+WithCertificate = Annotated[
+    bool,
+    typer.Option(
+        "--certificate", help="Write the proof to STEM.certificate.json, which `odtc verify --certificate` checks."
+    ),
+]
+NoSimplify = Annotated[
+    bool, typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them.")
+]
+
 
 @takes(replace(MODEL, changed={"model": {"default": "auto"}}), SPLITTING, SOLVING)
 def fit(
     data: DataFile,
     spec,
-    test: Annotated[
-        Path | None, value_option("--test", "FILE", "Labelled rows for testing the tree.", rich_help_panel=DATA)
-    ] = None,
-    confidence: Annotated[
-        float | None,
-        value_option(
-            "--confidence",
-            "P",
-            "Find a tree that satisfies --constraint on new rows with this confidence, for example 0.95. An exact "
-            "test uses rows that the search does not see (--test or --hold-out; default: 30 % of the rows).",
-            parser=share,
-            rich_help_panel=DATA,
-        ),
-    ] = None,
-    price: Annotated[
-        bool,
-        typer.Option("--price", help="Print how much one more percent of each --constraint on a share would cost."),
-    ] = False,
-    format: Annotated[
-        str | None,
-        value_option(
-            "--format",
-            "NAME",
-            "Also write the model file, as mps, lp or fixed-mps.",
-            autocompletion=completing("formats"),
-        ),
-    ] = None,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
-    keep: Annotated[
-        bool,
-        typer.Option("--keep", help="Keep model and solution of every round of the solver: STEM.round01.mps and .sol."),
-    ] = False,
-    certificate: Annotated[
-        bool,
-        typer.Option(
-            "--certificate", help="Write the proof to STEM.certificate.json, which `odtc verify --certificate` checks."
-        ),
-    ] = False,
+    test: TestFile = None,
+    confidence: Confidence = None,
+    price: Price = False,
+    format: AlsoModel = None,
+    gzip: Gzip = False,
+    keep: Keep = False,
+    certificate: WithCertificate = False,
     pool: options.PoolSize = None,
     within: options.Within = None,
-    no_simplify: Annotated[
-        bool,
-        typer.Option("--no-simplify", help="Keep branch nodes that separate no rows, as the solver returned them."),
-    ] = False,
+    no_simplify: NoSimplify = False,
     explain_plan: ExplainPlan = False,
     o: Stem = None,
     as_json: Json = False,
@@ -86,10 +88,6 @@ def fit(
       odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --confidence 0.95
       odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name
     """
-    from odtc.workflow.messages import simplified_text
-    from odtc.workflow.provenance.settings import write_settings
-    from odtc.workflow.run import plan_of, run
-    from odtc.workflow.run_record import add_to_run
     from odtc.workflow.sinks import FileSink
 
     if format:
@@ -97,7 +95,6 @@ def fit(
 
         FORMATS.get(format)
     spec, sinks = replace(spec, simplify=not no_simplify, confidence=confidence), []
-    reporter = console.ConsoleReporter(spec.solving.time_limit)
 
     def new_sink() -> FileSink:
         sinks.append(
@@ -107,16 +104,12 @@ def fit(
 
     if explain_plan:
         from odtc.workflow.constrained.assured_fit import with_rows_to_test
+        from odtc.workflow.run import plan_of
 
         console.print_plan(plan_of(with_rows_to_test(spec, test), data, new_sink()), as_json)
         return
     try:
-        if confidence is not None:
-            from odtc.workflow.constrained.assured_fit import fit_assured
-
-            done = fit_assured(spec, data, confidence, test, new_sink, reporter)
-        else:
-            done = run(spec, data, test, new_sink(), reporter)
+        done = _fitted(spec, data, test, new_sink)
     except NoSolutionError as problem:
         console.print_no_solution(problem, sinks[-1].files if sinks else [], as_json)
         if certificate and problem.outcome.certified:
@@ -126,13 +119,34 @@ def fit(
         if (found := problem.result) is not None:  # hours of search are not lost with a disk that is full
             console.print_tree_result(found, found.to_json() | {"tree": None, "files": []}, as_json)
         raise
-    sink = sinks[-1]
+    _report(done, sinks[-1], spec, price, as_json)
+
+
+def _fitted(spec, data: Path, test: Path | None, new_sink):
+    """Return the result of the run, in which new rows satisfy the constraints if it has a confidence."""
+    from odtc.workflow.run import run
+
+    reporter = console.ConsoleReporter(spec.solving.time_limit)
+    if spec.confidence is None:
+        return run(spec, data, test, new_sink(), reporter)
+    from odtc.workflow.constrained.assured_fit import fit_assured
+
+    return fit_assured(spec, data, spec.confidence, test, new_sink, reporter)
+
+
+def _report(done, sink, spec, price: bool, as_json: bool) -> None:
+    """Print the result and its files, with the price of the constraints and which of them new rows satisfy, if these
+    were requested."""
+    from odtc.workflow.messages import simplified_text
+    from odtc.workflow.provenance.settings import write_settings
+    from odtc.workflow.run_record import add_to_run
+
     if words := simplified_text(done):
         console.say(f"note: {words}")
     if sink.uncertified:
         console.say(f"note: {sink.uncertified}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
-    if confidence is not None:
+    if spec.confidence is not None:
         facts["assured"] = console.assured_facts(done)
         add_to_run(sink.stem, {"assured": facts["assured"]})
         if sink.tree is not None:  # the constraints as requested, not as the search had them
@@ -143,5 +157,5 @@ def fit(
     console.print_tree_result(done, facts, as_json)
     if priced and not as_json:
         console.print_prices(priced)
-    if confidence is not None and not as_json:
+    if spec.confidence is not None and not as_json:
         console.print_assured(done)

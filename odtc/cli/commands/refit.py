@@ -17,6 +17,7 @@ from odtc.cli.options import (
     Json,
     Stem,
     Templates,
+    TestFile,
     TreeFile,
     names,
     share,
@@ -38,6 +39,36 @@ REFIT = replace(
     },
 )
 
+Forget = Annotated[
+    str,
+    value_option(
+        "--forget",
+        "OPTION,…|all",
+        "Settings of the old run that are not inherited, for example constraint,time-limit.",
+    ),
+]
+Confidence = Annotated[
+    float | None, value_option("--confidence", "P", "As for `odtc fit`.", parser=share, rich_help_panel=DATA)
+]
+Within = Annotated[
+    float | None,
+    value_option(
+        "--within",
+        "E",
+        "Allowed distance from the best objective (default: 1 % of the weight of the rows, or of the cost of "
+        "one leaf).",
+    ),
+]
+OldData = Annotated[
+    Path | None,
+    value_option(
+        "--old-data",
+        "DATA",
+        "Data file of the old tree, for the population stability index of the columns.",
+        rich_help_panel=DATA,
+    ),
+]
+
 
 @takes(REFIT, SPLITTING, SOLVING)
 def refit(
@@ -45,39 +76,12 @@ def refit(
     tree: TreeFile,
     data: DataFile,
     spec,
-    forget: Annotated[
-        str,
-        value_option(
-            "--forget",
-            "OPTION,…|all",
-            "Settings of the old run that are not inherited, for example constraint,time-limit.",
-        ),
-    ] = "",
-    confidence: Annotated[
-        float | None, value_option("--confidence", "P", "As for `odtc fit`.", parser=share, rich_help_panel=DATA)
-    ] = None,
-    within: Annotated[
-        float | None,
-        value_option(
-            "--within",
-            "E",
-            "Allowed distance from the best objective (default: 1 % of the weight of the rows, or of the cost of "
-            "one leaf).",
-        ),
-    ] = None,
+    forget: Forget = "",
+    confidence: Confidence = None,
+    within: Within = None,
     pool: Annotated[int, value_option("--pool", "K", "Largest number of near-optimal trees to compare.")] = 200,
-    old_data: Annotated[
-        Path | None,
-        value_option(
-            "--old-data",
-            "DATA",
-            "Data file of the old tree, for the population stability index of the columns.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
-    test: Annotated[
-        Path | None, value_option("--test", "FILE", "Labelled rows for testing the tree.", rich_help_panel=DATA)
-    ] = None,
+    old_data: OldData = None,
+    test: TestFile = None,
     o: Stem = None,
     templates: Templates = None,
     as_json: Json = False,
@@ -94,30 +98,22 @@ def refit(
       odtc refit OLD.tree.json NEW.csv --old-data OLD.csv     with the shift of each column
       odtc refit OLD.tree.json NEW.csv --forget time-limit    without the time limit of the old run
     """
-    from odtc.base.atomic_write import require_writable, write_text
-    from odtc.base.commit import together
-    from odtc.data.dataset import layout_of
+    from odtc.base.atomic_write import require_writable
     from odtc.data.file_text.codebook import codebook_of, with_labels
-    from odtc.data.file_text.data_files import book_and_sheet
     from odtc.data.reading import read_as
     from odtc.data.reading_spec import LAYOUT
-    from odtc.evaluation.drift import drift_facts, render_drift
-    from odtc.evaluation.refitting import expect_nearness, reading_of, with_start
+    from odtc.evaluation.drift import drift_facts
+    from odtc.evaluation.refitting import expect_nearness
     from odtc.evaluation.refitting import refit as refitted
     from odtc.trees.tree import read_tree
-    from odtc.workflow.artifacts import write_tree
     from odtc.workflow.constrained.assured_fit import with_rows_to_test
     from odtc.workflow.messages import read_notes
-    from odtc.workflow.provenance.settings import write_settings
-    from odtc.workflow.provenance.without_model import data_of_tree, write_record
+    from odtc.workflow.provenance.without_model import data_of_tree
 
     expect_nearness(within, pool)
     old = read_tree(tree)
     spec, notes = _with_settings_of(tree, replace(spec, confidence=confidence), _named(context), names(forget))
-    spec = replace(spec, reading=reading_of(old, spec.reading, tree))
-    depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
-    spec = with_start(spec.with_model(depth=depth), tree)
-    spec = with_rows_to_test(spec, test)
+    spec = with_rows_to_test(_for_tree(spec, old, tree), test)
     if not _named(context) & set(LAYOUT):
         spec = replace(spec, reading=_fitting(data, spec.reading, spec.reading.layout, old))
     dataset = read_as(data, spec.reading)
@@ -125,23 +121,16 @@ def refit(
         dataset = with_labels(dataset, codebook_of(old.features))
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
-    book = None if old_data is None else book_and_sheet(old_data)[0]
-    before = None if book is None else read_as(book, _fitting(old_data, spec.reading, layout_of(old.features), old))
+    before = None if old_data is None else _read_before(old_data, spec, old)
     stem = stem_named(o, f"{dataset.name}_refit")
-    target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
-    for path in (target, page):
+    target = f"{stem}.tree.json"
+    for path in (target, Path(f"{stem}.drift.html")):
         require_writable(path, tree, data, old_data, test)
     for note in [*notes, *read_notes(dataset)]:
         console.say(note)
     done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter(spec.solving.time_limit))
     drift = drift_facts(done, before)
-    files = []
-    if done.chosen.verified:
-        with together(stem):
-            write_text(page, render_drift(done, drift, Path(stem).name, templates))
-            write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
-            record = write_settings(stem, spec, target)
-        files = [str(record), target, str(page)]
+    files = _write(done, drift, spec, stem, templates) if done.chosen.verified else []
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
     if spec.confidence is not None:
         facts["assured"] = console.assured_facts(done.chosen)
@@ -150,6 +139,41 @@ def refit(
     console.print_tree_result(done.chosen, facts, as_json)
     if spec.confidence is not None and not as_json:
         console.print_assured(done.chosen)
+
+
+def _for_tree(spec, old, tree: Path):
+    """Return a specification whose rows are read as those of an old tree, and whose search begins with it."""
+    from odtc.evaluation.refitting import reading_of, with_start
+
+    spec = replace(spec, reading=reading_of(old, spec.reading, tree))
+    depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
+    return with_start(spec.with_model(depth=depth), tree)
+
+
+def _read_before(path: Path, spec, old):
+    """Return the rows that an old tree was trained on."""
+    from odtc.data.dataset import layout_of
+    from odtc.data.file_text.data_files import book_and_sheet
+    from odtc.data.reading import read_as
+
+    return read_as(book_and_sheet(path)[0], _fitting(path, spec.reading, layout_of(old.features), old))
+
+
+def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[str]:
+    """Write the tree, the record of the run and the page on the drift at one commit point; return their names."""
+    from odtc.base.atomic_write import write_text
+    from odtc.base.commit import together
+    from odtc.evaluation.drift import render_drift
+    from odtc.workflow.artifacts import write_tree
+    from odtc.workflow.provenance.settings import write_settings
+    from odtc.workflow.provenance.without_model import write_record
+
+    target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
+    with together(stem):
+        write_text(page, render_drift(done, drift, Path(stem).name, templates))
+        write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
+        record = write_settings(stem, spec, target)
+    return [str(record), target, str(page)]
 
 
 def _fitting(path: Path, reading, layout, old):

@@ -94,23 +94,13 @@ def select(
         part = _select_once(dataset, spec)
     text, weight = as_csv(part)
     write_text(path, text)
-    facts = part.selected.facts | {
-        "n_selected": part.n_rows,
-        "share": part.n_rows / dataset.n_rows,
-        "round": next((one.round for one in done.rounds if one.kept), 1) if done else 1,
-        "rounds": len(done.rounds) if done else 1,
+    written = {
         "weights": weight,
         "n_rows_dropped": dataset.n_dropped,
         "seconds": round(time.monotonic() - began, 3),
         "files": [str(path)],
     }
-    if done:
-        facts |= {
-            "model": done.problem.formulation,
-            "loss": done.all_rows.loss,
-            "bound": done.all_rows.bound,
-            "selection_rounds": [one.to_json() for one in done.rounds],
-        }
+    facts = _facts(part, dataset, done, written)
     if as_json:
         console.print_json(facts)
         return
@@ -118,6 +108,29 @@ def select(
         print_rounds(done)
     _print_selected(facts, dataset.n_rows, path)
     _say_of_layout(spec.reading)
+
+
+def _facts(part, dataset, done, written: dict) -> dict:
+    """Return the figures of a selection, with those of what was written; `done` is its run if it learned trees,
+    otherwise None."""
+    facts = (
+        part.selected.facts
+        | {
+            "n_selected": part.n_rows,
+            "share": part.n_rows / dataset.n_rows,
+            "round": next((one.round for one in done.rounds if one.kept), 1) if done else 1,
+            "rounds": len(done.rounds) if done else 1,
+        }
+        | written
+    )
+    if not done:
+        return facts
+    return facts | {
+        "model": done.problem.formulation,
+        "loss": done.all_rows.loss,
+        "bound": done.all_rows.bound,
+        "selection_rounds": [one.to_json() for one in done.rounds],
+    }
 
 
 def _select_once(dataset, spec):

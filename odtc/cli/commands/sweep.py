@@ -99,22 +99,18 @@ def sweep(
         spec = cross_validation.limited(spec, params, console.say)
     other = study_module.version_note(o)
     if data:
-        study = study_module.study_of(
-            data,
-            spec,
-            {
-                "models": tuple(name.strip() for name in model.split(",")),
-                "depths": whole_numbers(depths, "--depths (or --depth)"),
-                "params": params,
-                "encodings": tuple(encoding),
-                "seeds": whole_numbers(seeds, "--seeds"),
-                "folds": folds,
-                "leaf_rows": whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
-                "tries": tuple(try_constraint),
-                "nested": nested,
-            },
-            console.say,
-        )
+        grid = {
+            "models": tuple(name.strip() for name in model.split(",")),
+            "depths": whole_numbers(depths, "--depths (or --depth)"),
+            "params": params,
+            "encodings": tuple(encoding),
+            "seeds": whole_numbers(seeds, "--seeds"),
+            "folds": folds,
+            "leaf_rows": whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
+            "tries": tuple(try_constraint),
+            "nested": nested,
+        }
+        study = study_module.study_of(data, spec, grid, console.say)
     else:
         study = study_module.kept(o)
     if data or other:
