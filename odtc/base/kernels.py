@@ -157,8 +157,8 @@ def report() -> str:
         noted.clear()
     if left:
         return (
-            f"compiling kernels, once after an installation, was not done when the run ended ({spent:.1f} s), so a step "
-            "that needs them was left out; `odtc doctor --compile` compiles all of them ahead"
+            f"compiling kernels, once after an installation, was not done when the run ended ({spent:.1f} s), so a "
+            "step that needs them was left out; `odtc doctor --compile` compiles all of them ahead"
         )
     if lost:
         return (
