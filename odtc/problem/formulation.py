@@ -472,11 +472,6 @@ class Certifies(Protocol):
     """A formulation that proves its best tree by a certificate (`odtc certify`, odtc.verification.certificate)."""
 
     @abstractmethod
-    def optimal(self, problem: Problem) -> HeapTree:
-        """Return the best HeapTree, which the compiler finds."""
-        ...
-
-    @abstractmethod
     def certificate(self, problem: Problem) -> dict[str, Any]:
         """Return the certificate as a JSON object. Raises ChoiceError if there can be none."""
         ...

@@ -7,6 +7,7 @@ import pytest
 
 from odtc.algorithms.moments.lines import ExactLines, LineSearch
 from odtc.algorithms.near_optimal.tree_set import TreeSet
+from odtc.formulations.dpflow import forms
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
@@ -37,7 +38,7 @@ def ours(path, depth, encoding):
     model = pipeline.compile_model(problem)
     solved = pipeline.finish(model, pipeline.solve(model, threads=1))
     assert solved.facts["termination"] == "optimal" and solved.facts["verified"]
-    return problem, solved.facts["objective"], problem.module.objective(problem, problem.module.optimal(problem))
+    return problem, solved.facts["objective"], problem.module.objective(problem, forms.form(problem).optimal(problem))
 
 
 def rows(problem):
@@ -62,7 +63,7 @@ def test_streed_with_a_price_of_branch_nodes(number):
     pystreed = pytest.importorskip("pystreed", reason=BRING)
     problem = pipeline.pose(MONKS / f"monks-{number}.csv", "dpflow", 3, encoding="onehot", params={"lambda": 0.5})
     X, y = rows(problem)
-    heap = problem.module.optimal(problem)
+    heap = forms.form(problem).optimal(problem)
     peer = pystreed.STreeDClassifier(
         "cost-complex-accuracy", max_depth=3, max_num_nodes=7, cost_complexity=1 / len(y), time_limit=60
     )

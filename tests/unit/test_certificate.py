@@ -16,9 +16,8 @@ from odtc.cli.commands.certify import _steps
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
-from odtc.formulations.dpflow import interval_states
-from odtc.formulations.dpflow.threshold_search import certify
-from odtc.problem.formulation import FORMULATIONS
+from odtc.formulations.dpflow import forms, interval_states
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch, certify
 from odtc.testing.exhaustive import cheapest
 from odtc.testing.problems import problems
 from odtc.verification.certificate import check
@@ -113,7 +112,7 @@ def test_thresholds_that_no_target_names_are_bounded_by_others(classes, seed, de
     problem = pipeline.pose(dataset, "dpflow", depth, params={"intervals": "true", "lambda": price})
     facts = json.loads(json.dumps(certify(problem)))
     plain = pipeline.pose(dataset, "dpflow", depth, params={"intervals": "false", "lambda": price})
-    best = problem.module.objective(plain, plain.module.optimal(plain))
+    best = problem.module.objective(plain, forms.form(plain).optimal(plain))
     assert check(facts, dataset).objective == pytest.approx(best, abs=1e-9)
     target, *points = facts["states"][0].split(",")
     facts["claim"] += 1
@@ -360,7 +359,7 @@ def test_data_of_another_certificate_are_told_so(tmp_path):
 
 
 def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
-    monkeypatch.setattr(FORMULATIONS.get("dpflow").module, "optimal", lambda problem: pytest.fail("searched first"))
+    monkeypatch.setattr(ThresholdSearch, "run", lambda search: pytest.fail("searched first"))
     (tmp_path / "d.csv").write_text(
         "a,b,y\n" + "".join(f"{i % 5},{i % 7},{'u' if i % 5 + i % 7 > 5 else 'v'}\n" for i in range(35))
     )

@@ -17,6 +17,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError, TreeError
+from odtc.formulations.dpflow import forms
 from odtc.heuristics.heuristic import grow
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -117,7 +118,7 @@ def test_intervals_and_single_thresholds_are_one_optimum(encoded, depth):
     paid = set()
     for form in ("true", "false"):
         problem = Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {"intervals": form}))
-        paid.add(round(problem.module.objective(problem, problem.module.optimal(problem)), 9))
+        paid.add(round(problem.module.objective(problem, forms.form(problem).optimal(problem)), 9))
     assert len(paid) == 1
 
 
@@ -157,7 +158,7 @@ def normal_rows():
     X, y = random.normal(size=(60, 3)).round(2), random.integers(0, 3, 60).astype(np.int32)
     data = Dataset("normal", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("x", "y", "z"), np.ones(60))
     plain = pipeline.pose(data, "dpflow", 3, params={"intervals": "false"})
-    return data, plain.module.objective(plain, plain.module.optimal(plain))
+    return data, plain.module.objective(plain, forms.form(plain).optimal(plain))
 
 
 @pytest.mark.slow

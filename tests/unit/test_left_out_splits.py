@@ -3,15 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.data.reading import read
-from odtc.formulations.dpflow import threshold_search
 from odtc.verification.coverage import count_left_out
 from odtc.verification.threshold_columns import ColumnRanks, distinct_columns
-from odtc.workflow.posing import pose
 
 
 def counted(dataset: Dataset, ranks: ColumnRanks):
@@ -55,24 +51,6 @@ def test_the_splits_that_are_left_out_are_those_that_no_cut_makes(seed):
     rank = np.stack([np.unique(some, return_inverse=True)[1] for some in ranks], axis=1)
     given = ColumnRanks(rank, rank.max(axis=0), complete)
     assert count_left_out(dataset, given) == counted(dataset, given)
-
-
-def test_names_of_rows_beside_numbers_do_not_make_the_dynamic_program_the_sooner_one(tmp_path):
-    """It took 25 CPU seconds for 829 rows of depth 3, the search 6."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"name": [f"C{row}" for row in range(950)], "age": rng.integers(18, 80, 950)})
-    frame["y"] = (frame.age > 40).astype(int)
-    frame.to_csv(tmp_path / "names.csv", index=False)
-    assert threshold_search.by_ranks(pose(read(tmp_path / "names.csv"), "dpflow", 3))
-
-
-def test_pairs_of_many_tests_over_all_rows_do_not_make_the_dynamic_program_the_sooner_one_at_depth_two(tmp_path):
-    """5,000 rows with a name and a date each, beside numbers, took 75 CPU seconds, the search 14."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"name": [f"C{row}" for row in range(3000)], "income": rng.permutation(3000)})
-    frame["y"] = (frame.income > 1000).astype(int)
-    frame.to_csv(tmp_path / "names.csv", index=False)
-    assert threshold_search.by_ranks(pose(read(tmp_path / "names.csv"), "dpflow", 2))
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

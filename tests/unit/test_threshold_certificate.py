@@ -98,7 +98,6 @@ def test_few_binary_tests_have_states_like_all_others(monkeypatch):
     features = tuple(Feature(f"x{j}", "numeric") for j in range(9))
     dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(n), "y", "drop")
     problem = pipeline.pose(dataset, "dpflow", 4)
-    assert not threshold_search.by_ranks(problem)
     found, best, states = threshold_search.search(problem), optimum(problem), {}
     for quick in (True, False):
         monkeypatch.setattr(interval_states, "is_quick", lambda *size, quick=quick: quick)

@@ -347,21 +347,13 @@ def notes(problem: Problem) -> dict:
     return form(problem).notes(problem)
 
 
-def optimal(problem: Problem) -> HeapTree:
-    """Return the best tree, which the compiler finds, or at the deadline the best one known; only if there is no
-    constraint except for the least rows of a leaf."""
-    if not _by_moments(problem) and threshold_search.by_ranks(problem):
-        return problem.derived(threshold_search.Proof).found.heap
-    return form(problem).optimal(problem)
-
-
 def certificate(problem: Problem) -> dict:
     """Return the certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
     if _by_moments(problem):
         from odtc.formulations.dpflow.forms import moments
 
         return moments.certificate(problem)
-    if problem.constraints and not threshold_search.by_ranks(problem):
+    if problem.constraints and not threshold_search.searches(problem):
         from odtc.formulations.dpflow import constrained
 
         return constrained.certify_in_time(problem)

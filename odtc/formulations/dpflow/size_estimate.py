@@ -2,8 +2,6 @@
 
 from math import comb
 
-from odtc.base import deadline
-
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 PACE = 300_000_000  # of such entries in a CPU second, about
@@ -55,14 +53,6 @@ def sums(n_candidate_splits: int, depth: int) -> int:
     )
 
 
-def is_small(n_candidate_splits: int, depth: int) -> bool:
-    """Return whether the dynamic program is made in about half a minute and a gigabyte."""
-    columns = most_columns(n_candidate_splits, depth - short_tail(n_candidate_splits, depth))
-    return columns <= MOST_COLUMNS and sums(n_candidate_splits, depth) <= MOST_SUMS
-
-
-def seconds(n_candidate_splits: int, depth: int, n_rows: int = 0) -> float:
-    """Return the approximate CPU seconds of the dynamic program: its tables, and the sums of all pairs of splits over
-    all rows, from which the first table is counted."""
-    pairs = n_rows * float(n_candidate_splits) ** 2 if depth > 1 else 0.0
-    return sums(n_candidate_splits, depth) / PACE + pairs / deadline.RATE
+def seconds(n_candidate_splits: int, depth: int) -> float:
+    """Return the approximate CPU seconds of the tables of the dynamic program."""
+    return sums(n_candidate_splits, depth) / PACE

@@ -21,11 +21,8 @@ from odtc.algorithms.thresholds import early_bound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import EXACT
 from odtc.base import deadline
-from odtc.data.encoding import Encoded
-from odtc.data.splits import Splits
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import size_estimate
-from odtc.formulations.dpflow.forms import ROWS, intervals
+from odtc.formulations.dpflow.forms import ROWS
 from odtc.formulations.dpflow.searched import Fewest, Searched
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.branch_penalty import objective
@@ -46,7 +43,6 @@ PHASE = 60.0  # seconds for them at most
 TREES, TURN = 0.3, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
-SOON = 5.0  # CPU seconds of work that is expected, up to which the dynamic program does it
 OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
 PARTS = 16  # sets of rows of about equal size
@@ -60,44 +56,6 @@ def searches(problem: Problem) -> bool:
     params = problem.params
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
     return plain and all(given.name in ROWS for given in problem.constraints)
-
-
-def by_ranks(problem: Problem) -> bool:
-    """Return whether the search over thresholds certifies the tree, not the dynamic program over splits (`search`)."""
-    return searches(problem) and not _by_program(problem)
-
-
-def _by_program(problem: Problem) -> bool:
-    """Return whether the splits are few and binary, so that the dynamic program is small enough for a certificate. For
-    numbers the search is faster than a long dynamic program. Names of rows are a split each, which separates next to
-    nothing. A certificate of the program states no constraint; the one of the search states the least rows of a
-    leaf."""
-    encoded, depth = problem.encoded, problem.topology.depth
-    if not _is_whole(problem):  # trees within the rounding are compared by the results of the search
-        return False
-    if problem.constraints or intervals.worth(encoded) or not size_estimate.is_small(encoded.n_candidate_splits, depth):
-        return False
-    return (
-        not _asks_numbers(encoded) or size_estimate.seconds(encoded.n_candidate_splits, depth, encoded.n_rows) <= SOON
-    )
-
-
-def _is_whole(problem: Problem) -> bool:
-    """Return whether no costs were rounded down for the search."""
-    return exact_objective(problem) is None or search_costs(problem).parts is None
-
-
-def _asks_numbers(encoded: Encoded) -> bool:
-    """Return whether some feature has two thresholds or more."""
-    return bool((Splits.of(encoded.splits).per_threshold(len(encoded.features)) > 1).any())
-
-
-class Proof:
-    """The search of one problem, ended (`problem.derived(Proof)`), or interrupted."""
-
-    def __init__(self, problem: Problem):
-        self.search = ThresholdSearch(problem)
-        self.found = self.search.run()
 
 
 class _Counted:
@@ -451,21 +409,21 @@ class BoundSearch:
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        self._by_ranks: ThresholdSearch | None = None
+        self._begun: ThresholdSearch | None = None
 
     @property
     def goes_on(self) -> bool:
         """Return whether another run continues instead of beginning again."""
-        return self._by_ranks is not None
+        return self._begun is not None
 
     def run(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
         """Search until the end of the time, or Ctrl-C; `tell` is as in `search`."""
-        if _by_program(self.problem) or self.problem.topology.depth <= 2:
+        if self.problem.topology.depth <= 2:
             return search(self.problem, tell=tell)
-        if self._by_ranks is None:
-            self._by_ranks = ThresholdSearch(self.problem)
-        self._by_ranks.tell = tell
-        return self._by_ranks.run_for_bound()
+        if self._begun is None:
+            self._begun = ThresholdSearch(self.problem)
+        self._begun.tell = tell
+        return self._begun.run_for_bound()
 
 
 def search(
@@ -509,5 +467,5 @@ def certify(problem: Problem) -> dict:
     from odtc.formulations.dpflow.write_certificate import certify_search, require_certifiable
 
     require_certifiable(problem)
-    proof = problem.derived(Proof)
-    return certify_search(proof.search, proof.found.heap)
+    ended = ThresholdSearch(problem)
+    return certify_search(ended, ended.run().heap)

@@ -614,7 +614,7 @@ def test_a_tree_found_elsewhere_is_bettered_below_its_first_tests(seed):
 def test_what_the_known_tree_costs_is_asked_for_once(monkeypatch):
     """Each report took a look at every row: most of the time of a limit on a large table."""
     problem = draw(3)
-    search = threshold_search.ThresholdSearch(problem, start=problem.derived(threshold_search.Proof).found.heap)
+    search = threshold_search.ThresholdSearch(problem, start=threshold_search.search(problem).heap)
     asked = []
     monkeypatch.setattr(threshold_search, "objective", lambda *args: asked.append(args) or objective(*args))
     assert len({search.upper for _ in range(5)}) == 1

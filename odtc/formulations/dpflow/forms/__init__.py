@@ -46,12 +46,6 @@ class Form(Protocol):
     def notes(self, problem: Problem) -> dict: ...
 
 
-class Proves(Form, Protocol):
-    """A variant for which the compiler finds the best tree."""
-
-    def optimal(self, problem: Problem) -> HeapTree: ...
-
-
 ROWS = ("leaf_rows",)  # types of constraints that every variant keeps by the arcs that are left out
 COUNTING = ("branch_nodes", "leaves")
 

@@ -79,11 +79,6 @@ def build(problem: Problem) -> Model:
     return states.build(problem)
 
 
-def optimal(problem: Problem) -> HeapTree:
-    _expect_leaf_rows(problem)
-    return states.optimal(problem)
-
-
 def _expect_leaf_rows(problem: Problem) -> None:
     """Raise ChoiceError for other constraints, which no variable of the program respects."""
     if limited(problem):
