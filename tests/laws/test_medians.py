@@ -90,7 +90,7 @@ def test_the_best_cut_is_the_same_compiled_and_plain():
     rng = np.random.default_rng(1)
     code = rng.integers(0, 7, (3, 40)).astype(np.int32)
     y, w, count = np.sort(rng.normal(size=40)), rng.random(40) + 0.1, rng.integers(1, 3, 40).astype(float)
-    given_ = code, np.full(3, 7), w, y, count, np.arange(3, 37), (4.0, 0.1)
+    given_ = code, np.full(3, 7), w, y, count, np.arange(3, 37), (4.0, 20.0)
     given_ = *given_, NO_TOTALS
     assert medians.best_cut(*given_) == pytest.approx(medians.best_cut.function(*given_))
 
@@ -104,8 +104,14 @@ def test_numpy_finds_the_best_cut_of_the_loops(seed):
     code = np.stack([rng.integers(0, rng.integers(1, 8), n + 3) for _ in range(columns)])
     y, w = np.sort(rng.integers(-20, 20, n + 3) / 10), rng.integers(seed % 2, 4, n + 3).astype(float)
     rows, count = np.sort(rng.choice(n + 3, n, replace=False)), rng.integers(1, 3, n + 3).astype(float)
-    terms = float(rng.integers(0, 4)), float(rng.integers(0, 3)) / 2
-    given_ = code, code.max(axis=1) + 1, w, y, count, rows, terms
+    leaf = spread(y[rows], w[rows])
+    assert medians.leaf_cost(w, y, rows) == pytest.approx(leaf, abs=1e-12)
+    limits = float(rng.integers(0, 4)), leaf - float(rng.integers(0, 3)) / 2
+    size = code.max(axis=1) + 1
+    given_ = code, size, w, y, count, rows, limits
     found, looped = best_cut_of_medians.best_cut(*given_), medians.best_cut(*given_, NO_TOTALS)
     assert found[0] == pytest.approx(looped[0], abs=1e-9) and found[1:] == looped[1:]
-    np.testing.assert_allclose(medians.gains_of_cuts(*given_), best_cut_of_medians.gains_of_cuts(*given_), atol=1e-9)
+    limits = limits[0], np.inf  # costs at the limit are rounded
+    given_, listed = (*given_[:-1], limits), np.full((columns, int(size.max())), np.inf)
+    assert medians.best_cut(*given_, listed)[1:] == (-1, -1)
+    np.testing.assert_allclose(listed, best_cut_of_medians.costs_of_cuts(*given_), atol=1e-9)

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from odtc.algorithms.moments.lines import ExactLines, LineSearch
+from odtc.algorithms.moments.lines import ExactLines, LineCosts
+from odtc.algorithms.moments.search import SearchByIntervals
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.formulations.dpflow import forms
 from odtc.workflow import pipeline
@@ -135,6 +136,7 @@ def best_of_levels(X, y, levels, depth) -> float:
     """The optimum of odtc's search over the cuts of these levels, for leaves of five rows or more."""
     costs = ExactLines(y, X, Fraction(0), np.ones(len(y)), np.arange(len(y)))
     table = costs.for_search()
-    search = LineSearch(levels, (table.sums, table.ridges, np.ones(len(y))), 0.0, 5)
+    count = np.ones(len(y))
+    search = SearchByIntervals(levels, LineCosts(table, count), count, 0.0, 5)
     search.solve(depth)
     return search.cost * float(table.unit)

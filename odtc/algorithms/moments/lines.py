@@ -21,8 +21,6 @@ import numpy as np
 
 from odtc.algorithms.moments.exact_costs import ExactLeaves, array_of
 from odtc.algorithms.moments.kernels import by_rank
-from odtc.algorithms.moments.search import NO_LIMITS, SearchByIntervals
-from odtc.algorithms.moments.tree_limits import Place
 from odtc.base.kernels import kernel
 from odtc.base.whole_numbers import whole_numbers
 
@@ -106,11 +104,11 @@ def line_costs(sums, ridge):
 
 
 @kernel
-def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
-    """Return float64 (columns, cuts): the cost of the two leaves of each cut, infinite if it is no less than the second
-    of the `limits`, or if a leaf has fewer rows than the first; with `only_best` also if another cut costs no more."""
-    n, width, (least, most) = len(rows), 3 + 3 * ridge.shape[1], limits
-    found = np.full((len(size), max(1, np.max(size) - 1)), np.inf)
+def best_cut(code, size, table, ridge, count, rows, limits, found):
+    """Return what `best_cut` of odtc.algorithms.moments.search.CutCosts returns, for leaves with a line; `table` and
+    `ridge` are the sums and the penalties of a Table."""
+    n, width, listed, (least, most) = len(rows), 3 + 3 * ridge.shape[1], len(found) > 0, limits
+    best, column, cut = np.inf, -1, -1
     total, held = np.zeros(table.shape[1]), 0.0
     for row in rows:
         held += count[row]
@@ -138,10 +136,12 @@ def cut_costs(code, size, table, ridge, count, rows, limits, only_best):
             add(right, left, -1.0, width)
             cost += line_cost(right, ridge)
             if cost < most:
-                found[g, v] = cost
-                if only_best:
+                if listed:
+                    found[g, v] = cost
+                else:
+                    best, column, cut = cost, g, v
                     most = cost
-    return found
+    return best, column, cut
 
 
 class ExactLines(ExactLeaves):
@@ -279,55 +279,22 @@ class _Whole:
         return (whole + self.middle) * self.unit
 
 
-class LineSearch(SearchByIntervals):
-    """The search on some rows.
+class LineCosts:
+    """The costs of leaves with a line (odtc.algorithms.moments.search.CutCosts).
 
     Parameters
     ----------
-    rank : integers (rows, columns)
-    terms : the sums and the ridges of a Table, and float64 (rows,): how many rows of the data each is
-    price, least, check, told, limits
-        As for MomentSearch.
+    table : Table
+    count : float64 (rows,), how many rows of the data each row represents
     """
 
-    def __init__(self, rank, terms, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
-        self.terms = self.table, self.ridge, count = terms
-        told = told or (lambda *_: None)
-        super().__init__(rank, self.table[:, 0], count, price, least, check, told, limits)
-        self.slack, self.most_room = 0.0, None
+    relative = 0.0
 
-    def _of_any_rows(self, rank, moments, limits) -> "LineSearch":
-        return LineSearch(rank, self.terms, self.price, 1, self.check, limits=limits)
+    def __init__(self, table: Table, count: np.ndarray):
+        self.terms = table.sums, table.ridges, count
 
-    def over(self, code: np.ndarray, least: int) -> "LineSearch":
-        return LineSearch(code.T, self.terms, self.price, least, self.check)
+    def leaf(self, rows: np.ndarray) -> float:
+        return float(leaf_cost(*self.terms[:2], rows))
 
-    def _leaf(self, rows: np.ndarray) -> float:
-        return float(leaf_cost(self.table, self.ridge, rows))
-
-    def _gain(self, rows: np.ndarray) -> float:
-        return -self._leaf(rows)
-
-    def _costs(self, rows: np.ndarray, columns: tuple[int, ...] | None, most: float, only_best: bool) -> np.ndarray:
-        code, size = self._over(columns)
-        return cut_costs(code, size, *self.terms, rows, (self.least, float(most)), only_best)
-
-    def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
-        leaf = self._leaf(rows)
-        if not len(self._over(columns)[1]):
-            return -leaf, -1, -1
-        costs = self._costs(rows, columns, leaf - self.price, True)
-        column, cut = np.unravel_index(int(costs.argmin()), costs.shape)
-        best = float(costs[column, cut])
-        found = (-best - self.price, column, cut) if best < np.inf else (-leaf, -1, -1)
-        return self._named(found, columns)
-
-    def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
-        """Return (column, cut, cost) of all trees of one level that cost no more than `reach`."""
-        columns = self.limits.columns(place, len(self.size)).tolist()
-        if not columns:
-            return []
-        most = float(np.nextafter(reach - self.price, np.inf))
-        costs = self._costs(rows, tuple(columns), most, False)
-        at, cut = np.nonzero(costs + self.price <= reach)
-        return [(columns[one], int(two), float(costs[one, two]) + self.price) for one, two in zip(at, cut)]
+    def best_cut(self, code, size, rows, limits, found) -> tuple[float, int, int]:
+        return best_cut(code, size, *self.terms, rows, limits, found)

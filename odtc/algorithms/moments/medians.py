@@ -11,9 +11,8 @@ import numpy as np
 
 from odtc.algorithms.moments.exact_costs import ROUND, WHOLE
 from odtc.algorithms.moments.kernels import by_rank
-from odtc.algorithms.moments.search import NO_LIMITS, NO_TOTALS, SearchByIntervals
-from odtc.algorithms.moments.tree_limits import Place
-from odtc.algorithms.weighted_quantiles import ROUNDING, places_of
+from odtc.algorithms.moments.search import SearchByIntervals
+from odtc.algorithms.weighted_quantiles import ROUNDING
 from odtc.base.kernels import kernel
 
 
@@ -45,19 +44,30 @@ def spread(tree, values, weight, total):
 
 
 @kernel
-def best_cut(code, size, w, y, count, rows, terms, totals):
-    """Return (gain, column, cut) of the best split, column -1 for a leaf; a gain is minus a cost.
+def leaf_cost(w, y, rows):
+    """Return the cost of a leaf of some rows around their lower median; the arguments are those of `best_cut`."""
+    whole = below = cost = 0.0
+    for row in rows:
+        whole += w[row]
+    half, at = 0.5 * whole * (1 - ROUNDING), 0
+    while at < len(rows) - 1 and below + w[rows[at]] < half:
+        below += w[rows[at]]
+        at += 1
+    for row in rows:
+        cost += w[row] * abs(y[row] - y[rows[at]])
+    return cost
+
+
+@kernel
+def best_cut(code, size, w, y, count, rows, limits, found):
+    """Return what `best_cut` of odtc.algorithms.moments.search.CutCosts returns, for leaves around their median.
 
     Parameters
     ----------
-    code : integers (columns, all rows), ranks; a cut c sends ranks of at most c to the left
-    size : int64 (columns,), ranks of each column
+    code, size, rows, limits, found : as there
     w, y, count : float64 (all rows,), weight, number, and rows of the data; y does not fall
-    rows : int64 (rows,), the rows of the node, rising
-    terms : (rows of the data that each leaf must have, penalty of a branch node), both float
-    totals : float64 (columns, ranks), filled with the gain of each cut that is allowed; without rows nothing is filled
     """
-    n, (least, price) = len(rows), terms
+    n, listed, (least, most) = len(rows), len(found) > 0, limits
     weight, number, values = np.empty(n), np.empty(n), np.empty(n)
     every, held = np.zeros((2, n + 1)), 0.0
     whole = total = below = 0.0
@@ -80,8 +90,8 @@ def best_cut(code, size, w, y, count, rows, terms, totals):
         if up <= n:
             every[0, up] += every[0, i + 1]
             every[1, up] += every[1, i + 1]
-    leaf = spread(every, values, whole, total)
-    best, column, cut, near = -leaf, -1, -1, ROUNDING * leaf
+    best, column, cut = np.inf, -1, -1
+    near = 0.0 if listed else ROUNDING * spread(every, values, whole, total)
     for g in range(len(size)):
         order, begin = by_rank(code[g][rows], size[g])
         left, right = np.zeros((2, n + 1)), every.copy()
@@ -100,19 +110,17 @@ def best_cut(code, size, w, y, count, rows, terms, totals):
                 break
             if lc < least or held - lc < least:
                 continue
-            gain = -spread(left, values, lw, ls) - spread(right, values, whole - lw, total - ls) - price
-            if len(totals):
-                totals[g, v] = gain
-            if gain > best + near:
-                best, column, cut = gain, g, v
+            cost = spread(left, values, lw, ls)
+            if cost >= most - near:
+                continue
+            cost += spread(right, values, whole - lw, total - ls)
+            if cost < most - near:
+                if listed:
+                    found[g, v] = cost
+                else:
+                    best, column, cut = cost, g, v
+                    most = cost
     return best, column, cut
-
-
-def gains_of_cuts(code, size, *terms) -> np.ndarray:
-    """Return float64 (columns, ranks): the gain of each cut as in `best_cut`, -inf if it is not allowed."""
-    gains = np.full((len(size), int(size.max(initial=1))), -np.inf)
-    best_cut(code, size, *terms, gains)
-    return gains
 
 
 def rounding(weight: np.ndarray, apart: np.ndarray) -> float:
@@ -124,45 +132,30 @@ def rounding(weight: np.ndarray, apart: np.ndarray) -> float:
     return each * (float(weight @ far) if exact else total * float(far.max(initial=0.0)))
 
 
-def compile_now() -> None:
-    """Call the loops on little data."""
-    random = np.random.default_rng(0)
-    rank, numbers = random.integers(0, 40, (200, 3)), np.sort(random.random(200))
-    MedianSearch(rank, np.stack([numbers, numbers**0, numbers**0])).solve(1)
-
-
-class MedianSearch(SearchByIntervals):
-    """The search on some rows, whose numbers do not fall from one row to the next.
+class MedianCosts:
+    """The costs of leaves around their median (odtc.algorithms.moments.search.CutCosts).
 
     Parameters
     ----------
-    rank : integers (rows, columns)
-    numbers : float64 (3, rows): the number of each row, its weight, and how many rows of the data it represents
-    price, least, check, told, limits
-        As for MomentSearch.
+    numbers : float64 (3, rows): the number of each row, which does not fall from one row to the next, its weight, and
+        how many rows of the data it represents
     """
 
-    def __init__(self, rank, numbers, price=0.0, least=1, check=lambda: None, told=None, limits=NO_LIMITS):
+    relative = 0.0
+
+    def __init__(self, numbers: np.ndarray):
         self.y, self.weight, self.count = np.ascontiguousarray(numbers, float)
-        super().__init__(rank, self.weight, self.count, price, least, check, told or (lambda *_: None), limits)
 
-    def _of_any_rows(self, rank, moments, limits) -> "MedianSearch":
-        numbers = np.stack([self.y, self.weight, self.count])
-        return MedianSearch(rank, numbers, self.price, 1, self.check, limits=limits)
+    def leaf(self, rows: np.ndarray) -> float:
+        return float(leaf_cost(self.weight, self.y, rows))
 
-    def _gain(self, rows: np.ndarray) -> float:
-        y, weight = self.y[rows], self.weight[rows]
-        return -float((weight * np.abs(y - y[places_of(weight, 0.5)])).sum())
+    def best_cut(self, code, size, rows, limits, found) -> tuple[float, int, int]:
+        return best_cut(code, size, self.weight, self.y, self.count, rows, limits, found)
 
-    def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
-        code, size = self._over(columns)
-        found = best_cut(code, size, self.weight, self.y, self.count, rows, (self.least, self.price), NO_TOTALS)
-        return self._named(found, columns)
 
-    def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
-        """Return (column, cut, cost) of all trees of one level that cost no more than `reach`."""
-        terms, found = (self.weight, self.y, self.count, rows, (self.least, self.price)), []
-        for column in self.limits.columns(place, len(self.size)).tolist():
-            gains = gains_of_cuts(self.code[column : column + 1], self.size[column : column + 1], *terms)[0]
-            found += [(column, cut, -float(gains[cut])) for cut in np.flatnonzero(-gains <= reach).tolist()]
-        return found
+def compile_now() -> None:
+    """Call the loops on little data."""
+    random = np.random.default_rng(0)
+    numbers, rank = np.sort(random.random(200)), random.integers(0, 40, (200, 3))
+    count = np.ones(200)
+    SearchByIntervals(rank, MedianCosts(np.stack([numbers, count, count])), count).solve(1)

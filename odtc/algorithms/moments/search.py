@@ -30,6 +30,7 @@ import heapq
 from collections.abc import Callable
 from functools import cached_property
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 
@@ -114,11 +115,13 @@ class MomentSearch:
         self.limits, self.free, self.at_once = limits, None, False
         self.height = 0  # the trees of this many levels are proved
         if least > 1 or limits.rises or limits.together:
-            self.free = self._of_any_rows(rank, moments, limits.of_any_rows())
+            self.free = self._again(self.code.T, 1, limits.of_any_rows())
 
-    def _of_any_rows(self, rank: np.ndarray, moments: np.ndarray, limits: TreeLimits) -> "MomentSearch":
-        """Return the search of trees whose leaves may have any number of rows."""
-        return MomentSearch(rank, moments, self.law, self.price, 1, self.check, limits=limits)
+    def _again(self, rank: np.ndarray, least: int, limits: TreeLimits = NO_LIMITS) -> "MomentSearch":
+        """Return the search of the same rows over some ranks, with this many rows in a leaf."""
+        w, s, count = self.moments
+        moments = np.stack([w, s, self.q, count])
+        return MomentSearch(rank, moments, self.law, self.price, least, self.check, limits=limits)
 
     def solve(self, depth: int) -> Known:
         """Return the best tree of all rows."""
@@ -176,9 +179,7 @@ class MomentSearch:
 
     def over(self, code: np.ndarray, least: int) -> "MomentSearch":
         """Return the search of the same rows over other ranks, int (columns, rows), with this many rows in a leaf."""
-        w, s, count = self.moments
-        moments = np.stack([w, s, self.q, count])
-        return MomentSearch(code.T, moments, self.law, self.price, least, self.check)
+        return self._again(code.T, least)
 
     def wanted(self, cost: float) -> float:
         """Return the cost up to which trees are searched for if the best one found has this cost. It is smaller by the
@@ -582,13 +583,7 @@ class MomentSearch:
 
     def cuts(self, rows: np.ndarray, column: int) -> np.ndarray:
         """Return the ranks after which a column can be cut, with enough rows on both sides."""
-        count = np.bincount(self.code[column, rows], self.moments[2, rows], self.size[column])
-        held = np.bincount(self.code[column, rows], minlength=self.size[column]) > 0
-        below = np.cumsum(count)
-        fits = held & (below >= self.least) & (below[-1] - below >= self.least)
-        last = np.flatnonzero(held)[-1]
-        fits[last:] = False
-        return np.flatnonzero(fits)
+        return allowed_cuts(self.code[column, rows], int(self.size[column]), self.moments[2, rows], self.least)
 
     def _tell(self, lower: float, entry: Known) -> None:
         self._better(entry.upper, entry.tree)
@@ -596,14 +591,92 @@ class MomentSearch:
         self.told(self.bound, self.cost)
 
 
+class CutCosts(Protocol):
+    """The costs of leaves that are not functions of three sums, for a search by intervals of cuts.
+
+    A leaf of more rows costs no less: the best prediction for all of them is one for some of them, too.
+
+    Attributes
+    ----------
+    relative : float
+        The relative rounding error of a leaf, if each is computed by itself; otherwise 0.
+    """
+
+    relative: float
+
+    def leaf(self, rows: np.ndarray) -> float:
+        """Return the cost of a leaf of some rows, int64 (rows,), rising."""
+        ...
+
+    def best_cut(
+        self, code: np.ndarray, size: np.ndarray, rows: np.ndarray, limits: tuple[float, float], found: np.ndarray
+    ) -> tuple[float, int, int]:
+        """Return (cost, column, cut) of the cut whose two leaves cost least, column -1 if there is none.
+
+        Parameters
+        ----------
+        code : int32 (columns, all rows), ranks; a cut c sends ranks of at most c to the left
+        size : int64 (columns,), ranks of each column
+        rows : int64 (rows,), the rows of the node, rising
+        limits : (rows of the data that each leaf must have, cost that the two leaves must be below)
+        found : float64 (columns, ranks) or of size 0
+            If it has a size, the cost of each cut within the limits is written into it, and no cut is returned.
+        """
+        ...
+
+
 class SearchByIntervals(MomentSearch):
     """Search for trees whose leaves have costs that are not functions of sums; two levels are found by intervals of
-    cuts, too."""
+    cuts, too.
+
+    Parameters
+    ----------
+    rank : integers (rows, columns)
+    loss : CutCosts, of these rows
+    count : float64 (rows,), how many rows of the data each represents
+    price, least, check, told, limits
+        As for MomentSearch.
+    """
 
     _by_sums = False
 
-    def __init__(self, rank: np.ndarray, weight: np.ndarray, count: np.ndarray, *terms, **more):
-        super().__init__(rank, np.stack([weight, 0 * weight, 0 * weight, count]), laws.SQUARE, *terms, **more)
+    def __init__(self, rank: np.ndarray, loss: CutCosts, count: np.ndarray, *terms, **more):
+        self.loss = loss
+        super().__init__(rank, np.stack([count, 0 * count, 0 * count, count]), laws.SQUARE, *terms, **more)
+        self.relative = loss.relative
+        self.near = 0.0 if loss.relative else self.near
+
+    def _again(self, rank: np.ndarray, least: int, limits: TreeLimits = NO_LIMITS) -> "SearchByIntervals":
+        return SearchByIntervals(rank, self.loss, self.moments[2], self.price, least, self.check, limits=limits)
+
+    def best_below(self, rows: np.ndarray, columns: tuple[int, ...]) -> tuple | None:
+        """Return the best tree of one level: two levels would take a search of their own."""
+        return self._whole(self._shallow(rows, 1, self.limits.root._replace(columns=columns)).tree, rows)
+
+    def _leaf(self, rows: np.ndarray) -> float:
+        return self.loss.leaf(rows)
+
+    def _gain(self, rows: np.ndarray) -> float:
+        return -self.loss.leaf(rows)
+
+    def _depth_one(self, rows: np.ndarray, columns: tuple[int, ...] | None):
+        leaf, (code, size) = self._leaf(rows), self._over(columns)
+        cost, column, cut = np.inf, -1, -1
+        if len(size) and leaf > self.price:
+            cost, column, cut = self.loss.best_cut(code, size, rows, (self.least, leaf - self.price), NO_TOTALS)
+        return self._named((-leaf if column < 0 else -cost - self.price, column, cut), columns)
+
+    def _shallow_cuts(self, rows: np.ndarray, depth: int, place: Place, reach: float) -> list[tuple[int, int, float]]:
+        """Return (column, cut, cost) of all trees of one level that cost no more than `reach`."""
+        columns = self.limits.columns(place, len(self.size)).tolist()
+        if not columns:
+            return []
+        code, size = self._over(None if len(columns) == len(self.size) else tuple(columns))
+        costs = np.full((len(size), int(size.max())), np.inf)
+        most = float(np.nextafter(reach - self.price, np.inf))
+        self.loss.best_cut(code, size, rows, (self.least, most), costs)
+        at, cut = np.nonzero(costs + self.price <= reach)
+        return [(columns[one], int(two), float(costs[one, two]) + self.price) for one, two in zip(at, cut)]
 
     def _by_leaves(self, most: int) -> float:
         return 0.0
@@ -616,3 +689,20 @@ class SearchByIntervals(MomentSearch):
 
     def _by_columns(self, place: Place) -> bool:
         return False
+
+
+def allowed_cuts(ranks: np.ndarray, size: int, count: np.ndarray, least: float) -> np.ndarray:
+    """Return the ranks after which some rows can be cut, with at least so many rows of the data on both sides.
+
+    Parameters
+    ----------
+    ranks : integers (rows,)
+    size : int, ranks of the column
+    count : float64 (rows,), how many rows of the data each represents
+    least : float
+    """
+    below = np.cumsum(np.bincount(ranks, count, size))
+    held = np.bincount(ranks, minlength=size) > 0
+    fits = held & (below >= least) & (below[-1] - below >= least)
+    fits[np.flatnonzero(held)[-1] :] = False
+    return np.flatnonzero(fits)

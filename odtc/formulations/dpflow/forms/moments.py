@@ -130,11 +130,11 @@ class _Engine:
 def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], None]) -> _Engine:
     """Return the search over all cuts; `report` gets its bound and the cost of its tree, in units."""
     from odtc.algorithms.moments import laws  # most runs never need it
-    from odtc.algorithms.moments.careful_search import CarefulSearch
+    from odtc.algorithms.moments.careful_costs import CarefulCosts
     from odtc.algorithms.moments.exact_search import ExactSearch
-    from odtc.algorithms.moments.medians import MedianSearch
+    from odtc.algorithms.moments.medians import MedianCosts
     from odtc.algorithms.moments.medians import rounding as rounding_of_medians
-    from odtc.algorithms.moments.search import MomentSearch
+    from odtc.algorithms.moments.search import MomentSearch, SearchByIntervals
 
     encoded, limits, rank = problem.encoded, limits_of(problem, scales), scales.rank.astype(np.int64)
     task, count = TASKS.get(encoded.task), encoded.copies.astype(float)
@@ -164,26 +164,32 @@ def _engine(problem: Problem, scales: Scales, report: Callable[[float, float], N
     else:
         order = np.argsort(costs.numbers, kind="stable")
         y, weight = costs.numbers.astype(float), costs.moments[0]
-        engine = MedianSearch(rank[order], np.stack([y, weight, count])[:, order], near, *terms, report, limits)
+        losses = MedianCosts(np.stack([y, weight, count])[:, order])
+        engine = SearchByIntervals(rank[order], losses, count[order], near, *terms, report, limits)
         apart = y - weighted_median(y, weight)
         off = MEDIANS_OFF * (len(y) + 4) * float(weight @ np.abs(apart)) + 8 * rounding_of_medians(weight, apart)
         costs, rank, count = costs.taken(order), rank[order], count[order]
         if costs.most + 2**problem.topology.depth * price < EXACT_BELOW and price.denominator == 1:
             off, engine.is_exact = 0.0, True
     engine.slack = 4 * max(off, engine.near) if off else 0.0
-    make = lambda: CarefulSearch(rank, costs, count, near, *terms, limits)  # noqa: E731
-    return _Engine(engine, costs.unit * costs.scale, engine.slack, ExactSearch(engine, costs, price, make))
+
+    def careful() -> SearchByIntervals:
+        return SearchByIntervals(rank, CarefulCosts(costs, count), count, near, *terms, limits=limits)
+
+    return _Engine(engine, costs.unit * costs.scale, engine.slack, ExactSearch(engine, costs, price, careful))
 
 
 def _of_lines(problem: Problem, costs: "ExactLines", rows: tuple[np.ndarray, np.ndarray], terms: tuple) -> _Engine:
     """Return a search for trees with linear leaves, with the exact comparison of those that are near-optimal if the
     search has all digits of the numbers."""
     from odtc.algorithms.moments.exact_search import ExactSearch
-    from odtc.algorithms.moments.lines import LineSearch
+    from odtc.algorithms.moments.lines import LineCosts
+    from odtc.algorithms.moments.search import SearchByIntervals
 
     (rank, count), table = rows, costs.for_search()
     price, off = exact_price(problem) / costs.unit, 2**problem.topology.depth * table.off
-    engine = LineSearch(rank, (table.sums, table.ridges, count), float(exact_price(problem) / table.unit), *terms)
+    engine = SearchByIntervals(rank, LineCosts(table, count), count, float(exact_price(problem) / table.unit), *terms)
+    engine.most_room = None
     if off == np.inf:
         return _Engine(engine, table.unit, off)
     engine.slack = max(4 * engine.near, off)
