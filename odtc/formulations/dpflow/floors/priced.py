@@ -17,15 +17,14 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.bins.bin_bound import BinBound
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point, named
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point
 from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
+from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
 from odtc.formulations.dpflow.threshold_search import OFTEN
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
@@ -207,7 +206,10 @@ class BoundBySearch:
     def tree(self) -> HeapTree | None:
         """Return the best tree over the splits of the one that is cheapest so far; None if none satisfies the
         constraints."""
-        return None if self.split is None else _labelled(self._posed, self.split)
+        if (split := self.split) is None or not (split >= 0).any():
+            return None
+        found = SplitsOfTree(self._posed.arrays, split).in_any_order()
+        return None if found is None else self._posed.tree(*found[0])
 
     @property
     def split(self) -> np.ndarray | None:
@@ -279,12 +281,3 @@ def _of_nodes(arrays: ConstrainedProblem, m: np.ndarray, price: float) -> float:
     """Return a lower bound on the uses of leaves in addition to those of their rows, and of branch nodes that gain."""
     leaf = float((m @ arrays.leaf_uses).min(initial=0.0)) if len(m) else 0.0
     return 2**arrays.depth * min(0.0, leaf) + (2**arrays.depth - 1) * min(0.0, price)
-
-
-def _labelled(posed: SearchProblem, heap: np.ndarray) -> HeapTree | None:
-    """Return the best tree over the splits of a heap that is soon found and satisfies the constraints."""
-    splits = np.unique(heap[heap >= 0])
-    if not len(splits):
-        return None
-    found = ConstrainedSearch(only(posed.arrays, splits), deadline.is_over).run(exactly=False)
-    return None if found.split is None else posed.tree(named(found.split, splits), found.label)

@@ -8,25 +8,12 @@ bounds. Its labels are chosen again so that it satisfies the constraints. Its co
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import (
-    BOX,
-    ConstrainedProblem,
-    TooLarge,
-    cost_of,
-    fixed_point,
-    keeps,
-    leaves_of,
-    named,
-)
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
-from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
+from odtc.algorithms.constrained.constrained_problem import BOX, fixed_point
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
-from odtc.algorithms.constrained.trace_tree import Labelled, Structure, by_weight, feasible
 from odtc.algorithms.thresholds.coarse_tree import CoarseTree
 from odtc.base import deadline
+from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree, Tree
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
@@ -37,8 +24,6 @@ ROUNDS = 8  # of multipliers
 FURTHER, NEAR = 2, 0.5 / BOX
 PARTS = 16  # bins of a column
 SMALL = 3  # levels of a tree whose splits are soon searched in any order
-
-Tree = tuple[np.ndarray, np.ndarray]
 
 
 def priced_tree(posed: SearchProblem, multipliers: np.ndarray, least: int) -> HeapTree | None:
@@ -95,41 +80,11 @@ class _Rounds:
         with deadline.cut_short():  # it is a tree at every moment
             coarse.search()
         heap = splits.split_heap(coarse.nested(), self.posed.problem.topology)
-        split = heap[: 2 ** (arrays.depth + 1)].astype(np.int32)
-        asked = np.unique(split[split >= 0])
-        tables = Pass(Counts(only(arrays, asked)), scale)
-        structure = _structure(arrays, split, asked)
-        if not self._take(_labels(tables, structure, self.upper), asked) and arrays.depth <= SMALL and len(asked):
-            self._take(ConstrainedSearch(tables.problem, deadline.is_over).run(exactly=False), asked)
-        found = by_weight(tables, structure, Weights.of(tables.counts, scale, m))
-        return float(found.cost), found.uses
-
-    def _take(self, found: Labelled | Found | None, asked: np.ndarray) -> bool:
-        """Use a tree over some splits, int (splits,), if it satisfies the constraints and costs less than the best so
-        far; return whether it does."""
-        if found is None or found.split is None:
-            return False
-        tree = named(found.split, asked), found.label
-        cost = cost_of(self.posed.arrays, *tree)
-        if cost >= self.upper or not keeps(self.posed.arrays, *tree):
-            return False
-        self.best, self.upper = tree, cost
-        return True
-
-
-def _structure(arrays: ConstrainedProblem, split: np.ndarray, asked: np.ndarray) -> Structure:
-    """Return the leaves of a heap of splits, and its splits as positions in `asked`."""
-    place = leaves_of(arrays, split)
-    leaves, leaf = np.unique(place, return_inverse=True)
-    counts = np.zeros((len(leaves), arrays.kinds[0].shape[1]))
-    np.add.at(counts, leaf.reshape(-1), arrays.kinds[0])
-    own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
-    return Structure(own, tuple(leaves.tolist()), counts)
-
-
-def _labels(tables: Pass, structure: Structure, below: int) -> Labelled | None:
-    """Return the tree with the cheapest labels that satisfy the constraints; None if none costs less than `below`."""
-    try:
-        return feasible(tables, structure, below)
-    except TooLarge:
-        return None
+        found = SplitsOfTree(arrays, heap[: 2 ** (arrays.depth + 1)].astype(np.int32))
+        better = found.cheapest(self.upper)
+        if better is None and arrays.depth <= SMALL and len(found.asked):
+            better = found.in_any_order(self.upper)
+        if better is not None:
+            self.best, self.upper = better
+        priced = found.at(m / scale)
+        return float(priced.cost), priced.uses

@@ -10,20 +10,10 @@ from itertools import islice
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import (
-    ConstrainedProblem,
-    TooLarge,
-    fixed_point,
-    keeps,
-    leaves_of,
-    named,
-    placed,
-)
-from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.lagrangian_pass import Pass
+from odtc.algorithms.constrained.constrained_problem import TooLarge, keeps, named, placed
 from odtc.algorithms.constrained.trace_tree import Structure, labelled, labellings
 from odtc.base import deadline
+from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
 from odtc.heuristics.cart import grown_splits
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.constraints.search_terms import SearchProblem
@@ -51,9 +41,9 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
         split = np.full(2 ** (arrays.depth + 1), -1, np.int32)
         inner = min(len(split) // 2, 2**LEVELS)
         split[:inner] = grown_splits(problem.encoded, problem.topology, rows)[:inner]
-        asked = np.unique(split[split >= 0])
-        tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0])
-        ways = (way for way in _ways(tables, arrays, split, asked) if placed(arrays, named(way.split, asked)))
+        whole = SplitsOfTree(arrays, split)
+        tables, asked = whole.tables, whole.asked
+        ways = (way for way in _ways(whole) if placed(arrays, named(way.split, asked)))
         for structure in islice(ways, MOST_WAYS):
             try:
                 labels = labellings(tables, structure, upper, MOST_LABELLINGS)
@@ -70,12 +60,10 @@ def pruned_tree(posed: SearchProblem) -> HeapTree | None:
     return None if found is None else posed.tree(*found)
 
 
-def _ways(tables: Pass, arrays: ConstrainedProblem, split: np.ndarray, asked: np.ndarray) -> list[Structure]:
-    """Return the tree of these splits pruned in every way, in the order of the cost of the leaves with any labels."""
-    own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
-    count = np.zeros((len(split), arrays.kinds[0].shape[1]))
-    np.add.at(count, leaves_of(arrays, split), arrays.kinds[0])
-    for node in range(len(split) // 2 - 1, 0, -1):
+def _ways(whole: SplitsOfTree) -> list[Structure]:
+    """Return a tree pruned in every way, in the order of the cost of the leaves with any labels."""
+    own, count, tables = whole.own, whole.count.copy(), whole.tables
+    for node in range(len(own) // 2 - 1, 0, -1):
         count[node] += count[2 * node] + count[2 * node + 1]
     may = np.array([tables.labels_of(one) for one in count])
     cost = np.where(may, count @ tables.counts.cost, np.inf).min(axis=1)
@@ -83,9 +71,9 @@ def _ways(tables: Pass, arrays: ConstrainedProblem, split: np.ndarray, asked: np
     def below(node: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
         """Return (least cost, branch nodes, leaves) of each way below a node."""
         found = [(float(cost[node]), (), (node,))]
-        if 2 * node < len(split) and split[node] >= 0:
+        if 2 * node < len(own) and own[node] >= 0:
             pairs = [(zero, one) for zero in below(2 * node) for one in below(2 * node + 1)]
-            price = arrays.branch_cost
+            price = whole.arrays.branch_cost
             found += [(price + z[0] + o[0], (node, *z[1], *o[1]), (*z[2], *o[2])) for z, o in pairs]
         return found
 

@@ -18,23 +18,12 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import only
-from odtc.algorithms.constrained.constrained_problem import (
-    TooLarge,
-    cost_of,
-    fixed_point,
-    keeps,
-    leaves_of,
-    named,
-    uses_of,
-)
-from odtc.algorithms.constrained.count_tensors import Counts
-from odtc.algorithms.constrained.lagrangian_pass import Pass
+from odtc.algorithms.constrained.constrained_problem import cost_of, fixed_point, uses_of
 from odtc.algorithms.constrained.multipliers import Cuts
-from odtc.algorithms.constrained.trace_tree import Structure, feasible
 from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.dpflow.floors.priced import BoundBySearch, of_few_digits
+from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
 
@@ -190,24 +179,13 @@ class BoundByRaisedPrices:
         split, multipliers = one.search.split, one.multipliers
         if split is None:
             return
-        arrays, asked = self._posed.arrays, np.unique(split[split >= 0])
-        tables = Pass(Counts(only(arrays, asked)), fixed_point(arrays)[0], deadline.check)
-        node = leaves_of(arrays, split)
-        places = np.unique(node)
-        count = np.zeros((len(split), arrays.kinds[0].shape[1]))
-        np.add.at(count, node, arrays.kinds[0])
-        weight = arrays.cost + np.tensordot(multipliers, arrays.uses, 1)
-        sums = np.zeros((len(split), arrays.n_labels))
-        np.add.at(sums, node, weight)
-        label = np.where(np.isin(np.arange(len(split)), places), (sums + multipliers @ arrays.leaf_uses).argmin(1), -1)
+        tree = SplitsOfTree(self._posed.arrays, split, deadline.check)
+        arrays, sums = tree.arrays, np.zeros((len(split), tree.arrays.n_labels))
+        np.add.at(sums, tree.leaves, arrays.cost + np.tensordot(multipliers, arrays.uses, 1))
+        label = np.where(tree.count.any(axis=1), (sums + multipliers @ arrays.leaf_uses).argmin(axis=1), -1)
         one.cuts.append(self._cut(split, label))
-        own = np.where(split >= 0, np.searchsorted(asked, split), -1).astype(np.int32)
-        try:
-            found = feasible(tables, Structure(own, tuple(places.tolist()), count[places]), self._upper)
-        except TooLarge:
-            return
-        if found is not None and keeps(arrays, named(found.split, asked), found.label):
-            self._upper, self.tree = found.cost, self._posed.tree(named(found.split, asked), found.label)
+        if (found := tree.cheapest(self._upper)) is not None:
+            self.tree, self._upper = self._posed.tree(*found[0]), found[1]
 
     def _cut(self, split: np.ndarray, label: np.ndarray) -> tuple[int, np.ndarray]:
         """Return the cost of a tree, and float64 (constraints,): its uses beyond the bounds."""
