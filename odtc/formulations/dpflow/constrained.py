@@ -64,7 +64,7 @@ class Posed:
         self.problem: SearchProblem | None = None
         self.search: Engine | None = None
         self.refused = ""  # why there is none
-        self.free: threshold_search.BoundSearch | None = None  # without the constraints
+        self.free: threshold_search.ThresholdSearch | None = None  # without the constraints
         self.at_prices: BoundByBins | BoundBySearch | BoundByRaisedPrices | None = None  # of the constraints
         self._shallower: dict[int, Engine] = {}
         try:
@@ -312,7 +312,7 @@ def floor_of(
     searching = free_search(problem)
     if searching is None:
         return heap, at_prices
-    found = searching.run(lambda bound, *_: tell(max(bound, at_prices)))
+    found = searching.run_for_bound(lambda bound, *_: tell(max(bound, at_prices)))
     if found.interrupted:
         deadline.end_soon()  # the following steps have a moment
     free = None if found.heap is None else mended(problem, found.heap)
@@ -323,15 +323,19 @@ def floor_of(
     return heap, floor
 
 
-def free_search(problem: Problem) -> threshold_search.BoundSearch | None:
+def free_search(problem: Problem) -> threshold_search.ThresholdSearch | None:
     """Return the search without the constraints except for the rows of leaves, built once; None if it does not support
     the problem."""
     posed = problem.derived(Posed)
     if posed.free is None:
-        kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
-        free = replace(problem, constraints=kept)
-        posed.free = threshold_search.BoundSearch(free) if threshold_search.searches(free) else None
+        free = _free(problem)
+        posed.free = threshold_search.ThresholdSearch(free) if threshold_search.searches(free) else None
     return posed.free
+
+
+def _free(problem: Problem) -> Problem:
+    """Return the problem without the constraints except for the rows of leaves."""
+    return replace(problem, constraints=tuple(one for one in problem.constraints if one.name in threshold_search.ROWS))
 
 
 def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = lambda bound: None) -> Searched:
@@ -346,9 +350,9 @@ def raised(problem: Problem, found: Searched, tell: Callable[[float], None] = la
         if bound >= paid:  # then the search proves it itself, with its certificate
             return search(problem, found.heap, floor=bound)
         return replace(found, bound=max(found.bound, bound), interrupted=deadline.is_interrupted())
-    if searching is None or not searching.goes_on:
+    if searching is None:
         return found
-    free = searching.run(lambda bound, *_: tell(bound))
+    free = searching.run_for_bound(lambda bound, *_: tell(bound))
     heap = cheaper(problem, None if free.heap is None else mended(problem, free.heap), found.heap)
     if heap is not None and free.bound >= paid_by(problem, heap):  # the search proves it itself, with its certificate
         return search(problem, heap, floor=free.bound)
@@ -692,11 +696,7 @@ def certify_in_time(problem: Problem) -> dict:
             heap = at_once(problem, ended.heap)
         if heap is None:
             raise
-        free = replace(
-            problem, constraints=tuple(one for one in problem.constraints if one.name in threshold_search.ROWS)
-        )
-        search = threshold_search.ThresholdSearch(free)
-        with deadline.cut_short():
-            search.run_for_bound() if problem.topology.depth > 2 else search.run()
+        search = threshold_search.ThresholdSearch(_free(problem))
+        search.run_for_bound()
         with deadline.put_off():
             return certify_search(search, heap)

@@ -91,6 +91,17 @@ def _fewest_columns(splits: RankedSplits, search: RankSearch, depth: int, heap: 
     return FewestColumns(trees, looks, len(asked)).solve()
 
 
+def bound_first(search: RankSearch, early: early_bound.EarlyBound, depth: int, need: int = NONE) -> None:
+    """Search for a bound of all trees of a depth before good trees are found, until the proof or the end of the time;
+    only trees that cost less than `need` are looked for."""
+    if depth > 2:
+        early.by_common_rows(True)
+        search.dive(depth)
+    if depth > 1:
+        early.raise_all(True)
+    search.solve(depth, need)
+
+
 class ThresholdSearch:
     """The search of one problem.
 
@@ -167,16 +178,14 @@ class ThresholdSearch:
         self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
         return self._certified(self._ended(heap, self._exact_bound, interrupted))
 
-    def run_for_bound(self) -> Searched:
-        """Find a bound first, for trees of depth 3 or more, and the best tree met; until the end of the time, or
-        Ctrl-C. Another call continues where it ended."""
+    def run_for_bound(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
+        """Find a bound first, and the best tree met; until the end of the time, or Ctrl-C. Another call continues
+        where it ended. `tell` is as of this class."""
         depth = self.height = self.problem.topology.depth
         early = self.early = self.early or early_bound.EarlyBound(self.search, depth, self._known_cost())
+        self.tell = tell
         with deadline.cut_short():
-            early.by_common_rows(True)
-            self.search.dive(depth)
-            early.raise_all(True)
-            self.search.solve(depth)
+            bound_first(self.search, early, depth)
         heap, _ = self._best(depth)
         return self._ended(heap, self._exact_bound, deadline.is_interrupted())
 
@@ -397,33 +406,6 @@ class ThresholdSearch:
     def _say(self):
         self.told = time.monotonic()
         self.tell(self.bound, self.upper, self.phase)
-
-
-class BoundSearch:
-    """A tree and a bound in the available time, the bound first; another run continues where the time ended.
-
-    Parameters
-    ----------
-    problem : Problem, as of `search`
-    """
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        self._begun: ThresholdSearch | None = None
-
-    @property
-    def goes_on(self) -> bool:
-        """Return whether another run continues instead of beginning again."""
-        return self._begun is not None
-
-    def run(self, tell: Callable[[float, float, str], None] | None = None) -> Searched:
-        """Search until the end of the time, or Ctrl-C; `tell` is as in `search`."""
-        if self.problem.topology.depth <= 2:
-            return search(self.problem, tell=tell)
-        if self._begun is None:
-            self._begun = ThresholdSearch(self.problem)
-        self._begun.tell = tell
-        return self._begun.run_for_bound()
 
 
 def search(

@@ -25,7 +25,7 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 from odtc.base import deadline
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.dpflow.floors.splits_of_tree import SplitsOfTree
-from odtc.formulations.dpflow.threshold_search import OFTEN
+from odtc.formulations.dpflow.threshold_search import OFTEN, bound_first
 from odtc.heuristics.ranked_splits import RankedSplits
 from odtc.problem.constraints.search_terms import SearchProblem
 from odtc.trees.heap_tree import HeapTree
@@ -192,12 +192,7 @@ class BoundBySearch:
             if self._among is not None:  # few columns, so each goal is soon reached
                 search.bound(depth, need)
             else:
-                if depth > 2:
-                    early.by_common_rows(True)
-                    search.dive(depth)
-                if depth > 1:
-                    early.raise_all(True)
-                search.solve(depth, need)
+                bound_first(search, early, depth, need)
             self.ended = True
         self._say()
         return self.floor
