@@ -82,31 +82,18 @@ def reduced_graph(graph: Graph) -> Graph:
             stack += [(j + 1, int(side)) for side in level.below[arcs.start + choice] if side >= 0]
     levels = []
     for j, level in enumerate(graph.levels):
-        number = np.cumsum(kept[j]) - 1
-        arcs = np.flatnonzero(kept[j][level.state])
-        below, cost = level.below[arcs].copy(), level.cost[arcs].copy()
+        states, arcs = np.flatnonzero(kept[j]), np.flatnonzero(kept[j][level.state])
+        below, cost = level.below[arcs], level.cost[arcs].copy()
         if j + 1 < len(graph.levels):
             there, floor = np.append(kept[j + 1], False), np.append(graph.levels[j + 1].floor, 0.0)
             cost += np.where(there[below], 0.0, floor[below]).sum(axis=1)
             below = np.where(there[below], np.append(np.cumsum(kept[j + 1]) - 1, -1)[below], -1).astype(np.int32)
-        state = number[level.state[arcs]].astype(np.int32)
+        state = (np.cumsum(kept[j]) - 1)[level.state[arcs]].astype(np.int32)
         bare = (below < 0).all(axis=1)
-        first = np.searchsorted(state[bare], np.arange(kept[j].sum() + 1))
-        levels.append(
-            replace(
-                level,
-                n_states=int(kept[j].sum()),
-                cover=level.cover[kept[j]],
-                path=level.path[kept[j]],
-                label=level.label[kept[j]],
-                floor=level.floor[kept[j]],
-                stop=np.minimum(level.stop[kept[j]], segment_minimum(cost[bare], first)),
-                state=state[~bare],
-                split=level.split[arcs][~bare],
-                below=below[~bare],
-                cost=cost[~bare],
-            )
-        )
+        first = np.searchsorted(state[bare], np.arange(len(states) + 1))
+        left = level.picked(states, arcs[~bare], state=state[~bare], below=below[~bare])
+        stop = np.minimum(left.stop, segment_minimum(cost[bare], first))
+        levels.append(replace(left, stop=stop, cost=cost[~bare]))
         if not kept[j].any() or not (~bare).any():
             break
     return replace(graph, levels=tuple(levels))
