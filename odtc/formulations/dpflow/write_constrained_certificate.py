@@ -81,17 +81,46 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     return facts, heap
 
 
-def _evidence(facts: dict, read: Read, arrays: ConstrainedProblem, search: Engine, claim: int) -> dict:
-    """Return the multipliers of a search over the arrays, and the cases that they leave."""
-    scale = fixed_point(arrays)[0]
-    if read.problem.swept:
-        known = _Multipliers(search, arrays, np.arange(arrays.X.shape[1]), np.eye(len(arrays.bound)))
-        found = _swept_cases(facts, read, known, scale, claim)
-    elif isinstance(search, ConstrainedSearch):
-        found = _cases(facts, read, arrays, _by_case(search, arrays), scale, claim)
+def _evidence(
+    facts: dict,
+    read: Read,
+    arrays: ConstrainedProblem,
+    search: Engine,
+    claim: int,
+    order: np.ndarray | None = None,
+    factor: np.ndarray | None = None,
+) -> dict:
+    """Return the multipliers of a search, and the cases that they leave.
+
+    Parameters
+    ----------
+    order : int (splits,) or None
+        The splits of the search in the order of the arrays', None if they are the same.
+    factor : float64 (constraints of the arrays, constraints of the search) or None
+        The number of units of each of the search's multipliers in one of the arrays', None if they are the same.
+    """
+    scale = int(fixed_point(arrays)[0])
+    found: dict = {"multiplier_scale": scale, "passes": [], "cases": []}
+    if read.problem.most_columns == 0:
+        return found
+    order = np.arange(arrays.X.shape[1]) if order is None else order
+    factor = np.eye(len(arrays.bound)) if factor is None else factor
+    if read.problem.swept and len(read.walked) < len(arrays.subsets):
+        known, walked = _Multipliers(search, arrays, order, factor), {}
+        found["passes"], own = known.passes, known.of
     else:
-        found = _cases(facts, read, arrays, {}, scale, claim)
-    return {"multiplier_scale": int(scale)} | found
+        walked = _walked_cases(facts, read, arrays, scale, claim)
+        by_case = len(walked) < len(arrays.subsets) and isinstance(search, ConstrainedSearch)
+        evidence = _by_case(search, arrays, order, factor) if by_case else {}
+        counted = Counter(m for (_, subset), m in evidence.items() if subset not in walked).most_common()
+        found["passes"] = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
+        number = {frozenset(columns.tolist()): at for at, columns in enumerate(read.problem.column_sets)}
+
+        def own(root: int, columns: frozenset[int]) -> list[int]:
+            return list(evidence[root, number[columns]])
+
+    found["cases"] = [*walked.values(), *_listed(facts, read, list(walked), found["passes"], own, scale, claim)]
+    return found
 
 
 def _searched(problem: Problem, read: Read, arrays: ConstrainedProblem, order: np.ndarray) -> tuple[Engine, Found]:
@@ -148,14 +177,10 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
     return facts
 
 
-def _by_case(
-    search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray | None = None, factor=None
-) -> dict:
+def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray, factor: np.ndarray) -> dict:
     """Return {(root, set of columns): multipliers} for the splits and sets of `arrays`, from the results of the search
     for its own cases, whose splits may be in another `order` and whose multipliers `factor` converts (as in
     `_Multipliers`). The multipliers are those of a case of the same splits, or of more, or of any."""
-    factor = np.eye(len(arrays.bound)) if factor is None else factor
-    order = np.arange(arrays.X.shape[1]) if order is None else order
     mine = search.original
     splits = mine.subsets[:, mine.column][:, order]  # of each subset of the search
     place = np.argsort(order)
@@ -323,23 +348,15 @@ def certify_found(
                 return _infeasible(problem, facts)
             read = read_problem(facts, encoded.dataset)
             arrays = _arrays(read, encoded.ones_left[order])
-            scale = fixed_point(arrays)[0]
         except (CertificateError, TooLarge, ValueError) as refused:  # the latter of numbers that are too large for it
             raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
         facts["tree"] = tree_facts(heap.to_tree(encoded))
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
             tree_cost(facts["tree"], encoded.dataset, read)
-            if len(read.walked) == len(arrays.subsets):
-                cases = _cases(facts, read, arrays, {}, scale, facts["claim"])
-            else:
-                factor = facts["scale"] * unit * _factor(problem, search, arrays)
-                if read.problem.swept:
-                    known = _Multipliers(search, arrays, order, factor)
-                    cases = _swept_cases(facts, read, known, scale, facts["claim"])
-                else:
-                    cases = _cases(facts, read, arrays, _by_case(search, arrays, order, factor), scale, facts["claim"])
-            facts |= {"multiplier_scale": int(scale)} | cases
+            needed = len(read.walked) < len(arrays.subsets)
+            factor = facts["scale"] * unit * _factor(problem, search, arrays) if needed else None
+            facts |= _evidence(facts, read, arrays, search, facts["claim"], order, factor)
         except CertificateError as refused:
             raise ChoiceError(str(refused)) from None
         facts["of"] = _terms(problem, facts, read)
@@ -454,23 +471,6 @@ def _arrays(read: Read, ones_left: np.ndarray, accepts=None) -> ConstrainedProbl
     )
 
 
-def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, scale: int, claim: int) -> dict:
-    """Return the multipliers of passes over all cases, and the cases that these leave, with their own multipliers."""
-    if read.problem.most_columns == 0:
-        return {"passes": [], "cases": []}
-    walked = _walked_cases(facts, read, arrays, scale, claim)
-    settled = np.isin(np.arange(len(read.problem.column_sets)), list(walked))
-    counted = Counter(m for (_, subset), m in evidence.items() if not settled[subset]).most_common()
-    passes = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
-    alive = surviving(read.problem, scale, passes, claim, settled)
-
-    def own(root: int, columns: np.ndarray, subset: int) -> list[int]:
-        return list(evidence[root, subset])
-
-    cases = [*walked.values(), *_listed(facts, read, alive, passes, own, scale, claim)]
-    return {"passes": passes, "cases": cases}
-
-
 def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: int, claim: int) -> dict[int, dict]:
     """Return a case for each set of columns whose trees are walks over the splits of one column, with the multipliers
     that give the best bound on these trees."""
@@ -498,28 +498,16 @@ def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: in
     return found
 
 
-def _swept_cases(facts: dict, read: Read, known: _Multipliers, scale: int, claim: int) -> dict:
-    """Return the same for a problem whose splits are swept."""
-    if read.problem.most_columns == 0:
-        return {"passes": [], "cases": []}
-    passes = known.passes
-    alive = surviving(read.problem, scale, passes, claim)
-
-    def own(root: int, columns: np.ndarray, subset: int) -> list[int]:
-        return known.of(root, frozenset(columns.tolist()))
-
-    return {"passes": passes, "cases": _listed(facts, read, alive, passes, own, scale, claim)}
-
-
-def _listed(facts: dict, read: Read, alive: np.ndarray, passes, own, scale: int, claim: int) -> list[dict]:
-    """Return the remaining cases, of one set of columns after the other, with multipliers at which their lists show
-    that none of their trees costs less."""
+def _listed(facts: dict, read: Read, walked: list[int], passes, own, scale: int, claim: int) -> list[dict]:
+    """Return the cases that passes leave, of one set of columns after the other, with multipliers at which their lists
+    show that none of their trees costs less; those of the `walked` sets are settled."""
     names = np.array(list(dict.fromkeys(split["feature"] for split in facts["splits"])))
     sets, cases = read.problem.column_sets, []
+    alive = surviving(read.problem, scale, passes, claim, np.isin(np.arange(len(sets)), walked))
     for subset, root in np.argwhere(alive.T).tolist():
         deadline.check()
         columns = np.unique(sets[subset])
-        every = [own(root, columns, subset), *passes]
+        every = [own(root, frozenset(columns.tolist())), *passes]
         multipliers = next((m for m in every if excluded(read.problem, scale, root, columns, m, claim)), None)
         if multipliers is None:
             raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer splits")
