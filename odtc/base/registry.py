@@ -243,6 +243,8 @@ class Registry:
     choices: tuple[str, ...] = ()  # words that users may give in place of a name, such as auto
     # ((name of an ability, members of odtc that have it), …), so that `able` need not import all; a test compares
     abilities: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # Names that are rows of a table, and the module that has them in MEMBERS, instead of a file each.
+    tabled: tuple[tuple[str, ...], str] = ((), "")
     _members: dict[str, Member] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aside: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # warnings given so far
 
@@ -258,7 +260,7 @@ class Registry:
                 f"expected the name of a {self.kind} as a text, got {name!r}; known: {', '.join(self.names())}"
             )
         if name in self.module_names:
-            module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+            module = self._own(name)
         else:
             foreign = self._foreign()
             if name not in foreign:
@@ -275,11 +277,18 @@ class Registry:
         """
         known = self._members.get(name)
         if known is None or known.module is not module:
-            own = name in self.module_names and module.__name__.startswith(f"{self.package}.")
+            own = name in self.module_names and module is self._own(name)
             if why := "" if own else self.contract.misfit(module):
                 raise ChoiceError(f"{self.kind} {name!r} {why}")
             known = self._members[name] = Member(name, module, self, self.contract)
         return known
+
+    def _own(self, name: str) -> Any:
+        """Return the module, or the row of a table, that odtc has for a name."""
+        names, table = self.tabled
+        if name in names:
+            return importlib.import_module(table).MEMBERS[name]
+        return importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
 
     def able(self, ability: type) -> tuple[str, ...]:
         """The names of the members that have an ability, one of the protocols of the contract."""

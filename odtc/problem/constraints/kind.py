@@ -1,4 +1,5 @@
-"""Protocols of the kinds of constraints, one for each ability, and their registry.
+"""Protocols of the kinds of constraints, one for each ability, and their registry. Rates are rows of one table
+(odtc.problem.constraints.rate_table); every other kind is a module.
 
 A text is "NAME[ARGUMENTS] OP NUMBER"; the arguments are separated by commas as in CSV, some of them as KEY=VALUE, and
 a kind that forbids something has no OP and no NUMBER: "forbid_root[age]" (odtc.problem.constraints.constraint).
@@ -61,8 +62,6 @@ class ConstraintType(Protocol):
     NEEDS: tuple[Any, ...]  # alternatives of statements that its rows are written on, as of a cut family
     SUBJECT: str = ""  # its Subject, which determines the models that support it
     HINT: str = ""  # further advice if a model does not support it
-    # Of a kind that compares groups (odtc.problem.constraints.rates): among which rows.
-    AMONG: tuple[Any, ...] = ()
 
     @abstractmethod
     def read(self, encoded: Encoded, given: Constraint) -> Constraint:
@@ -187,8 +186,7 @@ class Repairs(Protocol):
         ...
 
 
-# Kinds whose value is a function of the predictions of the rows.
-SHARES = (
+RATES = (
     "accuracy",
     "recall",
     "precision",
@@ -201,8 +199,9 @@ SHARES = (
     "group_accuracy",
     "balanced_accuracy",
     "f1",
-    "cost",
 )
+# Kinds whose value is a function of the predictions of the rows.
+SHARES = (*RATES, "cost")
 # Kinds on the predictions of the rows.
 ON_PREDICTIONS = (*SHARES, "monotone")
 CONSTRAINTS = Registry(
@@ -234,4 +233,5 @@ CONSTRAINTS = Registry(
     ),
     "odtc.constraints",
     abilities=(("OnPredictions", ON_PREDICTIONS),),
+    tabled=(RATES, "odtc.problem.constraints.rate_table"),
 )
