@@ -35,6 +35,8 @@ IN_HAND = 0.5  # of them for a certificate of the present bound, or for its chec
 
 # The end, of time.monotonic(), and the seconds of pauses before it was set: later pauses move it.
 _until: ContextVar[tuple[float, float] | None] = ContextVar("odtc deadline", default=None)
+# A budget of work: its seconds, and time.monotonic(), time.process_time() and the pauses at its begin.
+_work: ContextVar[tuple[float, float, float, float] | None] = ContextVar("odtc work", default=None)
 _limit: ContextVar[float | None] = ContextVar("odtc limit", default=None)  # the outermost end, which no pause moves
 _paused: list[float] = []  # seconds of the pauses of this process
 # The end that an interruption has set, of time.monotonic(); NEVER before one, None outside of any limit.
@@ -72,12 +74,34 @@ def budget(seconds: float | None) -> Iterator[None]:
 
 
 @contextmanager
+def work(seconds: float | None) -> Iterator[None]:
+    """Inside, as inside `budget`, but only seconds in which this process works count, so that as much work is done on
+    a machine that is busy with other processes. Ends around are of the clock, and still apply."""
+    with within(None):
+        token = _work.set(None if seconds is None else (seconds, time.monotonic(), time.process_time(), paused()))
+        try:
+            yield
+        finally:
+            _work.reset(token)
+
+
+def _work_left() -> float:
+    """Return the seconds of work that are left; work is the time in which the process has a processor, and no more than
+    the time on the clock if it has several."""
+    if (budgeted := _work.get()) is None:
+        return NEVER
+    seconds, began, at, before = budgeted
+    return seconds + paused() - before - min(time.monotonic() - began, time.process_time() - at)
+
+
+@contextmanager
 def put_off() -> Iterator[None]:
     """Suspend the end inside: for a short piece of work that the result needs."""
-    token, around = _until.set(None), _interrupted.get()
+    token, work_token, around = _until.set(None), _work.set(None), _interrupted.get()
     try:
         yield
     finally:
+        _work.reset(work_token)
         _until.reset(token)
         if (heard := _interrupted.get()) is not None and heard != around:
             _end_at(heard)
@@ -152,7 +176,8 @@ def what_ends() -> str:
 def seconds_left() -> float | None:
     """Return the seconds until the end, 0 or less when it has passed; None if there is no end."""
     end = _end()
-    return None if end is None else end - time.monotonic()
+    left = min(NEVER if end is None else end - time.monotonic(), _work_left())
+    return None if left == NEVER else left
 
 
 def limit_left(began: float, time_limit: float | None) -> float | None:
@@ -169,7 +194,7 @@ def time_share(seconds: float, part: float = 1.0) -> float:
 def is_over() -> bool:
     """Return whether the end has passed; False if there is none."""
     end = _end()
-    return end is not None and time.monotonic() > end
+    return (end is not None and time.monotonic() > end) or _work_left() < 0
 
 
 def check() -> None:

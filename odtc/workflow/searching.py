@@ -74,7 +74,7 @@ def searched(
     NoSolutionError
         If no tree satisfies the constraints, or none was found in time.
     """
-    began = time.monotonic()
+    began, at = time.monotonic(), time.process_time()
     history = _History(began, progress)
     known = _known(problem, start, deadline.limit_left(began, time_limit), say)
     with deadline.within(deadline.limit_left(began, time_limit)):
@@ -86,8 +86,8 @@ def searched(
             if not found.proved and (problem.constraints or late):
                 heap = no_worse_than_cart(problem, heap)
             paid = None if heap is None else problem.module.objective(problem, heap)
-        seconds = time.monotonic() - began
-        claim = _claimed(problem, found, heap, paid, seconds, time_limit is not None and seconds >= time_limit)
+        late = time_limit is not None and time.monotonic() - began >= time_limit
+        claim = _claimed(problem, found, heap, paid, time.process_time() - at, late)
         seconds = time.monotonic() - began
         interrupted = found.interrupted or deadline.is_interrupted()
     history.add(seconds, paid, claim.bound, last=True)
@@ -146,7 +146,7 @@ class _Claim:
 
 
 def _claimed(problem: Problem, found, heap: HeapTree | None, paid: float | None, seconds: float, late: bool) -> _Claim:
-    """Return the claim that a search of so many seconds supports; it was `late` if its limit ended it."""
+    """Return the claim that a search of so many seconds of work supports; it was `late` if its limit ended it."""
     ended, bound = _ended(problem, found, paid, late)
     certified = _certified(problem, found, ended, paid, seconds)
     if found.undecided and certified.accepted and certified.exact:

@@ -120,11 +120,11 @@ def test_a_search_that_the_limit_ends_says_so(monkeypatch):
 
     for limit, ended in ((None, "unknown"), (10.5, "unknown"), (10.0, "time_limit"), (9.5, "time_limit")):
         ticks = chain([5.0], repeat(15.0))
-        monkeypatch.setattr(certifying, "time", SimpleNamespace(monotonic=ticks.__next__))
+        monkeypatch.setattr(certifying, "time", SimpleNamespace(monotonic=ticks.__next__, process_time=lambda: 0.0))
         assert certify(problem(), limit).fit.solution.termination == "optimal"
         with monkeypatch.context() as patched:
             ticks = chain([5.0], repeat(15.0))
-            patched.setattr(certifying, "time", SimpleNamespace(monotonic=ticks.__next__))
+            patched.setattr(certifying, "time", SimpleNamespace(monotonic=ticks.__next__, process_time=lambda: 0.0))
             patched.setattr(certifying, "_proof", below)
             found = certify(problem(), limit).fit.solution
         assert (found.termination, found.seconds) == (ended, 10.0)

@@ -1,5 +1,7 @@
 """What becomes of the certificate of a search: which proofs are taken for that of its tree, and in what time."""
 
+import time
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -152,11 +154,40 @@ def test_the_check_has_a_minute_of_what_is_left_of_a_limit(monkeypatch):
     assert 50.0 < given[0] <= 60.0 and 590.0 < given[1] <= 600.0
 
 
+def test_on_a_busy_machine_the_check_has_the_same_work(monkeypatch):
+    """Others take the machine for an hour between any two looks; the check itself works for a moment."""
+    hours, real = count(), time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 3600.0 * next(hours))
+    monkeypatch.setattr(certificates, "_checked", lambda *_: deadline.check() or (proof(), False))
+    assert certify_run(PROBLEM, dict, 5.0).accepted
+    with deadline.within(1800.0):  # a limit is of the clock
+        assert "no time was left" in certify_run(PROBLEM, dict, 5.0).why
+
+
+@pytest.mark.parametrize(("clock", "worked", "over"), [(9.0, 1.0, False), (9.0, 3.0, True), (1.0, 9.0, False)])
+def test_work_is_time_of_this_process_and_no_more_than_passes(clock, worked, over, monkeypatch):
+    at = {"monotonic": 100.0, "process_time": 7.0}
+    for name in at:
+        monkeypatch.setattr(time, name, lambda name=name: at[name])
+    with deadline.work(2.0):
+        at["monotonic"] += clock
+        at["process_time"] += worked
+        assert deadline.is_over() == over
+        assert deadline.seconds_left() == 2.0 - min(clock, worked)
+        with deadline.put_off():
+            assert not deadline.is_over() and deadline.seconds_left() is None
+        deadline.pause(8.0)
+        assert not deadline.is_over()
+    assert deadline.seconds_left() is None
+    with deadline.work(None):
+        assert deadline.seconds_left() is None
+
+
 def paced(monkeypatch, n_states: int, left: float | None, took) -> int:
     """After how many states the pace ends a check of so many, of which each takes so long, or number k took(k); 0 if it
     lets it end."""
     clock = [5.0]
-    monkeypatch.setattr(certificates, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(certificates, "time", SimpleNamespace(process_time=lambda: clock[0]))
     monkeypatch.setattr(deadline, "seconds_left", lambda: None if left is None else left + 5.0 - clock[0])
     texts = [";".join("0" for _ in range(n_states - 1)), "0", 7]
     look = certificates._pace({"states": texts} if n_states > 1 else {})

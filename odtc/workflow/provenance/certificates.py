@@ -1,8 +1,9 @@
 """Certificates of searches, made and checked against the data before a tree is called proved.
 
 The check is the same as `odtc verify --certificate` (odtc.verification.certificate), which uses nothing of the search.
-It may take as long as the search, and LEAST at least, or TIMED of the time that is left of a limit. If it does not end
-by then, the proof is only the search's own, and the run reports this. A certificate that is refused is not a proof.
+It may work as long as the search, and LEAST at least, or TIMED within the time that is left of a limit: seconds of
+work (odtc.base.deadline.work), so that a run has the same end on a busy machine. If it does not end by then, the proof
+is only the search's own, and the run reports this. A certificate that is refused is not a proof.
 """
 
 import time
@@ -23,8 +24,8 @@ from odtc.verification.claim import Proof
 from odtc.workflow.telling.figures import Fit
 
 AT_LIMIT = 2.0  # seconds for it after a limit
-# Seconds that the check has however soon the search had ended: nobody waits for it unasked, and who has set a limit
-# waits, but hardly an hour for a proof of a second.
+# Seconds of work that the check has however soon the search had ended: nobody waits for it unasked, and who has set a
+# limit waits, but hardly an hour for a proof of a second.
 LEAST, TIMED = 6.0, 60.0
 TOLD = 1.0  # seconds, after which the checked states show how long the others take
 TRIED = 0.3  # of the time, which is spent before that, because the first states have the most rows
@@ -69,13 +70,13 @@ def _pace(facts: dict) -> Callable[[], None]:
     most rows. The longest one does not count, because it loads kernels."""
     listed = facts.get("states", ())
     total = sum(text.count(";") + 1 for text in listed if isinstance(text, str))
-    began, longest, place = time.monotonic(), 0.0, 0
+    began, longest, place = time.process_time(), 0.0, 0
     ends = [began]
 
     def look() -> None:
         nonlocal longest, place
         deadline.check()
-        ends.append(time.monotonic())
+        ends.append(time.process_time())
         done, last = len(ends) - 1, ends[-1] - ends[-2]
         longest, place = max((longest, place), (last, done))
         left, took = deadline.seconds_left(), ends[-1] - began
@@ -128,7 +129,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     problem : Problem
     make : callable or None, makes the certificate; None if the search has none
     paid : float, the objective of the tree that it has to prove; infinite if it has to prove that there is none
-    searched : float, the seconds that the search took; the check has as many
+    searched : float, the seconds that the search worked; the check has as many
 
     Returns
     -------
@@ -140,7 +141,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     left = deadline.seconds_left()
     own = max(LEAST if left is None else TIMED, searched)
     try:
-        with deadline.budget(own):
+        with deadline.work(own):
             deadline.check()
             facts = make()
             deadline.check()

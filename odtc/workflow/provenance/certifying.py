@@ -172,20 +172,22 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
     problem : Problem
         One of a formulation that `Certifies`.
     time_limit : float or None
-        Wall seconds for the search, without those for compiling kernels; the check may take as long as that took, and
-        some seconds at least.
+        Wall seconds for the search, without those for compiling kernels; the check may work as long as the search
+        did, and some seconds at least.
     source : Path or None
         The data file, which the written certificate names.
     """
-    began, paused = time.monotonic(), deadline.paused()
+    began, paused, at = time.monotonic(), deadline.paused(), time.process_time()
     with deadline.budget(time_limit):
         facts = problem.module.certificate(problem)
         interrupted = deadline.is_interrupted()
     worked = time.monotonic() - began - (deadline.paused() - paused)
     limit_came = time_limit is not None and worked >= time_limit
     ended = Termination.INTERRUPTED if interrupted else Termination.TIME_LIMIT if limit_came else Termination.UNKNOWN
-    patience = None if time_limit is None else max(LEAST, time.monotonic() - began)
-    proof, checked = _proof(facts, problem.encoded.dataset, deadline.IN_HAND if interrupted else patience)
+    patience = None if time_limit is None else max(LEAST, time.process_time() - at)
+    patience = deadline.IN_HAND if interrupted else patience
+    with deadline.within(deadline.IN_HAND if interrupted else None):  # whoever has pressed Ctrl-C waits by the clock
+        proof, checked = _proof(facts, problem.encoded.dataset, patience)
     if facts["tree"] is None:
         return Certificate(facts, proof, checked, None, source)
     heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
@@ -197,9 +199,9 @@ def certify(problem: Problem, time_limit: float | None, source: Path | None = No
 
 def _proof(facts: dict, dataset: Dataset, seconds: float | None) -> tuple[Any, bool]:
     """Return (the proof of a certificate, True), so that a certificate that its check would refuse is not written. If
-    the check takes longer than this, or an interruption ends it, return (its statement, False)."""
+    the check takes more work than this, or an interruption ends it, return (its statement, False)."""
     try:
-        with deadline.budget(seconds):
+        with deadline.work(seconds):
             return certificate.check(facts, dataset), True
     except (TimeLimitReached, KeyboardInterrupt):
         return certificate.stated(facts, dataset), False
