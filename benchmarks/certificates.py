@@ -33,7 +33,7 @@ def measure(name: str, depth: int) -> tuple:
     proof = check(facts, problem.encoded.dataset)
     clock.append(time.process_time())
     seconds = [after - before for before, after in zip(clock, clock[1:])]
-    return proof.objective, proof.bound, *seconds, proof.n_targets, len(text)
+    return proof.objective, proof.bound, *seconds, proof.steps["n_targets"], len(text)
 
 
 def measure_constrained(name: str, depth: int, constraints: tuple[str, ...]) -> tuple:

@@ -10,7 +10,7 @@
 const { Refused, refuse, expect, EXACT, whole, alike, largest } = require("./values.js");
 const { readData } = require("./data.js");
 const { MEASURES, scaled, wholeOf } = require("./leaf-costs.js");
-const { leftOf, bits, same, allSplits, rankColumns, countSplits } = require("./columns.js");
+const { leftOf, bits, same, featuresOf, rankColumns, countSplits } = require("./columns.js");
 
 // ---- the check ----
 
@@ -322,7 +322,7 @@ function thresholdBound(facts, columns, loss, counts, price, depth, least) {
 }
 
 const checkLeafSums = require("./leaf-sums.js")({ expectTerms, expectTree });
-const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf });
+const checkConstrained = require("./constrained.js")({ expect, refuse, whole, leftOf, rankColumns, featuresOf, countSplits, bits, same, expectTerms, expectTree, expectLeaf });
 
 // What is priced other than a unit of weight for each error.
 function pricesOf({ loss, classes, penalty: price, scale, weight_scale: W }, proof) {

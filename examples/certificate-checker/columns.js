@@ -21,23 +21,19 @@ const bits = (side) => side.map((left) => (left ? "1" : "0")).join("");
 const other = (word) => word.replace(/[01]/g, (c) => (c === "0" ? "1" : "0"));
 const same = (word) => (word < other(word) ? word : other(word)); // a split and its complement separate alike
 
-function allSplits(data, ofColumns = false) {
-  // With `ofColumns`, each with its column: a constraint that speaks of columns tells splits of two of them apart.
-  const found = new Set();
-  for (const feature of data.features) {
-    const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))];
-    const add = (side) => { if (side.includes(true) && side.includes(false)) found.add((ofColumns ? feature.name + " " : "") + same(bits(side))); };
-    for (const value of known) add(feature.cells.map((v) => (feature.numeric ? v <= value : v === value)));
-    if (data.missing === "separate") add(feature.cells.map((v) => Number.isNaN(v)));
-  }
-  return found;
+// The feature of each column of a certificate, where constraints distinguish them.
+function featuresOf(columns) {
+  return columns.map(({ feature, splits }) => {
+    const names = new Set(splits ? splits.map((split) => split.feature) : [feature]);
+    expect(names.size === 1, "a column has splits on several features, which its constraints distinguish");
+    return [...names][0];
+  });
 }
 
 // Columns of a certificate: the rank of each row, so that cut k of a column sends the rows of rank <= k left; the number
-// of all cuts; and the features of which all thresholds are cuts.
+// of cuts of each, and of all; and the features of which all thresholds are cuts.
 function rankColumns(columns, data) {
-  const complete = new Set();
-  let candidates = 0;
+  const complete = new Set(), sizes = [];
   const nested = ({ splits: own, turned }) => {
     expect(own.length === turned.length, "a column of nested splits does not say which of them are turned");
     let before = data.features[0].cells.map(() => true);
@@ -48,12 +44,12 @@ function rankColumns(columns, data) {
       right.forEach((is, i) => { if (is) rank[i]++; });
       before = right;
     });
-    candidates += own.length;
+    sizes.push(own.length);
     return rank;
   };
   const ranks = columns.map((column) => {
     if (column.kind === "nested") return nested(column);
-    if (column.kind !== "threshold") { candidates += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
+    if (column.kind !== "threshold") { sizes.push(1); return leftOf(column, data).map((left) => (left ? 0 : 1)); }
     const feature = data.features.find((f) => f.name === column.feature);
     expect(feature, `the certificate splits on the column ${column.feature}, which is not a column of the data`);
     let cuts = column.thresholds;
@@ -62,7 +58,7 @@ function rankColumns(columns, data) {
       complete.add(column.feature);
     }
     expect(cuts.every((v, i) => Number.isFinite(v) && (!i || cuts[i - 1] < v)), "its thresholds are not in rising order");
-    candidates += cuts.length;
+    sizes.push(cuts.length);
     return feature.cells.map((v) => {
       if (Number.isNaN(v)) return cuts.length;
       let low = 0, high = cuts.length; // the first threshold that the cell is not above
@@ -71,7 +67,7 @@ function rankColumns(columns, data) {
     });
   });
   expect(ranks.length > 0, "it has no columns of splits");
-  return { ranks, candidates, complete };
+  return { ranks, sizes, candidates: sizes.reduce((a, b) => a + b, 0), complete };
 }
 
 // How many ways there are to separate the rows by one split, each counted for its column, and how many are no cut; with
@@ -99,4 +95,4 @@ function countSplits(data, { ranks: columns, complete }, names = null) {
   return { splits, absent };
 }
 
-module.exports = { leftOf, bits, same, allSplits, rankColumns, countSplits };
+module.exports = { leftOf, bits, same, featuresOf, rankColumns, countSplits };

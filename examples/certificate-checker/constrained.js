@@ -13,7 +13,7 @@ const WIDE = 300, MOST_SWEPT = 50000; // splits from which on, and up to which, 
 const MOST_APART = 80; // splits of a set of columns that is counted by itself
 const MOST_SUMS = 2e9, MOST_SETS = 20000, MOST_LISTED = 5e7;
 
-module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expectTerms, expectTree, expectLeaf }) => {
+module.exports = ({ expect, refuse, whole, leftOf, rankColumns, featuresOf, countSplits, bits, same, expectTerms, expectTree, expectLeaf }) => {
   // ---- constraints in words ----
 
   function fraction(text) {
@@ -204,10 +204,26 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     return height;
   }
 
-  function pose(facts, data, left, loss, told, price) {
-    const depth = heightOf(facts.depth, told), T = left.length, of = facts.splits.map((split) => split.feature), names = [...new Set(of)];
+  // The cuts of the columns, each with its feature; of those that separate the rows alike the first one counts, if a
+  // constraint speaks of columns the first one of each feature.
+  function cutsOf({ ranks, sizes }, features, ofColumns) {
+    const seen = new Set(), left = [], of = [];
+    ranks.forEach((rank, c) => {
+      for (let k = 0; k < sizes[c]; k++) {
+        const side = rank.map((r) => r <= k), key = (ofColumns ? features[c] + " " : "") + same(bits(side));
+        if (seen.has(key)) continue;
+        seen.add(key);
+        left.push(side);
+        of.push(features[c]);
+      }
+    });
+    return { left, of };
+  }
+
+  function pose(facts, data, { left, of }, { ranks }, features, loss, told, price) {
+    const depth = heightOf(facts.depth, told), T = left.length, names = [...new Set(of)];
     const column = of.map((name) => names.indexOf(name));
-    expect(column.every((c, f) => !f || c >= column[f - 1]), "its splits are not in the order of their columns");
+    expect(column.every((c, f) => !f || c >= column[f - 1]), "its columns are not in groups of one feature");
     const at = new Map(), rows = [], rowOf = [];
     for (let i = 0; i < data.n; i++) {
       const key = left.map((side) => (side[i] ? "1" : "0")).join("");
@@ -221,10 +237,9 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
     const may = (path) => column.map((_, f) => spanOf(of[f])[0] <= path.length && path.length <= spanOf(of[f])[1] && path.every((g) => !neverBelow.some(([low, high]) => of[g] === high && of[f] === low)));
     const follows = [];
     for (const { column: name, klass } of told.orders) {
-      const own = facts.splits.map((split) => [split, ...(split.same || []), ...(split.complement || [])].every((one) => one.feature === name));
-      const rises = own.map((mine, f) => mine && facts.splits[f].kind === "threshold");
-      const known = rows.map((row, r) => ({ r, kind: row.goes.filter((_, f) => !own[f]).join(), number: row.goes.filter((goes, f) => rises[f] && !goes).length }));
-      expect(!facts.splits.some((split) => split.feature === name && split.kind === "subset"), `a split uses numbers of ${name} one by one`);
+      const own = features.map((one) => one === name), kinds = facts.columns.map(({ kind }) => kind);
+      expect(kinds.every((kind, c) => !own[c] || ["threshold", "missing"].includes(kind)), `a split uses numbers of ${name} one by one`);
+      const known = rows.map(({ members: [i] }, r) => ({ r, kind: ranks.filter((_, c) => !own[c]).map((rank) => rank[i]).join(), number: ranks.reduce((sum, rank, c) => sum + (own[c] && kinds[c] === "threshold" ? rank[i] : 0), 0) }));
       const { cells } = data.features.find((feature) => feature.name === name), lacks = (i) => Number.isNaN(cells[i]);
       expect(rows.every(({ members }) => members.every(lacks) || !members.some(lacks)), `no split tells rows that lack ${name} from those that have it`);
       const compared = known.filter(({ r }) => !lacks(rows[r].members[0]));
@@ -476,18 +491,19 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
   // ---- the check ----
 
   return function check(facts, data, weight, table) {
-    const { penalty: price, scale } = facts, T = facts.splits.length, D = whole(facts.multiplier_scale, "the scale of multipliers");
+    const { penalty: price, scale } = facts, columns = rankColumns(facts.columns, data), features = featuresOf(facts.columns), D = whole(facts.multiplier_scale, "the scale of multipliers");
     expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
     const infeasible = facts.claim === null;
-    expect(infeasible === (facts.tree === null), "it has a tree without a claim, or a claim without a tree");
+    expect(infeasible === (facts.tree === null) && infeasible === (facts.bound === null), "it has only some of a tree, a claim and a bound");
     const told = stated(facts.constraints, data, weight, table, scale - price), depth = heightOf(facts.depth, told);
+    const { span, neverBelow, apart: separate, together, mostColumns } = told.places;
+    const ofColumns = span.size + neverBelow.length + separate.length + together.length > 0 || mostColumns !== null;
+    const cuts = cutsOf(columns, features, ofColumns), T = cuts.left.length;
     const few = depth <= 4 && 2 ** (depth - 1) * T ** depth <= MOST_SUMS, tooLarge = "it is of more splits, or deeper, than a certificate under constraints can be";
     expect(T >= 1 && depth >= 1 && (few || (depth <= 8 && T <= MOST_SWEPT)), tooLarge);
-    const loss = infeasible ? table.map((line) => line.map(() => 0)) : table, claim = infeasible ? 1 : whole(facts.claim, "the claim");
-    expect(claim < EXACT, "its claim is too large");
-    const left = facts.splits.map((split) => leftOf(split, data));
-    facts.splits.forEach((split, f) => { for (const twin of [...(split.same || []), ...(split.complement || [])]) expect(same(bits(leftOf(twin, data))) === same(bits(left[f])), "a split that another stands for separates the rows otherwise"); });
-    const problem = pose(facts, data, left, loss, told, infeasible ? 0 : price);
+    const loss = infeasible ? table.map((line) => line.map(() => 0)) : table, paying = infeasible ? 1 : whole(facts.claim, "the claim"), claim = infeasible ? 1 : whole(facts.bound, "the bound");
+    expect(paying < EXACT && claim <= paying, "its claim or its bound cannot be");
+    const problem = pose(facts, data, cuts, columns, features, loss, told, infeasible ? 0 : price);
     problem.oneTest = depth === 1 && T >= WIDE;
     if (depth > 1 && depth <= 3 && T >= WIDE) problem.swept = sweeps(problem);
     const sets = told.places.mostColumns === 0 ? [] : columnSets(problem), walked = oneColumn.nestedSets(problem, sets);
@@ -497,8 +513,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       const plain = !told.places.span.size && !told.places.neverBelow.length;
       expect(sets.length && (!apart.length || (plain && depth === 4 && apart.every((size) => size <= MOST_APART) && apart.reduce((sum, size) => sum + 8 * size ** 4, 0) <= MOST_SUMS)), tooLarge);
     }
-    const paid = infeasible ? claim : treeCost(facts, data, problem, told, loss);
-    expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
+    const paid = infeasible ? paying : treeCost(facts, data, problem, told, loss);
+    expect(paid === paying, `the tree costs ${paid / scale} on the data, it claims ${paying / scale}`);
     data.classes.forEach((name, k) => {
       const fits = told.sums.every(({ line, leaf, bound }) => line.reduce((sum, row) => sum + row[k], leaf[k]) <= bound) && told.held.every(({ measure, least }) => measure.reduce((a, b) => a + b, 0) >= least[k]);
       expect(!(fits && loss.reduce((sum, row) => sum + row[k], 0) < claim), `a leaf of the class ${name} alone satisfies all, and costs less`);
@@ -527,12 +543,8 @@ module.exports = ({ expect, refuse, whole, leftOf, allSplits, bits, same, expect
       }
       expect(!alive.some((line) => line.includes(true)), "some cases are neither excluded by multipliers nor listed");
     }
-    const { span, neverBelow, apart, together, mostColumns } = told.places, ofColumns = span.size + neverBelow.length + apart.length + together.length > 0 || mostColumns !== null;
-    // Where an order asks which rows other columns tell apart, a split counts for each column that it stands for.
-    const each = ofColumns || told.orders.length > 0, standsFor = (split) => (each && !ofColumns ? [split, ...(split.same || []), ...(split.complement || [])] : [split]);
-    const words = left.flatMap((side, f) => standsFor(facts.splits[f]).map((one) => (each ? one.feature + " " : "") + same(bits(side))));
-    const splits = allSplits(data, each), asked = new Set(words), absent = [...splits].filter((split) => !asked.has(split)).length;
-    expectTerms(facts, data, T, absent === 0, facts.constraints);
-    return { objective: infeasible ? Infinity : claim / scale, bound: infeasible ? Infinity : claim / scale, candidates: T, splits: splits.size, absent, infeasible };
+    const { splits, absent } = countSplits(data, columns, ofColumns || told.orders.length > 0 ? features : null);
+    expectTerms(facts, data, columns.candidates, absent === 0, facts.constraints);
+    return { objective: infeasible ? Infinity : paid / scale, bound: infeasible ? Infinity : claim / scale, candidates: columns.candidates, splits, absent, infeasible };
   };
 };

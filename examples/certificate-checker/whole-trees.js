@@ -7,6 +7,7 @@
 // to be told apart.
 "use strict";
 const { expect, whole } = require("./values.js");
+const { featuresOf } = require("./columns.js");
 
 const MOST_TESTS = 5, MOST_SETS = 50000, LEVELS = 3, MOST_NEEDED = 6, FREE = 2;
 
@@ -34,10 +35,9 @@ function expectKept({ mostSplits, together, words }, root) {
 // What no tree costs less than; `some` is {measure, price, ranks, off}, and `at`, `shares`, `ofSides` tell limits on leaves.
 function least(limits, some, columns, depth, limit, leaves) {
   if (limits.mostSplits !== null) return setsOfSplits(limits.mostSplits, some, depth, limit, leaves);
-  expect(columns.every((column) => "feature" in column), "a column of it holds splits of several columns of the data, which `together` distinguishes");
   expect(depth <= LEVELS && !limit.leaves, `it is of \`together\` and of more than ${LEVELS} levels, or of a number of leaves`);
   expect(new Set(limits.together.flat()).size <= MOST_NEEDED, `it is of \`together\` of more than ${MOST_NEEDED} columns`);
-  return allOrNone(limits.together, some, columns.map(({ feature }) => feature), depth, limit);
+  return allOrNone(limits.together, some, featuresOf(columns), depth, limit);
 }
 
 // ---- at most N different splits ----

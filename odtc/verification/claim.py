@@ -5,6 +5,7 @@ A writer of a certificate, of whatever kind, states these terms under "of" (`cla
 from the data that it has read, and refuses the first that differs (`expect`).
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -20,14 +21,14 @@ from odtc.errors import CertificateError
 
 @value_class
 class Proof:
-    """The statement of a checked certificate: no tree of this depth over these splits has an objective below `bound`,
-    and one has `objective`."""
+    """The statement of a checked certificate: no tree of this depth over these splits that satisfies the constraints
+    has an objective below `bound`, and one has `objective`. Both are infinite if no tree satisfies the constraints."""
 
     objective: float
     depth: int
     n_candidate_splits: int
     n_rows: int
-    n_targets: int
+    steps: dict[str, int]  # how many numbers of each kind were checked
     terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
     n_possible_splits: int  # ways in which midpoints and single levels divide the rows of the data
     left_out: dict[str, tuple[int, int]]  # by feature: how many are not among the splits, and how many there are
@@ -40,9 +41,9 @@ class Proof:
         return self.bound == self.objective
 
     @property
-    def steps(self) -> dict[str, int]:
-        """Return how many numbers were checked."""
-        return {"n_targets": self.n_targets}
+    def infeasible(self) -> bool:
+        """Return whether it proves that no tree satisfies the constraints."""
+        return math.isinf(self.objective)
 
 
 # The shape of the terms (odtc.base.json_schema).
@@ -141,9 +142,12 @@ def split_shape(value, place):
     return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
 
 
-def merged_split_shape(value, place):
-    """Return the JSON shape of a split with those that separate the rows in the same way."""
-    return split_shape(value, place) | {"same?": [split_shape], "complement?": [split_shape]}
+def column_shape(value, place):
+    """Return the JSON shape of a column of splits (odtc.verification.threshold_columns), by its own kind."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind == "nested":
+        return {"splits": [split_shape], "turned": [WHOLE]}
+    return {"feature": TEXT, "thresholds?": [NUMBER]} if kind == "threshold" else split_shape(value, place)
 
 
 def node_shape(value, place):

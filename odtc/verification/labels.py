@@ -18,12 +18,12 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.json_schema import NUMBER, TEXT, WHOLE, show_value
+from odtc.base.json_schema import TEXT, WHOLE, show_value
 from odtc.base.whole_numbers import as_written
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
 from odtc.verification.alike_rows import alike_rows
-from odtc.verification.claim import Proof, claim_of, expect, expect_leaf, expect_losses, expect_tree, split_shape
+from odtc.verification.claim import Proof, claim_of, column_shape, expect, expect_leaf, expect_losses, expect_tree
 from odtc.verification.coverage import count_left_out
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.node_cuts import Rows
@@ -33,15 +33,9 @@ LISTED = 12  # costs that are listed one by one
 EXACT = 2.0**53  # below it, doubles hold every whole number
 
 
-def _column_shape(value, place):
-    if isinstance(value, dict) and value.get("kind") == "threshold":
-        return {"feature": TEXT, "kind": TEXT, "thresholds?": [NUMBER]}
-    return split_shape(value, place)
-
-
 # The shape of its own parts (odtc.base.json_schema).
 SHAPE = {
-    "columns": [_column_shape],
+    "columns": [column_shape],
     "least": WHOLE,
     "loss": [[WHOLE]],
     "penalty": WHOLE,
@@ -57,17 +51,17 @@ def shape(kind: str) -> dict:
     return SHAPE
 
 
-def _scales(facts: dict) -> tuple[int, int, int, int, int]:
-    """Return (depth, price, claim, scale, scale of weights)."""
-    depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "penalty", "claim", "scale"))
-    weight_scale = _whole(facts["weight_scale"], "weight_scale")
+def scales_of(facts: dict) -> tuple[int, int, int, int]:
+    """Return (depth, price, scale, scale of weights) of a certificate; raises ValueError if they are not valid."""
+    keys = ("depth", "penalty", "scale", "weight_scale")
+    depth, price, scale, weight_scale = (_whole(facts[key], key) for key in keys)
     if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
         raise ValueError("its depth, its scales or its penalty are not valid")
-    return depth, price, claim, scale, weight_scale
+    return depth, price, scale, weight_scale
 
 
 def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = lambda: None) -> Proof:
-    depth, price, claim, scale, weight_scale = _scales(facts)
+    depth, claim, scale = facts["depth"], facts["claim"], facts["scale"]
     least, bound = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
     n_candidate_splits = int(ranks.size.sum())
     n_possible_splits, absent = count_left_out(dataset, ranks, check)
@@ -77,21 +71,31 @@ def _stated(facts: dict, dataset: Dataset, ranks, check: Callable[[], None] = la
     n_states = sum(entry not in ("", "0", "f0") for entry in entries)  # the others claim nothing
     n_rows = dataset.n_file_rows
     return Proof(
-        claim / scale, depth, n_candidate_splits, n_rows, n_states, said, n_possible_splits, absent, of, bound / scale
+        claim / scale,
+        depth,
+        n_candidate_splits,
+        n_rows,
+        {"n_targets": n_states},
+        said,
+        n_possible_splits,
+        absent,
+        of,
+        bound / scale,
     )
 
 
 def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
     """Return what a certificate of labels proves of a data set; without `bounds` its states are not checked."""
+    depth, price, scale, _ = scales_of(facts)
     if not bounds:
         return _stated(facts, dataset, rank_columns(facts["columns"], dataset, left_of))
-    depth, price, claim, scale, _ = _scales(facts)
-    least, stated = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
+    claim, least, stated = (_whole(facts[key], key) for key in ("claim", "least", "bound"))
     loss = whole_loss(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
     proof = _stated(facts, dataset, ranks, deadline.check)
     expect(facts, proof.of)
-    _expect_cost(facts, dataset, loss, least)
+    expect_tree(facts["tree"], dataset)
+    expect_cost(facts, _tree_cost(facts, dataset, loss, least))
     # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
     kind, first = alike_rows(ranks.rank)
     rank = ranks.rank[first]
@@ -113,10 +117,9 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
     return proof
 
 
-def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1) -> None:
+def expect_cost(facts: dict, cost: int) -> None:
     """Raise CertificateError if the tree of a certificate costs something other than it claims."""
-    expect_tree(facts["tree"], dataset)
-    cost, claim, scale = _tree_cost(facts, dataset, loss, least), facts["claim"], facts["scale"]
+    claim, scale = facts["claim"], facts["scale"]
     if cost != claim:
         raise CertificateError(
             f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims "

@@ -76,7 +76,7 @@ def rank_columns(
         sizes.append(len(cuts))
     if not ranks:
         raise ValueError("it has no columns of splits")
-    rank = np.empty((len(ranks), dataset.n_rows), np.int32)
+    rank = np.empty((len(ranks), dataset.n_rows), np.int8 if max(sizes) <= np.iinfo(np.int8).max else np.int32)
     for column, of_rows in zip(rank, ranks):
         column[:] = of_rows
     return ColumnRanks(rank.T, np.array(sizes, np.int64), frozenset(complete))
@@ -85,6 +85,14 @@ def rank_columns(
 def of_splits(left: np.ndarray) -> ColumnRanks:
     """Return single splits as columns; `left` is bool (splits, rows), the rows that each split sends left."""
     return ColumnRanks((~left).view(np.int8).T, np.ones(len(left), np.int64), frozenset())
+
+
+def features_of(columns: list[dict]) -> list[str]:
+    """Return the feature of each column of a certificate; raises ValueError for a column of splits on several."""
+    found = [{split["feature"] for split in column.get("splits", (column,))} for column in columns]
+    if any(len(names) != 1 for names in found):
+        raise ValueError("a column has splits on several features, which its constraints distinguish")
+    return [name for names in found for name in names]
 
 
 def _nested_rank(column: dict, dataset: Dataset, left: Callable) -> np.ndarray:

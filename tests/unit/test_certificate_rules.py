@@ -21,6 +21,7 @@ from odtc.verification import three_levels
 from odtc.verification.certificate import check, read_certificate, stated
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.claim import words as in_words
+from odtc.verification.constrained.constrained_certificate import read_problem
 from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.labels import terms_of
 from odtc.verification.leaf_sums import every_tree
@@ -60,19 +61,28 @@ def test_what_is_so_is_accepted():
         assert check(facts, dataset).objective == cheapest(splits_of(facts, dataset), dataset.y, dataset.weight, depth)
 
 
-@pytest.mark.parametrize("key", ["same", "complement"])
-def test_a_test_that_is_left_out_and_separates_otherwise(key):
-    dataset = numbers()
-    problem = pipeline.pose(dataset, "dpflow", 2, constraints=("monotone[a,positive=p]",))
-    facts = json.loads(json.dumps(certify_constrained(problem)[0]))
-    one, other = ({k: v for k, v in test.items() if k not in ("same", "complement")} for test in facts["splits"][:2])
-    for twins in ([other], [one, other]):
-        facts["splits"][0][key] = twins
-        with pytest.raises(CertificateError, match="separates the rows as one of"):
-            check(facts, dataset)
-    for alike in ([], [one], [one, one]):
-        facts["splits"][0][key] = alike
-        assert check(facts, dataset)
+def test_of_tests_that_part_the_rows_alike_the_first_is_looked_at():
+    """Of one feature, or of any where no constraint distinguishes them; a root is a place among those that are left."""
+    for text, left in (("recall[p] >= 0.6", 5), ("features <= 2", 6)):
+        dataset = numbers()
+        facts = json.loads(json.dumps(certify_constrained(pipeline.pose(dataset, "dpflow", 2, constraints=(text,)))[0]))
+        extra = [{"kind": "threshold", "feature": "c"}, {"kind": "subset", "feature": "c", "values": ["v"]}]
+        other = [{"kind": "threshold", "feature": "d"}]
+        cells = np.column_stack([dataset.X, -dataset.X[:, 0] * (dataset.X[:, 0] > 1)])
+        wide = replace(dataset, X=cells, features=(*dataset.features, Feature("d", "numeric")))
+        changed = facts | {"columns": [*facts["columns"], *extra, *other]}
+        changed["of"] = claim_of(wide, 2, 8, True, [text])
+        changed["tree"] = {"root": facts["tree"]["root"]}
+        found = read_problem(changed, wide)
+        assert len(found.kept) == left and found.terms == changed["of"]
+        columns = (
+            [["a", "b", "c"]] if left == 5 else [["a", "b"], ["a", "c"], ["b", "c"], ["a", "d"], ["b", "d"], ["c", "d"]]
+        )
+        every = [{"root": f, "columns": own, "multipliers": [0] * (left == 5)} for own in columns for f in range(left)]
+        assert check(changed | {"passes": [], "cases": every}, wide).optimal
+        none = [case | {"root": left} for case in every]
+        with pytest.raises(CertificateError, match="lists an invalid case"):
+            check(changed | {"passes": [], "cases": none}, wide)
 
 
 def test_a_certificate_that_states_no_terms_is_refused():

@@ -53,7 +53,14 @@ def test_the_rank_of_a_row_is_how_many_tests_of_a_column_send_it_right(seed):
         right += [sum(not a <= cut for cut in (0.5, 1.5, 2.5)), sum(a <= cut for cut in (0.5, 1.5, 2.5))]
         assert found.rank[row].tolist() == right
     assert found.size.tolist() == [len(own), len(some), 1, 1, 3, 3] and found.complete == {"a"}
-    assert found.rank.dtype == np.int32 and cells_of("b", data).tolist() == pytest.approx(data.X[:, 1], nan_ok=True)
+    # Ranks of few cuts are stored in a byte each, as long as all of them can be.
+    for cuts, dtype in ((127, np.int8), (128, np.int32)):
+        values = np.arange(data.n_rows, dtype=float)
+        wide = Dataset("d", values[:, None], data.y, data.features[:1], ("p",), data.weight)
+        many = [{"kind": "threshold", "feature": "a", "thresholds": (np.arange(cuts) - cuts - 0.5).tolist()}]
+        ranks = rank_columns(many, wide, left_of).rank
+        assert ranks.dtype == dtype and (ranks == cuts).all()
+    assert cells_of("b", data).tolist() == pytest.approx(data.X[:, 1], nan_ok=True)
 
 
 def test_a_test_sends_those_rows_left_that_have_one_of_its_values():

@@ -66,6 +66,7 @@ SETS = (
     ("monotone[f0,positive=no]", "monotone[f1,positive=no]", "features <= 2"),
     ("monotone[f1,positive=no]", "splits <= 2", "together[f0,f1]"),
 )
+NO_TREE = dict.fromkeys(("claim", "bound", "tree"))
 UNSATISFIED = (
     ("recall[yes] >= 0.95", "precision[yes] >= 0.99", "branch_nodes <= 1"),
     ("accuracy >= 0.99", "features <= 1"),
@@ -183,8 +184,13 @@ def test_a_thousand_corruptions_are_refused_or_still_true():
         except CertificateError:
             seen += 1
             continue
-        assert cheapest_by_trying(corrupt, dataset) == corrupt["claim"]
+        assert is_true(corrupt, cheapest_by_trying(corrupt, dataset))
     assert seen > CORRUPTIONS // 4
+
+
+def is_true(facts: dict, least: int | None) -> bool:
+    """Whether an accepted certificate states a bound of all trees, of which the cheapest costs this much."""
+    return facts["bound"] == least if None in (facts["bound"], least) else facts["bound"] <= least <= facts["claim"]
 
 
 def cheapest_by_trying(facts: dict, dataset: Dataset) -> int | None:
@@ -196,7 +202,7 @@ def cheapest_by_trying(facts: dict, dataset: Dataset) -> int | None:
         columns = {int(column[test]) for test in tests}
         return (most is None or len(tests) <= most) and all(not columns & both or both <= columns for both in together)
 
-    arrays = _arrays(read, np.ones(len(facts["splits"]), bool))
+    arrays = _arrays(read, np.ones(len(read.problem.column), bool))
     of = np.nonzero(read.problem.members)[0]  # a row of the arrays is of one kind
     pairs = [
         (int(one), int(other), label)
@@ -275,7 +281,7 @@ def test_sweeps_leave_the_cases_that_counts_of_pairs_leave(seed, monkeypatch):
             problem = pipeline.pose(data, "dpflow", depth, constraints=constraints)
         except ChoiceError:  # a class that is to rise, and no two rows that could tell
             continue
-        facts = head_of(problem, np.arange(problem.encoded.n_candidate_splits)) | {"claim": 0}
+        facts = head_of(problem)[0]
         paired = read_problem(facts, data).problem
         swept = replace(paired, swept=True)
         for _ in range(3):
@@ -350,7 +356,7 @@ def test_a_decimal_near_a_third_is_not_a_third(at_once, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda facts: facts.update(claim=facts["claim"] - 1), "costs"),
+        (lambda facts: facts.update(claim=facts["claim"] - 1, bound=facts["claim"] - 1), "costs"),
         (lambda facts: facts["of"]["constraints"].pop(), "the certificate states the constraints"),
         (lambda facts: facts["cases"].clear() or facts["passes"].clear(), "neither excluded by multipliers nor listed"),
         (lambda facts: facts["constraints"].append("monotone[f0] <= 1"), "can hold the constraints"),
@@ -363,7 +369,6 @@ def test_a_decimal_near_a_third_is_not_a_third(at_once, monkeypatch):
             lambda facts: facts["constraints"].append("monotone[f1,positive=no]"),
             "does not rise as its constraints require",
         ),
-        (lambda facts: facts["splits"][0].update(same=[facts["splits"][-1]]), "separates the rows as one of"),
         (lambda facts: facts["constraints"].append("recall[maybe] >= 0.1"), "which the data does not have"),
         (lambda facts: facts["constraints"].append("f1[yes] >= 1.0"), "does not satisfy its constraints"),
         (lambda facts: facts["constraints"].append("balanced_accuracy >= 1.0"), "does not satisfy its constraints"),
@@ -372,9 +377,11 @@ def test_a_decimal_near_a_third_is_not_a_third(at_once, monkeypatch):
         (lambda facts: facts["constraints"].append("cost[yes] <= 9"), "takes no arguments"),
         (lambda facts: facts["constraints"].append("forbid_root[f0,f1,f2]"), "which its constraints bar"),
         (lambda facts: facts["constraints"].append("require_root[f9]"), "not name a column of the data"),
-        (lambda facts: facts.update(claim=None), "a tree without a claim"),
-        (lambda facts: facts.update(tree=None), "a tree without a claim"),
-        (lambda facts: facts.update(tree=None, claim=None), "neither excluded|and costs less|satisfies"),
+        (lambda facts: facts.update(claim=None), "only some of a tree, a claim and a bound"),
+        (lambda facts: facts.update(tree=None), "only some of a tree, a claim and a bound"),
+        (lambda facts: facts.update(bound=None), "only some of a tree, a claim and a bound"),
+        (lambda facts: facts.update(NO_TREE), "neither excluded|and costs less|satisfies"),
+        (lambda facts: facts.update(bound=facts["claim"] + 1), "its claim, its bound or the scale"),
     ],
 )
 def test_what_is_refused_is_told(change, said):
@@ -388,13 +395,13 @@ def test_what_is_refused_is_told(change, said):
 def test_that_there_is_no_tree_is_not_proved_by_what_its_nodes_would_cost():
     """No leaf alone satisfies these, some tree does; and of all rows in a leaf a leaf alone holds just enough."""
     problem = posed(3, 2, ("recall[yes] >= 0.6", "recall[no] >= 0.6"), params={"lambda": 0.2})
-    facts = certify_constrained(problem)[0] | {"claim": None, "tree": None, "cases": [], "passes": [[0, 0]]}
+    facts = certify_constrained(problem)[0] | NO_TREE | {"cases": [], "passes": [[0, 0]]}
     with pytest.raises(CertificateError, match="neither excluded by multipliers nor listed"):
         check(facts, problem.encoded.dataset)
     facts = certify_constrained(posed(3, 1, ("leaf_rows >= 14",)))[0]
     assert facts["tree"]["root"].keys() >= {"label"}
     with pytest.raises(CertificateError, match="a single leaf of the class 'no' satisfies all$"):
-        check(facts | {"claim": None, "tree": None}, problem.encoded.dataset)
+        check(facts | NO_TREE, problem.encoded.dataset)
 
 
 def test_rows_of_hardly_any_weight_are_no_rows_without_weight():
@@ -510,7 +517,7 @@ def test_that_there_is_no_tree_stays_proved_if_the_limit_comes_before_its_certif
     """The certificate of it is made by another search, which a limit may end."""
     late = NotProvedError("the time limit came before the proof")
 
-    def no_time(problem, facts):
+    def no_time(*_):
         raise late
 
     monkeypatch.setattr(write_constrained_certificate, "_infeasible", no_time)
@@ -648,6 +655,7 @@ def with_missing_cells_as_the_greatest() -> tuple[dict, Dataset]:
     honest, other = of_rising(data), of_rising(rising({"c": [0, 1, 2, 2]}, "nynn"))
     assert (honest["claim"], other["claim"]) == (0, 1)
     other["of"], other["tree"]["missing"] = honest["of"], "separate"
+    other["columns"][0]["thresholds"] = [0.5, 1.5]  # of which the second separates the rows without c
     return other, data
 
 
@@ -657,7 +665,7 @@ def with_numbers_as_levels() -> tuple[dict, Dataset]:
     facts = of_rising(data)
     assert facts["claim"] == 1
     level = {"kind": "subset", "feature": "c", "values": [0]}
-    changed = {"splits": [level], "claim": 0, "cases": [], "passes": [[]]}
+    changed = {"columns": [level], "claim": 0, "bound": 0, "cases": [], "passes": [[]]}
     node = {"split": level, "left": {"label": "y"}, "right": {"label": "n"}}
     return facts | changed | {
         "tree": facts["tree"] | {"root": node},

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from odtc.errors import CertificateError
+from odtc.verification.certificate import check
 from odtc.verification.constrained.constrained_certificate import _height, _places
 from odtc.verification.constrained.stated_constraints import stated_constraints
 from tests.unit.test_each_constraint import table
-from tests.unit.test_forged_certificates import HARD, added, alone
+from tests.unit.test_forged_certificates import HARD, added, alone, rows, true
 
 LAST = 2**52 - 1  # the greatest number that is added exactly
 EVEN = [0, 1] * 6
@@ -25,12 +26,12 @@ def refused(given, words: str) -> None:
     ("changed", "words"),
     [
         ({"weight_scale": 0}, "its scales or its penalty are not valid"),
-        ({"weight_scale": -1}, "its scales or its penalty|expected a whole number"),
+        ({"weight_scale": -1}, "expected weight_scale from 0|expected a whole number"),
         ({"scale": 0}, "its scales or its penalty are not valid"),
-        ({"weight_scale": 2, "scale": 3}, "its scales or its penalty are not valid"),
-        ({"penalty": 1}, "its scales or its penalty are not valid"),  # as much as the scale
-        ({"penalty": -1}, "its scales or its penalty|expected a whole number"),
-        ({"scale": LAST + 1}, "its scales or its penalty are not valid"),
+        ({"weight_scale": 2, "scale": 3}, "its depth, its scales or its penalty are not valid"),
+        ({"penalty": 1}, "its depth, its scales or its penalty are not valid"),  # as much as the scale
+        ({"penalty": -1}, "expected penalty from 0|expected a whole number"),
+        ({"scale": LAST + 1}, "its numbers are too large to be added exactly"),
         ({"loss": [[0, 1]]}, "its losses are not a square table"),
         ({"loss": [[0, 1], [1, 0], [1, 1]]}, "its losses are not a square table"),
         ({"loss": [[0, 1], [1]]}, "its losses are not a square table"),
@@ -44,11 +45,13 @@ def refused(given, words: str) -> None:
             "expected a loss from 0 to below 2",
         ),  # 2^64 is 0
         ({"loss": [[0, 2**50], [1, 0]]}, "its numbers are too large to be added exactly"),
-        ({"claim": LAST + 1}, "its claim or the scale of its multipliers is not valid"),
-        ({"claim": -1}, "its claim or the scale|expected a whole number"),
-        ({"multiplier_scale": 0}, "its claim or the scale of its multipliers is not valid"),
-        ({"multiplier_scale": LAST + 1}, "its claim or the scale of its multipliers is not valid"),
-        ({"weight_scale": 2**49, "scale": 2**49, "loss": [[0, 1], [1, 0]]}, "its weights are too large"),
+        ({"claim": LAST + 1}, "its claim, its bound or the scale of its multipliers is not valid"),
+        ({"claim": -1}, "its claim, its bound or the scale|expected a whole number"),
+        ({"bound": 6}, "its claim, its bound or the scale of its multipliers is not valid"),
+        ({"bound": -1}, "its claim, its bound or the scale|expected a whole number"),
+        ({"multiplier_scale": 0}, "its claim, its bound or the scale of its multipliers is not valid"),
+        ({"multiplier_scale": LAST + 1}, "its claim, its bound or the scale of its multipliers is not valid"),
+        ({"weight_scale": 2**49, "scale": 2**49, "loss": [[0, 0], [1, 0]]}, "its numbers are too large"),
     ],
     ids=str,
 )
@@ -62,10 +65,10 @@ def test_numbers_that_cannot_be_are_refused(changed, words):
         ({}, 5.0),
         ({"scale": LAST}, 5.0 / LAST),
         ({"multiplier_scale": LAST}, 5.0),
-        ({"scale": 4, "weight_scale": 2, "claim": 10}, 2.5),
+        ({"scale": 4, "weight_scale": 2, "claim": 10, "bound": 10}, 2.5),
         ({"scale": 7, "penalty": 6}, 5 / 7),
         ({"loss": [[0, 1], [3, 0]]}, 5.0),
-        ({"loss": [[0, 0], [1, 0]], "claim": 0}, 0.0),
+        ({"loss": [[0, 0], [1, 0]], "claim": 0, "bound": 0}, 0.0),
     ],
     ids=str,
 )
@@ -73,6 +76,18 @@ def test_numbers_at_an_edge_are_taken(changed, objective):
     proof = alone("p", **changed)("")
     assert proof.objective == objective and proof.bound == objective and not proof.infeasible
     assert proof.steps == {"n_cases": 0, "n_listed": 0} and proof.n_rows == 12 and proof.n_candidate_splits == 5
+
+
+def test_a_bound_may_be_less_than_the_cost_of_the_tree():
+    """Then it is proved, and not the tree; the bound of a tree that costs less than another one is none of all."""
+    facts = true("constraints", HARD, 2, 0.0, ("recall[p] >= 0.6",))
+    assert facts["claim"] == facts["bound"] == 2
+    for bound in (0, 1):
+        proof = check(facts | {"bound": bound}, rows(HARD))
+        assert (proof.objective, proof.bound, proof.optimal, proof.infeasible) == (2.0, bound, False, False)
+    dearer = facts | {"tree": {"root": {"label": "p"}}, "claim": 5}
+    assert check(dearer, rows(HARD)).bound == 2.0
+    refused(lambda _: check(dearer | {"bound": 3}, rows(HARD)), "costs less than 3|nor listed")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +106,7 @@ def test_numbers_at_an_edge_are_taken(changed, objective):
 )
 def test_weights_are_whole_at_their_scale(weight, scale, taken):
     cost = sum(round(one * scale) for one, y in zip(weight, HARD) if y == 0)
-    given = alone("p", weight=weight, weight_scale=scale, scale=scale, claim=cost)
+    given = alone("p", weight=weight, weight_scale=scale, scale=scale, claim=cost, bound=cost)
     if taken:
         assert given("").objective == cost / scale
     else:
@@ -125,7 +140,7 @@ def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barr
     ids=str,
 )
 def test_a_test_that_is_none_is_refused_at_its_place(test):
-    refused(alone("p", splits=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*splits\[0\]")
+    refused(alone("p", columns=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*columns\[0\]")
 
 
 @pytest.mark.parametrize(("totals", "exact"), [((2**25 + 1, 2**24 + 1), True), ((2**26 + 1, 2**25 + 1), False)])

@@ -7,6 +7,7 @@ rule without a forgery fails the suite.
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from unittest import mock
 
@@ -39,6 +40,7 @@ RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verificati
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
 WORDED = {
     "threshold_columns.left_of: the certificate splits on the column": "the column is looked up by its name",
+    "threshold_columns.features_of: a column has splits on several": "there are more names than columns",
     "interval_bound.of_root: nothing leads to entry": "there are no rows to look at",
     "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
     "interval_bound._hold: it evaluates column": "the column is looked up by its number",
@@ -140,8 +142,8 @@ def alone(label: str, *texts: str, labels=HARD, depth: int = 1, weight=None, **c
     cost = sum(y != "np".index(label) for y in labels)
     facts = true("constraints", labels, 1, 0.0, ("features <= 0",))
     texts = ["features <= 0", *texts]
-    facts |= {"constraints": texts, "of": facts["of"] | {"constraints": texts, "depth": depth}, "claim": cost}
-    facts |= {"tree": {"root": {"label": label}}, "depth": depth} | changed
+    facts |= {"constraints": texts, "of": facts["of"] | {"constraints": texts, "depth": depth}}
+    facts |= {"claim": cost, "bound": cost, "tree": {"root": {"label": label}}, "depth": depth} | changed
     return lambda _: check(facts, rows(labels, weight))
 
 
@@ -187,28 +189,29 @@ def barred_root():
     """The tree of the free problem, whose root is barred, at its own cost."""
     free = true("constraints", HARD, 1, 0.0, ("leaf_rows >= 1",))
     text = f"forbid_root[{free['tree']['root']['split']['feature']}]"
-    return constrained(text, depth=1, tree=free["tree"], claim=free["claim"])
+    return constrained(text, depth=1, tree=free["tree"], claim=free["claim"], bound=free["claim"])
 
 
 def dearer_tree():
     """A leaf, where one test costs less: of every case it is said that its trees were looked at."""
     facts = true("constraints", HARD, 1, 0.0, ("leaf_rows >= 1",))
-    cases = [{"root": f, "columns": ["a", "b", "c"], "multipliers": []} for f in range(len(facts["splits"]))]
-    leaf = {"root": {"label": "p"}}
-    return constrained("leaf_rows >= 1", depth=1, passes=[], cases=cases, tree=leaf, claim=HARD.count(0))
+    cases = [{"root": f, "columns": ["a", "b", "c"], "multipliers": []} for f in range(5)]
+    leaf, cost = {"root": {"label": "p"}}, HARD.count(0)
+    assert facts["of"]["n_candidate_splits"] == 5
+    return constrained("leaf_rows >= 1", depth=1, passes=[], cases=cases, tree=leaf, claim=cost, bound=cost)
 
 
 def a_column_tested():
     """One test, where no column may be tested."""
     tree = {"root": {"split": A, "left": {"label": "n"}, "right": {"label": "p"}}}
-    return alone("p", labels=EASY, tree=tree, claim=0)
+    return alone("p", labels=EASY, tree=tree, claim=0, bound=0)
 
 
 def two_leaves_of_one_class():
     """A column that goes with the one that tells all is tested where it changes nothing."""
     below = {"split": B, "left": {"label": "p"}, "right": {"label": "p"}}
     tree = {"root": {"split": A, "left": {"label": "n"}, "right": below}}
-    return constrained("together[a,b]", labels=EASY, tree=tree, claim=0)
+    return constrained("together[a,b]", labels=EASY, tree=tree, claim=0, bound=0)
 
 
 def with_a_missing_column():
@@ -254,12 +257,20 @@ def with_doubled_losses():
     return run
 
 
-def one_test_for_another():
-    """A test that is said to separate the rows as one of another column does, so that either may be asked."""
-    text = "monotone[a,positive=p]"
-    facts = true("constraints", HARD, 1, 0.0, (text,))
-    tests = [*facts["splits"][:-1], facts["splits"][-1] | {"same": [B]}]
-    return constrained(text, depth=1, splits=tests)
+def of_two_features():
+    """A column of two tests on different features, of which one is the first that a constraint bars."""
+    a = {"kind": "nested", "splits": [A, B], "turned": [0, 0]}  # what is above 0.5 in b is so in a
+
+    def run(folder):
+        nested = np.sort(np.array(CELLS, float)[:, :2], axis=1)[:, ::-1]  # b <= a
+        data = replace(rows(HARD), X=np.column_stack([nested, rows(HARD).X[:, 2]]))
+        facts = json.loads(
+            json.dumps(certify_constrained(pipeline.pose(data, "dpflow", 2, constraints=("features <= 2",)))[0])
+        )
+        facts = with_terms(facts | {"columns": [a]}, n_candidate_splits=2, all_splits=False)
+        return check(facts, data)
+
+    return run
 
 
 def falling_tree():
@@ -267,7 +278,7 @@ def falling_tree():
     falling = [1 - y for y in EASY]
     free = true("constraints", falling, 1, 0.0, ("leaf_rows >= 1",))
     text = "monotone[a,positive=p]"
-    return constrained(text, depth=1, labels=falling, tree=free["tree"], claim=0)
+    return constrained(text, depth=1, labels=falling, tree=free["tree"], claim=0, bound=0)
 
 
 def with_repeated_threshold():
@@ -315,11 +326,11 @@ EXTREME = {"kind": "threshold", "feature": "a", "threshold": float("inf")}
 
 FORGERIES = {
     "certificate.read_certificate: expected a certificate of schema": lambda: other_schema,
-    "labels._scales: its depth, its scales or its": lambda: ranked(
+    "labels.scales_of: its depth, its scales or its": lambda: ranked(
         weight_scale=2, scale=3, claim=4, bound=4, states=["4"]
     ),
     "labels.check: the certificate bounds all trees by": lambda: ranked(bound=1),
-    "labels._expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
+    "labels.expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
     "labels._whole: expected": lambda: ranked(
         depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, bound=-5, states=["0"]
     ),
@@ -396,21 +407,18 @@ FORGERIES = {
         constrained_certificate, "MOST_CELLS", 0, of_tree("constraints")
     ),
     "constrained_certificate._expect_size: a certificate under constraints has depth": lambda: alone("p", depth=5),
-    "constrained_certificate.read_problem: its scales or its penalty are": lambda: alone(
-        "p", weight_scale=2, scale=3, claim=10
-    ),
-    "constrained_certificate.read_problem: its weights are too large to": lambda: alone(
-        "p", weight_scale=2**49, scale=2**49, loss=[[0, 0], [1, 0]], claim=0
-    ),
     "constrained_certificate.read_problem: its numbers are too large to": lambda: alone(
-        "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49
+        "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49, bound=5 * 2**49
     ),
-    "constrained_certificate.read_problem: its splits are not in the": lambda: alone(
-        "p", splits=[true("constraints", HARD, 1, 0.0, ("features <= 0",))["splits"][at] for at in (0, 2, 1, 3, 4)]
+    "constrained_certificate.read_problem: its columns are not in groups": lambda: alone(
+        "p",
+        columns=[
+            {"kind": "threshold", "feature": name, "thresholds": [cut]}
+            for name, cut in (("a", 0.5), ("b", 0.5), ("a", 1.5), ("b", 1.5), ("c", 0.5))
+        ],
     ),
-    "constrained_certificate.check: the certificate has a tree without": unsatisfied_with_a_tree,
-    "constrained_certificate.check: its claim or the scale of": lambda: alone("p", multiplier_scale=0),
-    "constrained_certificate.check: the tree of the certificate costs": lambda: alone("p", claim=4),
+    "constrained_certificate.check: the certificate has only some of": unsatisfied_with_a_tree,
+    "constrained_certificate.check: its claim, its bound or the": lambda: alone("p", multiplier_scale=0),
     "constrained_certificate.check: a single leaf of the class": lambda: alone("n"),
     "constrained_certificate._check_cases: cases are neither excluded by multipliers": lambda: constrained(
         "recall[p] >= 0.6", "features <= 2", cases=[], passes=[]
@@ -430,7 +438,7 @@ FORGERIES = {
         depth=1,
         tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
     ),
-    "constrained_certificate.read_problem: the certificate says that a split": one_test_for_another,
+    "threshold_columns.features_of: a column has splits on several": of_two_features,
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),

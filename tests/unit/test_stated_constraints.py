@@ -13,6 +13,7 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import tree_facts
 from odtc.formulations.dpflow.write_constrained_certificate import _head as head_of
+from odtc.formulations.dpflow.write_constrained_certificate import _ones_left as ones_left_of
 from odtc.problem.constraints.constraint import posed
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.verification.constrained.constrained_certificate import read_problem, tree_cost
@@ -40,9 +41,11 @@ def check_of(problem, n: int, depth: int) -> set:
     encoded, data, seen = problem.encoded, problem.encoded.dataset, set()
     if not all(readable(str(given)) for given in problem.constraints):
         return seen
-    order = np.argsort([test.features[0] for test in encoded.splits], kind="stable")
-    facts = head_of(problem, order) | {"claim": 0}
-    read, place = read_problem(facts, data), np.argsort(order)
+    facts, source = head_of(problem)
+    read = read_problem(facts, data)
+    order = source[read.kept]
+    place = np.argsort(order)
+    assert sorted(order.tolist()) == list(range(len(encoded.splits)))
     for heap in trees(problem, n, depth):
         wanted = all(allowed(problem, given, heap) for given in problem.constraints)
         if read.stated.places.settled and wastes(heap):
@@ -57,7 +60,7 @@ def check_of(problem, n: int, depth: int) -> set:
             assert taken == wanted, (list(map(str, problem.constraints)), heap)
             continue
         asked = np.where(heap.split >= 0, place[heap.split], -1)
-        found = in_problem(read.problem, asked, encoded.ones_left[order], heap.label, 1, ())
+        found = in_problem(read.problem, asked, ones_left_of(encoded, read, order), heap.label, 1, ())
         held = keeps_all(read.problem, found)
         assert (taken, held) == (wanted, wanted), (list(map(str, problem.constraints)), heap)
         if taken:

@@ -69,8 +69,8 @@ def test_a_certificate_over_merged_tests_is_not_one_over_all(tmp_path):
         json.dumps(certify_constrained(pipeline.pose(read, "dpflow", 1, constraints=["features <= 1"]))[0])
     )
     assert check(facts, read).left_out == {}
-    apart = [test for test in facts["splits"] if test["feature"] != "months"]
-    fewer = facts | {"splits": apart, "of": facts["of"] | {"splits": len(apart)}}
+    fewer = facts | {"columns": [column for column in facts["columns"] if column["feature"] != "months"]}
+    fewer["of"] = facts["of"] | {"n_candidate_splits": 7}
     told = asked([facts, fewer], file)
     assert told[0].startswith("proved") and told[1].startswith("refused")
     with pytest.raises(odtc.errors.CertificateError):

@@ -215,6 +215,8 @@ def test_limits_are_told_as_constraints_are_written():
     named = WholeTrees(None, (("a", "b c"), ("d,e", " f", 'g"h')))
     assert named.words == ["together[a,b c]", 'together["d,e"," f","g""h"]']
     assert named.features([{"feature": "a"}, {"splits": [{"feature": "b c"}]}]) == ["a", "b c"]
+    with pytest.raises(ValueError, match="splits on several features"):
+        named.features([{"splits": [{"feature": "a"}, {"feature": "b c"}]}])
     assert WholeTrees(2).features([{"feature": "a"}]) is None
 
 

@@ -207,7 +207,7 @@ def verify_certificate(path: Path, data: Path | None, time_limit: float | None =
             f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
             f"proves its tree here too"
         )
-    none = getattr(proof, "infeasible", False)
+    none = proof.infeasible
     paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
     head = {"verified": True, "optimal": proof.optimal and not none} | paid
     sizes = {"same_file": same, "data_sha256": digest, "depth": proof.depth, "n_rows": proof.n_rows}

@@ -6,8 +6,49 @@ import numpy as np
 
 from odtc.algorithms.equal_rows import distinct_values
 from odtc.data.encoding import Encoded
-from odtc.data.splits import Splits
+from odtc.data.splits import Splits, Threshold
 from odtc.data.threshold_scales import Scales
+
+
+def threshold_column(encoded: Encoded, feature: int, cuts: np.ndarray) -> tuple[dict, np.ndarray]:
+    """Return (the column of a certificate of all given thresholds of a feature, the numbers that its cuts are counted
+    by): all but the largest number of the feature if the thresholds are between all neighbouring numbers."""
+    cells = encoded.dataset.X[:, feature]
+    values, given = distinct_values(cells[~np.isnan(cells)])[:-1], distinct_values(cuts)
+    complete = len(distinct_values(np.searchsorted(values, given, side="right"))) == len(values)
+    column = {"kind": "threshold", "feature": encoded.features[feature].name}
+    return (column, values) if complete else (column | {"thresholds": given.tolist()}, given)
+
+
+def columns_by_feature(encoded: Encoded, merged: bool) -> tuple[list[dict], np.ndarray]:
+    """Return the columns of all splits of an encoding, one feature after the other.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    merged : bool
+        Whether splits that are merged into others are written, too.
+
+    Returns
+    -------
+    (columns, int64 (cuts,), the split of the encoding that each cut is, or is merged into)
+    """
+    given = list(enumerate(encoded.splits))
+    if merged:
+        given += [(at, split) for at, others in enumerate(encoded.stands_for) for split, _ in others]
+    columns, source = [], []
+    for feature in sorted({split.features[0] for _, split in given}):
+        own = [(at, split) for at, split in given if split.features[0] == feature]
+        thresholds = sorted((split.threshold, at) for at, split in own if isinstance(split, Threshold))
+        if thresholds:
+            column, numbers = threshold_column(encoded, feature, np.array([cut for cut, _ in thresholds]))
+            places = np.searchsorted(numbers, [cut for cut, _ in thresholds], side="right")
+            columns.append(column)
+            source += [thresholds[at][1] for at in np.unique(places, return_index=True)[1].tolist()]
+        others = [(at, split) for at, split in own if not isinstance(split, Threshold)]
+        columns += [split.to_json(encoded.features) for _, split in others]
+        source += [at for at, _ in others]
+    return columns, np.array(source, np.int64)
 
 
 class CertificateColumns:
@@ -77,13 +118,8 @@ class CertificateColumns:
 
     def _thresholds(self, feature: int, cuts: np.ndarray) -> dict:
         """Return the column of all given thresholds of a feature."""
-        encoded = self.encoded
-        cells = encoded.dataset.X[:, feature]
-        values, given = distinct_values(cells[~np.isnan(cells)])[:-1], distinct_values(cuts)
-        complete = len(distinct_values(np.searchsorted(values, given, side="right"))) == len(values)
-        self._cuts[feature] = values if complete else given
-        column = {"kind": "threshold", "feature": encoded.features[feature].name}
-        return column if complete else column | {"thresholds": given.tolist()}
+        column, self._cuts[feature] = threshold_column(self.encoded, feature, cuts)
+        return column
 
     def place(self, column: int, rank: int) -> tuple[int, int, bool]:
         """Return (column, cut, whether its left side is the search's right one) of a split of the search."""

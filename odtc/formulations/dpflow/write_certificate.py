@@ -190,13 +190,3 @@ def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
         "claim": int(exact_objective(problem).cost(heap) * numbers.scale),
         "tree": tree_facts(heap.to_tree(problem.encoded)),
     }
-
-
-def with_twins(encoded, f) -> dict:
-    """Return a split, with the splits merged into it, as JSON."""
-    merged = encoded.stands_for[f]
-    facts = encoded.splits[f].to_json(encoded.features)
-    for key, kind in (("same", True), ("complement", False)):
-        others = [split.to_json(encoded.features) for split, same in merged if same == kind]
-        facts |= {key: others} if others else {}
-    return facts

@@ -20,23 +20,23 @@ from odtc.algorithms.constrained.one_split import OneSplitSearch
 from odtc.base import deadline
 from odtc.base.text import count_of
 from odtc.base.wording import command, option
+from odtc.data.encoding import Encoded
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NotProvedError, TimeLimitReached
-from odtc.formulations.dpflow.write_certificate import head, tree_facts, with_twins
+from odtc.formulations.dpflow.certificate_columns import columns_by_feature
+from odtc.formulations.dpflow.write_certificate import head, tree_facts
 from odtc.problem.branch_penalty import exact_share
 from odtc.problem.constraints.search_terms import accepting, refined, search_problem, terms_of
 from odtc.problem.constraints.search_units import TOO_FINE, WHOLE, whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.certificate import CONSTRAINTS
-from odtc.verification.claim import claim_of
 from odtc.verification.constrained.constrained_certificate import (
     Read,
     read_problem,
     small_enough,
     swept,
     tree_cost,
-    uncovered,
 )
 from odtc.verification.constrained.listed_cases import excluded
 from odtc.verification.constrained.multiplier_bound import Weighted, surviving
@@ -63,26 +63,30 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
             f"a certificate supports splits on one column only; the encoding {encoded.scheme!r} has hyperplanes: "
             f"choose another {option('encoding')}"
         )
-    order = np.argsort([split.features[0] for split in encoded.splits], kind="stable")
-    facts = _head(problem, order) | {"claim": 0}
+    facts, source = _head(problem)
     try:
         read = read_problem(facts, encoded.dataset)
     except CertificateError as refused:
         raise ChoiceError(str(refused)) from None
-    ones_left = encoded.ones_left[order]
-    arrays = _arrays(read, ones_left, _accepting(problem, order))
+    order = source[read.kept]
+    arrays = _arrays(read, _ones_left(encoded, read, order), _accepting(problem, order))
     search, found = _searched(problem, read, arrays, order)
     if found.infeasible:
-        return _infeasible(problem, facts), None
+        return _infeasible(problem, facts, source), None
     heap = settle(_in_order(found, order), encoded, found.label)
-    facts["tree"], facts["claim"] = tree_facts(heap.to_tree(encoded)), int(found.cost)
-    facts |= _evidence(facts, read, arrays, search, int(found.cost))
-    facts["of"] = _terms(problem, facts, read)
-    return facts, heap
+    facts |= {"tree": tree_facts(heap.to_tree(encoded)), "claim": int(found.cost), "bound": int(found.cost)}
+    return facts | _evidence(read, arrays, search, int(found.cost)) | {"of": read.terms}, heap
+
+
+def _ones_left(encoded: Encoded, read: Read, order: np.ndarray) -> np.ndarray:
+    """Return bool (splits of the checker,): whether the checker's left side of each is where the split of the encoding,
+    or the one that it is merged into, is 1."""
+    first = encoded.dataset.X[:1]
+    left = np.array([encoded.splits[at].left(first)[0] for at in order.tolist()], bool)
+    return (left == encoded.ones_left[order]) == read.problem.X[read.row[0]]
 
 
 def _evidence(
-    facts: dict,
     read: Read,
     arrays: ConstrainedProblem,
     search: Engine,
@@ -109,7 +113,7 @@ def _evidence(
         known, walked = _Multipliers(search, arrays, order, factor), {}
         found["passes"], own = known.passes, known.of
     else:
-        walked = _walked_cases(facts, read, arrays, scale, claim)
+        walked = _walked_cases(read, arrays, scale, claim)
         by_case = len(walked) < len(arrays.subsets) and isinstance(search, ConstrainedSearch)
         evidence = _by_case(search, arrays, order, factor) if by_case else {}
         counted = Counter(m for (_, subset), m in evidence.items() if subset not in walked).most_common()
@@ -119,7 +123,7 @@ def _evidence(
         def own(root: int, columns: frozenset[int]) -> list[int]:
             return list(evidence[root, number[columns]])
 
-    found["cases"] = [*walked.values(), *_listed(facts, read, list(walked), found["passes"], own, scale, claim)]
+    found["cases"] = [*walked.values(), *_listed(read, list(walked), found["passes"], own, scale, claim)]
     return found
 
 
@@ -163,18 +167,16 @@ def _in_order(found: Found, order: np.ndarray) -> np.ndarray:
     return named(found.split, order)
 
 
-def _infeasible(problem: Problem, facts: dict) -> dict:
+def _infeasible(problem: Problem, facts: dict, source: np.ndarray) -> dict:
     """Return the certificate that no tree satisfies the constraints: if all trees cost 0, none costs less than 1."""
-    facts |= {"tree": None, "claim": None}
-    order = np.argsort([split.features[0] for split in problem.encoded.splits], kind="stable")
+    facts = facts | {"tree": None, "claim": None, "bound": None}
     read = read_problem(facts, problem.encoded.dataset)
-    arrays = _arrays(read, problem.encoded.ones_left[order], _accepting(problem, order))
+    order = source[read.kept]
+    arrays = _arrays(read, _ones_left(problem.encoded, read, order), _accepting(problem, order))
     search, found = _searched(problem, read, arrays, order)
     if not found.infeasible:
         raise ChoiceError("the constraints can be satisfied")
-    facts |= _evidence(facts, read, arrays, search, 1)
-    facts["of"] = _terms(problem, facts, read)
-    return facts
+    return facts | _evidence(read, arrays, search, 1) | {"of": read.terms}
 
 
 def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray, factor: np.ndarray) -> dict:
@@ -183,10 +185,10 @@ def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.nd
     `_Multipliers`). The multipliers are those of a case of the same splits, or of more, or of any."""
     mine = search.original
     splits = mine.subsets[:, mine.column][:, order]  # of each subset of the search
-    place = np.argsort(order)
+    place = {split: at for at, split in enumerate(order.tolist())}
     known: dict[int, list[tuple[int, np.ndarray]]] = {}
     for root, subset, m in search.evidence():
-        known.setdefault(int(place[root]), []).append((subset, np.rint(factor @ m)))
+        known.setdefault(place.get(int(root), -1), []).append((subset, np.rint(factor @ m)))
     largest = fixed_point(arrays)[1]
     found = {}
     for subset, wanted in enumerate(arrays.subsets[:, arrays.column]):
@@ -341,26 +343,24 @@ def certify_found(
         return None
 
     def make() -> dict:
-        order = np.argsort([split.features[0] for split in encoded.splits], kind="stable")
-        facts = _head(problem, order) | {"claim": 0}
+        facts, source = _head(problem)
         try:
             if heap is None:
-                return _infeasible(problem, facts)
+                return _infeasible(problem, facts, source)
             read = read_problem(facts, encoded.dataset)
-            arrays = _arrays(read, encoded.ones_left[order])
+            order = source[read.kept]
+            arrays = _arrays(read, _ones_left(encoded, read, order))
         except (CertificateError, TooLarge, ValueError) as refused:  # the latter of numbers that are too large for it
             raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
         facts["tree"] = tree_facts(heap.to_tree(encoded))
-        facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
+        facts["claim"] = facts["bound"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
             tree_cost(facts["tree"], encoded.dataset, read)
             needed = len(read.walked) < len(arrays.subsets)
             factor = facts["scale"] * unit * _factor(problem, search, arrays) if needed else None
-            facts |= _evidence(facts, read, arrays, search, facts["claim"], order, factor)
+            return facts | _evidence(read, arrays, search, facts["claim"], order, factor) | {"of": read.terms}
         except CertificateError as refused:
             raise ChoiceError(str(refused)) from None
-        facts["of"] = _terms(problem, facts, read)
-        return facts
 
     return make
 
@@ -400,15 +400,8 @@ def _stated(problem: Problem) -> list[bool]:
     return found
 
 
-def _terms(problem: Problem, facts: dict, read: Read) -> dict:
-    """Return the terms of the claim."""
-    encoded = problem.encoded
-    all_splits = not uncovered(facts, encoded.dataset, read.left, read.stated)[1]
-    return claim_of(encoded.dataset, facts["depth"], encoded.n_candidate_splits, all_splits, facts["constraints"])
-
-
-def _head(problem: Problem, order: np.ndarray) -> dict:
-    """Return all parts that do not need the search."""
+def _head(problem: Problem) -> tuple[dict, np.ndarray]:
+    """Return all parts that do not need the search, and the split of the encoding that each cut of the columns is."""
     encoded, branch = problem.encoded, exact_share(problem.params.lambda_)
     try:
         weight_scale = whole(encoded.dataset.weight)[1]
@@ -421,15 +414,18 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     if scale >= WHOLE:
         raise ChoiceError(TOO_FINE)
     rises = any(given.name == "monotone" for given in problem.constraints)  # it depends on the columns of a split
-    return head(problem, CONSTRAINTS) | {
-        "splits": [with_twins(encoded, f) if rises else encoded.splits[f].to_json(encoded.features) for f in order],
+    columns, source = columns_by_feature(encoded, rises)
+    facts = {
+        "columns": columns,
         "depth": int(problem.topology.depth),
         "constraints": [str(given) for given in problem.constraints],
         "weight_scale": int(weight_scale),
         "loss": [[int(unit * price) * int(cost) for cost in line] for line in costs.tolist()],
         "penalty": int(scale * branch),
         "scale": int(scale),
+        "claim": 0,
     }
+    return head(problem, CONSTRAINTS) | facts, source
 
 
 def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
@@ -471,10 +467,10 @@ def _arrays(read: Read, ones_left: np.ndarray, accepts=None) -> ConstrainedProbl
     )
 
 
-def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: int, claim: int) -> dict[int, dict]:
+def _walked_cases(read: Read, arrays: ConstrainedProblem, scale: int, claim: int) -> dict[int, dict]:
     """Return a case for each set of columns whose trees are walks over the splits of one column, with the multipliers
     that give the best bound on these trees."""
-    names, found = list(dict.fromkeys(split["feature"] for split in facts["splits"])), {}
+    found = {}
     row = np.nonzero(read.problem.members)[0]  # of each row of the arrays
     for subset, cells in read.walked.items():
         mine = cells[row]
@@ -493,15 +489,15 @@ def _walked_cases(facts: dict, read: Read, arrays: ConstrainedProblem, scale: in
         multipliers = [int(m) for m in [*np.zeros((1, len(arrays.bound))), *trees.multipliers][-1]]
         if holds_one(Weighted(read.problem, scale, multipliers), cells, claim):
             raise ChoiceError("a tree over one column costs less than the tree that the search has found")
-        name = names[int(read.problem.column_sets[subset][0])]
+        name = read.names[int(read.problem.column_sets[subset][0])]
         found[subset] = {"columns": [name], "multipliers": multipliers}
     return found
 
 
-def _listed(facts: dict, read: Read, walked: list[int], passes, own, scale: int, claim: int) -> list[dict]:
+def _listed(read: Read, walked: list[int], passes, own, scale: int, claim: int) -> list[dict]:
     """Return the cases that passes leave, of one set of columns after the other, with multipliers at which their lists
     show that none of their trees costs less; those of the `walked` sets are settled."""
-    names = np.array(list(dict.fromkeys(split["feature"] for split in facts["splits"])))
+    names = np.array(read.names)
     sets, cases = read.problem.column_sets, []
     alive = surviving(read.problem, scale, passes, claim, np.isin(np.arange(len(sets)), walked))
     for subset, root in np.argwhere(alive.T).tolist():

@@ -1,21 +1,23 @@
 """A certificate of the best tree under constraints: multipliers that bound all other trees, and cases whose trees are
 listed.
 
-    "kind": "constraints", "splits": [split, ...], "constraints": ["recall[2] >= 0.6", ...], "loss": [[...]],
-    "penalty": P, "scale": S, "claim": C, "multiplier_scale": M, "passes": [[m, ...], ...],
+    "kind": "constraints", "columns": [column, ...], "constraints": ["recall[2] >= 0.6", ...], "loss": [[...]],
+    "penalty": P, "scale": S, "claim": C, "bound": B, "multiplier_scale": M, "passes": [[m, ...], ...],
     "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...]
 
-Numbers are those of odtc.verification.labels; a multiplier is m / M. A claim of null, with a tree of null, means
-that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where every tree costs 0.
+Columns and numbers are those of odtc.verification.labels; a multiplier is m / M. The splits are the cuts of the
+columns, without those that separate the rows as an earlier one does; a root is the place of its split. A claim, a
+bound and a tree of null mean that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where
+every tree costs 0.
 
 The check needs only the data file and nothing of the compiler. It reads the constraints independently
 (stated_constraints, in this package), and counts row by row the tree's cost and whether it satisfies them. Then it
-checks that no tree that satisfies them costs less. At the multipliers of each pass it bounds every case, which is a
-root split with a set of columns. Each case that no pass excludes must be among "cases"; its trees are bounded, and
-listed if necessary, at its own multipliers (multiplier_bound, listed_cases). From WIDE splits on, the splits of a
-column are swept as chains (swept_sides), and at depth 1 every tree is checked, without multipliers. From depth 4 on, a
-case without a root covers all trees over one column whose splits are nested, which are walks over its ranks
-(one_column).
+checks that no tree that satisfies them costs less than the bound. At the multipliers of each pass it bounds every
+case, which is a root split with a set of columns. Each case that no pass excludes must be among "cases"; its trees are
+bounded, and listed if necessary, at its own multipliers (multiplier_bound, listed_cases). From WIDE splits on, the
+splits of a column are swept as chains (swept_sides), and at depth 1 every tree is checked, without multipliers. From
+depth 4 on, a case without a root covers all trees over one column whose splits are nested, which are walks over its
+ranks (one_column).
 """
 
 import math
@@ -28,13 +30,15 @@ from odtc.base.json_schema import TEXT, WHOLE
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.alike_rows import alike_rows
 from odtc.verification.claim import (
     OF_TREE,
+    Proof,
     claim_of,
+    column_shape,
     expect,
     expect_leaf,
     expect_tree,
-    merged_split_shape,
     node_shape,
 )
 from odtc.verification.constrained.listed_cases import excluded
@@ -49,52 +53,15 @@ from odtc.verification.constrained.multiplier_bound import (
 )
 from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_sets
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
-from odtc.verification.constrained.stated_order import pairs_of, twins
+from odtc.verification.constrained.stated_order import pairs_of
 from odtc.verification.coverage import count_left_out
-from odtc.verification.labels import terms_of, whole_loss, whole_weights
-from odtc.verification.threshold_columns import left_of, of_splits
+from odtc.verification.labels import expect_cost, scales_of, terms_of, whole_loss, whole_weights
+from odtc.verification.threshold_columns import features_of, left_of, rank_columns
 
 MOST_DEPTH = 4  # of trees whose pairs of splits are counted
 DEEPEST_SWEPT = 3  # of trees whose splits are swept column by column
 MOST_CELLS = 500_000_000  # rows of data times splits, stored as one byte each
 MOST_SWEPT = 50_000  # splits of chains that are swept
-
-
-@value_class
-class ConstrainedProof:
-    """The statement of a checked certificate: no tree of this depth over these splits that satisfies the constraints
-    has a lower objective."""
-
-    objective: float
-    depth: int
-    n_candidate_splits: int
-    n_rows: int
-    n_cases: int
-    n_listed: int
-    terms: str  # costs other than a unit of weight for each error, in words; "" if there are none
-    n_possible_splits: int
-    left_out: dict[str, tuple[int, int]]
-    of: dict
-
-    @property
-    def bound(self) -> float:
-        """Return a lower bound on the objective of any such tree."""
-        return self.objective
-
-    @property
-    def optimal(self) -> bool:
-        """Return whether no such tree is better than the tree of the certificate."""
-        return True
-
-    @property
-    def infeasible(self) -> bool:
-        """Return whether it proves that no tree satisfies the constraints."""
-        return math.isinf(self.objective)
-
-    @property
-    def steps(self) -> dict[str, int]:
-        """Return how many numbers were checked."""
-        return {"n_cases": self.n_cases, "n_listed": self.n_listed}
 
 
 SHAPE = {
@@ -103,7 +70,8 @@ SHAPE = {
     "penalty": WHOLE,
     "scale": WHOLE,
     "claim": (WHOLE, None),
-    "splits": [merged_split_shape],
+    "bound": (WHOLE, None),
+    "columns": [column_shape],
     "tree": (None, {"root": node_shape} | OF_TREE),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
@@ -125,9 +93,12 @@ class Read:
     depth: int
     loss: np.ndarray  # int64 (rows of the data, classes)
     stated: Stated
-    left: np.ndarray  # bool (splits, rows of the data)
+    names: list[str]  # the features that splits use, in the order of the problem's columns
+    kept: np.ndarray  # int64 (splits of the problem,): the cut of the certificate, through all columns, that each is
     row: np.ndarray  # int (rows of the data,): the row of the problem that each is
     walked: dict[int, np.ndarray]  # the sets of columns whose trees are walks, as returned by nested_sets
+    covered: tuple[int, dict]  # as returned by count_left_out
+    terms: dict  # of the claim
 
 
 def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequence[int] | None = None) -> bool:
@@ -169,45 +140,37 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     CertificateError, ValueError
         If they contradict each other, or the numbers are too large.
     """
-    depth, price, scale, weight_scale = (facts[key] for key in ("depth", "penalty", "scale", "weight_scale"))
-    if len(facts["splits"]) * dataset.n_rows > MOST_CELLS:
+    depth, price, scale, weight_scale = scales_of(facts)
+    loss = whole_loss(facts, dataset)
+    weight = whole_weights(dataset.weight, weight_scale)
+    if max(scale, loss.sum(), weight.sum()) >= EXACT:
+        raise ValueError("its numbers are too large to be added exactly")
+    weight, loss = weight.astype(np.int64), loss.astype(np.int64)
+    stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
+    ranks = rank_columns(facts["columns"], dataset, left_of, deadline.check)
+    features = features_of(facts["columns"])
+    if int(ranks.size.sum()) * dataset.n_rows > MOST_CELLS:
         raise CertificateError(
             f"a certificate under constraints is checked by the answers of all rows to all splits, at most "
-            f"{MOST_CELLS:,}; got {len(facts['splits']):,} splits of {dataset.n_rows:,} rows"
+            f"{MOST_CELLS:,}; got {int(ranks.size.sum()):,} splits of {dataset.n_rows:,} rows"
         )
-    if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
-        raise ValueError("its scales or its penalty are not valid")
-    if not (dataset.weight * weight_scale).sum() < EXACT:
-        raise ValueError("its weights are too large to be added exactly")
-    weight = whole_weights(dataset.weight, weight_scale).astype(np.int64)
-    loss = whole_loss(facts, dataset)
-    if loss.sum() >= EXACT:
-        raise ValueError("its numbers are too large to be added exactly")
-    loss = loss.astype(np.int64)
-    stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
-    height = _height(depth, stated)
-    _expect_size(height, facts, dataset, apart=())
     if facts["claim"] is None:
         loss, price = np.zeros_like(loss), 0
-    left = np.stack([left_of(split, dataset) for split in facts["splits"]])
-    for split, side in zip(facts["splits"], left):
-        for twin in twins(split):
-            other = left_of(twin, dataset)
-            if not (np.array_equal(other, side) or np.array_equal(other, ~side)):
-                raise CertificateError(
-                    f"the certificate says that a split of {split['feature']!r} separates the rows as one of "
-                    f"{twin['feature']!r} does, which it does not"
-                )
-    names = {name: place for place, name in enumerate(dict.fromkeys(split["feature"] for split in facts["splits"]))}
-    column, of = (
-        np.array([names[split["feature"]] for split in facts["splits"]]),
-        [t["feature"] for t in facts["splits"]],
-    )
+    row, first = alike_rows(ranks.rank)
+    rank = ranks.rank[first]
+    X = np.concatenate([rank[:, [at]] <= np.arange(size) for at, size in enumerate(ranks.size)], axis=1)
+    of = np.repeat(features, ranks.size)
+    kept = _different(X, of if stated.places.of_columns else np.zeros_like(of))
+    of = of[kept].tolist()
+    names = {name: place for place, name in enumerate(dict.fromkeys(of))}
+    column = np.array([names[name] for name in of], np.int64)
     if (np.diff(column) < 0).any():
-        raise ValueError("its splits are not in the order of their columns")
-    merged, row = _merged_rows(loss, stated, left)
+        raise ValueError("its columns are not in groups of one feature")
+    height = _height(depth, stated)
+    _expect_size(height, len(kept), dataset, apart=())
     problem = Problem(
-        **merged,
+        **_counted_rows(loss, stated, row, len(first)),
+        X=np.ascontiguousarray(X[:, kept]),
         bound=stated.bound,
         branch_uses=stated.branch_uses,
         leaf_uses=stated.leaf_uses,
@@ -220,42 +183,51 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         most_splits=stated.places.most_splits,
         levels=stated.places.levels(of, height),
         below=stated.places.below(of),
-        follows=pairs_of(stated.orders, facts["splits"], merged["X"], dataset, row),
-        swept=swept(height, len(facts["splits"])),
+        follows=pairs_of(stated.orders, facts["columns"], rank, dataset, row),
+        swept=swept(height, len(kept)),
     )
     walked = nested_sets(problem)
-    _expect_size(height, facts, dataset, problem.splits_apart(walked))
-    return Read(problem, depth, loss, stated, left, row, walked)
+    _expect_size(height, len(kept), dataset, problem.splits_apart(walked))
+    of_features = features if stated.orders or stated.places.of_columns else None
+    covered = count_left_out(dataset, ranks, deadline.check, of_features)
+    terms = claim_of(dataset, depth, int(ranks.size.sum()), not covered[1], facts["constraints"])
+    return Read(problem, depth, loss, stated, list(names), kept, row, walked, covered, terms)
 
 
-def _merged_rows(loss: np.ndarray, stated: Stated, left: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the fields of `Problem` on its rows, and the row of the problem that each row of the data is.
+def _different(X: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Return int64 (kept,): the first of the splits of one feature that separate the rows in the same way; X is bool
+    (rows, splits), and `of` the feature of each split, or the same name if all features count as one."""
+    first: dict[tuple[str, bytes], int] = {}
+    for at, key in enumerate(zip(of.tolist(), map(bytes, np.packbits(X ^ X[:1], axis=0).T))):
+        first.setdefault(key, at)
+    return np.array(list(first.values()), np.int64)
 
-    Rows with equal costs and uses are of one kind; within a kind, rows with equal results for all splits are merged.
+
+def _counted_rows(loss: np.ndarray, stated: Stated, row: np.ndarray, n_rows: int) -> dict[str, np.ndarray]:
+    """Return the fields of `Problem` on its rows; `row` is the row of the problem that each row of the data is.
+
+    Rows with equal costs and uses are of one kind.
     """
     K, sums = loss.shape[1], len(stated.uses)
     used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
     table = np.concatenate([loss, used, stated.measures.T], axis=1)
-    kinds, kind = np.unique(table, axis=0, return_inverse=True)
-    answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
-    members = np.zeros((len(answers), len(kinds)))
-    np.add.at(members, (row.reshape(-1), kind.reshape(-1)), 1)
-    fields = {
-        "X": np.unpackbits(answers, axis=1, count=len(left)).astype(bool),
+    kind, first = alike_rows(table)
+    kinds, members = table[first], np.zeros((n_rows, len(first)))
+    np.add.at(members, (row, kind), 1)
+    return {
         "members": members,
         "cost": kinds[:, :K],
         "uses": kinds[:, K : K + sums * K].reshape(len(kinds), sums, K).transpose(1, 0, 2),
         "measures": kinds[:, K + sums * K :].T,
     }
-    return fields, row.reshape(-1)
 
 
-def _expect_size(depth: int, facts: dict, dataset: Dataset, apart: Sequence[int] | None) -> None:
-    if not small_enough(depth, len(facts["splits"]), dataset.n_rows, apart):
+def _expect_size(depth: int, n_splits: int, dataset: Dataset, apart: Sequence[int] | None) -> None:
+    if not small_enough(depth, n_splits, dataset.n_rows, apart):
         raise CertificateError(
             f"a certificate under constraints has depth 1 to {DEEPEST_SWEPT} over up to {MOST_SWEPT:,} splits, "
             f"of {MOST_DEPTH} over some tens in each set of columns, or up to {DEEPEST} over the thresholds of one "
-            f"column; got depth {depth} over {len(facts['splits']):,} splits"
+            f"column; got depth {depth} over {n_splits:,} splits"
         )
 
 
@@ -278,66 +250,46 @@ def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
     return frozenset(names.get(name, -1 - place) for place, name in enumerate(sorted(columns)))
 
 
-def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> ConstrainedProof:
+def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]) -> Proof:
     """Return what a certificate under constraints proves of a data set; without `bounds` its cases are not checked."""
     found = read_problem(facts, dataset)
-    infeasible = facts["claim"] is None
-    problem, claim, scale = found.problem, 1 if infeasible else facts["claim"], facts["multiplier_scale"]
-    if infeasible != (facts["tree"] is None):
-        raise CertificateError("the certificate has a tree without a claim, or a claim without a tree")
-    if not 0 <= claim < EXACT or not 1 <= scale < EXACT:
-        raise ValueError("its claim or the scale of its multipliers is not valid")
-    cost = claim if infeasible else tree_cost(facts["tree"], dataset, found)
-    if cost != claim:
-        raise CertificateError(
-            f"the tree of the certificate costs {cost / facts['scale']:.10g} on the data, the certificate claims "
-            f"{claim / facts['scale']:.10g}"
-        )
+    problem, scale, claim, bound = found.problem, facts["scale"], facts["claim"], facts["bound"]
+    infeasible = claim is None
+    if len({infeasible, facts["tree"] is None, bound is None}) > 1:
+        raise CertificateError("the certificate has only some of a tree, a claim and a bound")
+    claim, bound = (1, 1) if infeasible else (claim, bound)
+    if not (0 <= bound <= claim < EXACT and 1 <= facts["multiplier_scale"] < EXACT):
+        raise ValueError("its claim, its bound or the scale of its multipliers is not valid")
+    if not infeasible:
+        expect_cost(facts, tree_cost(facts["tree"], dataset, found))
     for k in range(len(dataset.classes)):
         used = found.stated.uses[:, :, k].sum(axis=1) + found.stated.leaf_uses[:, k]
         enough = (found.stated.measures.sum(axis=1) >= found.stated.least[:, k]).all()
-        if enough and (used <= problem.bound).all() and found.loss[:, k].sum() < claim:
+        if enough and (used <= problem.bound).all() and found.loss[:, k].sum() < bound:
             less = "" if infeasible else " and costs less"
             raise CertificateError(f"a single leaf of the class {dataset.classes[k]!r} satisfies all{less}")
-    n_listed = 0
-    if problem.most_columns != 0:
-        n_listed = _check_cases(facts, found, claim, scale) if bounds else len(facts["cases"])
-    n_possible_splits, absent = uncovered(facts, dataset, found.left, found.stated)
-    terms = claim_of(dataset, facts["depth"], len(facts["splits"]), not absent, facts["constraints"])
-    expect(facts, terms)
+    if bounds and problem.most_columns != 0:
+        _check_cases(facts, found, bound)
+    expect(facts, found.terms)
     of_column = np.bincount(problem.column)
     sets = [] if problem.most_columns == 0 else problem.column_sets.tolist()
     n_cases = sum(int(of_column[sorted(set(columns))].sum()) for columns in sets)
-    return ConstrainedProof(
-        math.inf if infeasible else claim / facts["scale"],
+    return Proof(
+        math.inf if infeasible else claim / scale,
         facts["depth"],
-        len(facts["splits"]),
+        found.terms["n_candidate_splits"],
         dataset.n_file_rows,
-        n_cases,
-        n_listed,
+        {"n_cases": n_cases, "n_listed": len(facts["cases"]) if sets else 0},
         terms_of(facts),
-        n_possible_splits,
-        absent,
-        terms,
+        *found.covered,
+        found.terms,
+        math.inf if infeasible else bound / scale,
     )
 
 
-def uncovered(facts: dict, dataset: Dataset, left: np.ndarray, stated: Stated) -> tuple[int, dict]:
-    """Return the result of count_left_out; if a constraint refers to columns, only splits of the same column count.
-    If instead a constraint depends on which rows the splits of other columns separate, the splits represented by
-    another one count for their own column."""
-    splits = facts["splits"]
-    if stated.orders and not stated.places.of_columns:
-        others = [twin for split in splits for twin in twins(split)]
-        left = np.concatenate([left, *(left_of(twin, dataset)[None] for twin in others)])
-        splits = [*splits, *others]
-    of = [split["feature"] for split in splits] if stated.orders or stated.places.of_columns else None
-    return count_left_out(dataset, of_splits(left), deadline.check, of)
-
-
-def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
-    """Return the number of cases that were listed; raises CertificateError if a remaining tree could cost less."""
-    names, problem = list(dict.fromkeys(split["feature"] for split in facts["splits"])), found.problem
+def _check_cases(facts: dict, found: Read, bound: int) -> None:
+    """Raise CertificateError if a tree of a case could cost less than the bound."""
+    names, problem, scale = found.names, found.problem, facts["multiplier_scale"]
     sets = problem.column_sets
     place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
     settled, cases = np.zeros(len(sets), bool), []  # sets of columns whose trees are all checked; other cases
@@ -358,15 +310,15 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
             )
         elif not settled[place[columns]]:
             weighted = Weighted(problem, scale, case["multipliers"])
-            _expect_none(holds_one(weighted, found.walked[place[columns]], claim), case, claim / facts["scale"])
+            _expect_none(holds_one(weighted, found.walked[place[columns]], bound), case, bound / facts["scale"])
             settled[place[columns]] = True
-    alive = surviving(problem, scale, facts["passes"], claim, settled)
+    alive = surviving(problem, scale, facts["passes"], bound, settled)
     for case, at, columns in phases.over(cases, "checking cases"):
         deadline.check()
         if not alive[case["root"], at]:
             continue
-        none = excluded(problem, scale, case["root"], np.array(columns), case["multipliers"], claim)
-        _expect_none(not none, case, claim / facts["scale"])
+        none = excluded(problem, scale, case["root"], np.array(columns), case["multipliers"], bound)
+        _expect_none(not none, case, bound / facts["scale"])
         alive[case["root"], at] = False
     if alive.any():
         root, at = (int(found[0]) for found in np.nonzero(alive))
@@ -375,14 +327,13 @@ def _check_cases(facts: dict, found: Read, claim: int, scale: int) -> int:
             f"{int(alive.sum())} cases are neither excluded by multipliers nor listed, the first of them the trees "
             f"over {over} with split {root} at the root"
         )
-    return len(facts["cases"])
 
 
-def _expect_none(left: bool, case: dict, claim: float) -> None:
+def _expect_none(left: bool, case: dict, bound: float) -> None:
     """Raise CertificateError if a tree of a case remains."""
     if left:
         raise CertificateError(
-            f"a tree over {', '.join(case['columns'])} satisfies the constraints and costs less than {claim:.10g}, or "
+            f"a tree over {', '.join(case['columns'])} satisfies the constraints and costs less than {bound:.10g}, or "
             "the multipliers of this case are none that show the contrary"
         )
 

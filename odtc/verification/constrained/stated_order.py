@@ -1,9 +1,8 @@
 """Constraints monotone[COLUMN,positive=CLASS] of a certificate: which rows must be predicted the class if others are.
 
 If no split of another column separates two rows, and the one with the smaller number in COLUMN is predicted CLASS, the
-other one must be, too. A split of COLUMN that represents a split of another column (its "same" and "complement")
-counts as one of that other column. Rows without a number in COLUMN are not compared with any row. It is enough to
-compare neighbours:
+other one must be, too. Rows without a number in COLUMN are not compared with any row. It is enough to compare
+neighbours:
 
     [row i is predicted CLASS] ≤ [row j is predicted CLASS]        of rows alike otherwise, x_i < x_j, none between.
 """
@@ -15,6 +14,8 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.alike_rows import alike_rows
+from odtc.verification.threshold_columns import features_of
 
 
 @value_class
@@ -36,17 +37,17 @@ def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
 
 
 def pairs_of(
-    orders: Sequence[Order], splits: Sequence[dict], left: np.ndarray, dataset: Dataset, row: np.ndarray
+    orders: Sequence[Order], columns: list[dict], rank: np.ndarray, dataset: Dataset, row: np.ndarray
 ) -> np.ndarray:
     """Return the pairs of all constraints, int64 (pairs, 3): a row, the row that follows it, and the class.
 
     Parameters
     ----------
     orders : sequence of Order
-    splits : sequence of dict
-        The splits of the certificate.
-    left : bool (rows, splits)
-        Which way each distinct row goes.
+    columns : list of dict
+        The columns of the certificate.
+    rank : int (rows, columns)
+        The ranks of each distinct row.
     dataset : Dataset
     row : int (rows of the data,)
         The distinct row of each row.
@@ -57,14 +58,14 @@ def pairs_of(
         If the splits use single numbers of such a column, or do not separate the rows without it from others.
     """
     found = [np.zeros((0, 3), np.int64)]
+    features, kinds = np.array(features_of(columns)), np.array([column["kind"] for column in columns])
     for order in orders:
-        own = np.array([all(one["feature"] == order.column for one in (split, *twins(split))) for split in splits])
-        if any(split["feature"] == order.column and split["kind"] == "subset" for split in splits):
+        own = features == order.column
+        if not np.isin(kinds[own], ("threshold", "missing")).all():
             raise CertificateError(f"a split of the certificate uses numbers of {order.column!r} one by one")
-        rises = own & np.array([split["kind"] == "threshold" for split in splits])
-        number = (~left[:, rises]).sum(axis=1)
-        kind = np.unique(np.packbits(left[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-        known = np.flatnonzero(~_lacking(order.column, dataset, row, len(left)))
+        number = rank[:, own & (kinds == "threshold")].sum(axis=1)
+        kind, _ = alike_rows(rank[:, ~own])
+        known = np.flatnonzero(~_lacking(order.column, dataset, row, len(rank)))
         known = known[np.lexsort((number[known], kind[known]))]
         low, high = known[:-1], known[1:]
         alike = kind[low] == kind[high]
@@ -79,8 +80,3 @@ def _lacking(column: str, dataset: Dataset, row: np.ndarray, n_rows: int) -> np.
     if ((lack > 0) & (lack < count)).any():
         raise CertificateError(f"no split of the certificate separates rows without {column!r} from rows with it")
     return lack > 0
-
-
-def twins(split: dict) -> list[dict]:
-    """Return the splits that one represents, because they separate the rows in the same way."""
-    return [*split.get("same", ()), *split.get("complement", ())]

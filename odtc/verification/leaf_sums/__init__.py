@@ -34,12 +34,12 @@ from fractions import Fraction
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.json_schema import TEXT, WHOLE
+from odtc.base.json_schema import ANY, TEXT, WHOLE
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
-from odtc.verification.claim import OF_TREE, Proof, claim_of, expect, expect_tree
+from odtc.verification.claim import OF_TREE, Proof, claim_of, column_shape, expect, expect_tree
 from odtc.verification.coverage import count_left_out
 from odtc.verification.leaf_sums import likelihood, lines, squares
 from odtc.verification.leaf_sums.bound import ALL, LeafSumsBound
@@ -54,6 +54,8 @@ NEAR_END = WIDTH / 4  # of the lesser end: a bound as near is not counted again
 SHAPE = {
     "penalty": TEXT,
     "tree": OF_TREE,
+    "columns": [column_shape],
+    "tried": (ALL, [ANY]),
     "least?": WHOLE,
     "leaves?": WHOLE,
     "splits?": WHOLE,
@@ -137,7 +139,7 @@ def check(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], None]
         depth,
         int(ranks.size.sum()),
         dataset.n_rows,
-        found.n_states,
+        {"n_targets": found.n_states},
         "; ".join(said),
         absent[0],
         absent[1],

@@ -14,6 +14,7 @@ from odtc.base.text import count_of
 from odtc.errors import CertificateError
 from odtc.verification.leaf_sums.all_or_none import MOST_NEEDED, AllOrNone
 from odtc.verification.leaf_sums.sets_of_splits import SetsOfSplits
+from odtc.verification.threshold_columns import features_of
 
 MOST_TESTS = 5  # of a tree: its splits have 3^N states
 MOST_SETS = 50_000  # of N - 1 splits, each of which takes about a millisecond
@@ -72,9 +73,7 @@ class WholeTrees(NamedTuple):
 
     def features(self, columns: list[dict]) -> list[str] | None:
         """Return the data column of each column of a certificate, if the limits distinguish them; None if not."""
-        return (
-            [column.get("feature") or column["splits"][0]["feature"] for column in columns] if self.together else None
-        )
+        return features_of(columns) if self.together else None
 
     def expect_kept(self, splits: list[dict]) -> None:
         """Raise CertificateError if a tree of these splits does not satisfy the limits."""

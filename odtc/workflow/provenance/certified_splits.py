@@ -56,9 +56,7 @@ def _is_covered(split, rows: Dataset, left_out: dict) -> bool:
 
 def _of_certificate(facts: dict, rows: Dataset, keys: np.ndarray):
     """Yield (feature, int64 (splits, 2)) for each column of splits: the sums of the keys of their left sides."""
-    for split in facts.get("splits", ()):
-        yield split["feature"], np.bitwise_xor.reduce(keys[left_of(split, rows)], axis=0, initial=0)[None]
-    for column in facts.get("columns", ()):
+    for column in facts["columns"]:
         ranks = rank_columns([column], rows, left_of)
         rank, order = ranks.rank[:, 0], np.argsort(ranks.rank[:, 0], kind="stable")
         sums = np.concatenate([np.zeros((1, 2), np.int64), np.bitwise_xor.accumulate(keys[order])])
