@@ -202,6 +202,7 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   expect(limit.rows >= 1, "its leaves may have no rows");
   const measure = law(facts, data), columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns, facts.together ? facts.columns.map((column) => column.feature || "") : null);
   const limits = wholeTrees.limitsOf(facts);
+  expect(facts.tried === "all" || Array.isArray(facts.tried), "it does not say what was tried");
   const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : []), ...(limits ? limits.words : [])];
   expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");
   expectTerms(facts, data, columns.candidates, absent === 0, told);
@@ -219,7 +220,6 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
     return proof(wholeTrees.least(limits, { measure, price, ranks: columns.ranks, off }, facts.columns, depth, limit, { at, shares, ofSides }));
   }
   const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
-  expect("tried" in facts, "it does not say what was tried");
   const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
   return proof(floor(every).plus(least(every, depth, tried, limit).value));
 };

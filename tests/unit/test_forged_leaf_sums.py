@@ -227,6 +227,7 @@ FORGERIES = {
     "leaf_sums._tree_cost: a leaf of the tree of (again)": lambda: with_leaf(sums=lambda sums: [*sums[:-1], 0]),
     "leaf_sums._tree_cost: the tree of the certificate is": lambda: forged(with_terms(true(), depth=1), depth=1),
     "bound.least: it bounds a state without rows": lambda: without_rows,
+    "bound.least: a cut that it tries is": lambda: tried([0, 0.5, 0, 0]),
     "bound.least: it tries a cut twice": lambda: tried([0, 0, 0, 0], [0, 0, 0, 0]),
     "bound.least: it tries cuts of columns that": lambda: tried([0, 0, 7, 0, 0], texts=("leaves <= 5",)),
     "bound._all_cuts: it tries all cuts of trees": lambda: forged(with_terms(true(), depth=5), depth=5, tried="all"),

@@ -539,7 +539,7 @@ def test_what_is_stated_is_told_without_a_bound_that_proves_it(task):
     """Of who was stopped before: a certificate without its tried cuts."""
     facts, data = true(task, 3), numbers() if task == "regression" else times()
     checked = check(facts, data)
-    told = stated(facts | {"tried": None}, data)
+    told = stated(facts | {"tried": []}, data)
     assert (told.objective, told.bound) == pytest.approx((checked.objective, checked.bound), rel=1e-9)
     assert told.optimal and told.steps["n_targets"] == 1
     assert checked.off < 1e-9

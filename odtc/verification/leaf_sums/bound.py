@@ -124,6 +124,8 @@ class LeafSumsBound:
             tried = self._all_cuts(rows, depth, limit)
             sides = self._all_sides(rows, tried, depth - 1)
         else:
+            if any(type(one) is not int for entry in tried for one in entry[: 3 if limit.leaves else 2]):
+                raise ValueError("a cut that it tries is not in whole numbers")
             sides = self._sides(rows, depth, tried, limit, exact)
         if sides is not None and not exact:
             self.n_states += sides.bounded
