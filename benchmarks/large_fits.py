@@ -1,10 +1,11 @@
-"""`odtc fit` of large made tables, whole processes: what is proved in a limit, with which bound, and what it takes.
+"""`odtc fit` of large made tables, whole processes: what is proved in a limit, with which bound, time and memory.
 
     python -m benchmarks.large_fits [--cells regression-5000,wide-200] [--limit 60] [--beside FOLDER]
 
 regression-ROWS   18 columns of numbers, y = 3 sin x0 + 2 max(x1, 0) x2 + x3² + noise; depth 2, all thresholds
 wide-COLUMNS      2,000 rows of scikit-learn's make_classification, two classes, 15 of 100 labels by lot; depth 3
 kept-COLUMNS      the same with recall[b] >= 0.75 and leaf_rows >= 20
+rows-ROWS         10 columns of that kind, without constraints; depth 3
 keptrows-ROWS     12 columns of that kind, with the same constraints; depth 3
 deeprows-ROWS     the same at depth 4
 
@@ -32,6 +33,7 @@ KEPT = ["--constraint", "recall[b] >= 0.75", "--constraint", "leaf_rows >= 20"]
 WORDS = {
     "regression": ["--depth", "2", "--task", "regression"],
     "wide": ["--depth", "3"],
+    "rows": ["--depth", "3"],
     "kept": ["--depth", "3", *KEPT],
     "keptrows": ["--depth", "3", *KEPT],
     "deeprows": ["--depth", "4", *KEPT],
@@ -52,7 +54,9 @@ def table(rule: str, size: int) -> Path:
             y = (y + 1.5 * random.normal(size=size)).round(4)
         else:
             drawn = {"n_informative": 8, "n_redundant": 4, "n_clusters_per_class": 3, "flip_y": 0.15, "class_sep": 0.6}
-            shape = (size, 12) if rule == "keptrows" else (2000, size)
+            shape = {"keptrows": (size, 12), "rows": (size, 10)}.get(rule, (2000, size))
+            if rule == "rows":
+                drawn |= {"n_informative": 6, "n_redundant": 2}
             X, label = make_classification(*shape, random_state=0, **drawn)
             X, y = X.round(6), np.array(["a", "b"])[label]
         columns = {f"x{number}": column for number, column in enumerate(X.T)}
@@ -74,9 +78,11 @@ def run(cell: str, limit: float, root: Path) -> str:
     try:
         facts = json.loads(done.stdout)
     except ValueError:
-        return f"| {cell} | {root.name} | {seconds:.1f} | {cpu:.1f} | exit {done.returncode}: {done.stderr[-80:]!r} |"
+        return f"| {cell} | {root.name} | {seconds:.1f} | {cpu:.1f} | | exit {done.returncode}: {done.stderr[-80:]!r} |"
     bound = "" if facts.get("bound") is None else f"{facts['bound']:.10g}"
-    shown = (f"{seconds:.1f}", f"{cpu:.1f}", facts["termination"], f"{facts['objective']:.10g}", bound)
+    gigabytes = after.ru_maxrss / 1e6  # of the largest process so far
+    ended = facts["termination"], f"{facts['objective']:.10g}", bound
+    shown = f"{seconds:.1f}", f"{cpu:.1f}", f"{gigabytes:.2f}", *ended
     return f"| {cell} | {root.name} | {' | '.join(shown)} | {facts.get('certified')} |"
 
 
@@ -86,8 +92,8 @@ def main() -> None:
     words.add_argument("--limit", type=float, default=60.0)
     words.add_argument("--beside", type=Path)
     asked = words.parse_args()
-    print("| cell | checkout | seconds | CPU s | end | objective | bound | certificate accepted |")
-    print("|---" * 8 + "|")
+    print("| cell | checkout | seconds | CPU s | GB, largest so far | end | objective | bound | certificate accepted |")
+    print("|---" * 9 + "|")
     for cell in asked.cells.split(","):
         for root in filter(None, (ROOT, asked.beside and asked.beside.resolve())):
             print(run(cell, asked.limit, root), flush=True)

@@ -1,10 +1,11 @@
-"""`two_levels` of odtc.algorithms.bins.two_levels in numpy: the same cost, without numba."""
+"""The best tree of two levels over bins in numpy: `odtc.algorithms.bins.three_levels` finds it on both sides of a cut."""
 
 import numpy as np
 
 
 def two_levels(code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels, whole, price):
-    """Return the least cost of a tree of at most two levels of cuts; the arguments are the same as for the loops."""
+    """Return the least cost of a tree of at most two levels of cuts; the arguments are those of `three_levels`, without
+    the first cuts."""
     own, label, gain, most = code[:, members].astype(np.int64), label[members], gain[members], most[members]
     sums = [(gain * (label == k)) for k in range(n_labels)] + ([] if whole else [most])
 

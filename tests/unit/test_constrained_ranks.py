@@ -118,7 +118,7 @@ def is_below_every_tree(depth: int, seed: int) -> None:
     multipliers = rng.exponential(1, posed.arrays.n_constraints) * rng.choice([0, 0.1, 1, 10])
     heap, floor = priced_bound(posed, multipliers)
     floors = [floor]
-    if depth > 2:
+    if posed.arrays.depth > 2:
         with deadline.within(60):
             floors.append(BoundByBins(posed, multipliers).run(floors.append, np.inf))
     at_once, in_parts = (BoundBySearch(posed, of_few_digits(multipliers)) for _ in range(2))

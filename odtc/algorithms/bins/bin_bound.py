@@ -10,9 +10,9 @@ entries, so with V_h(S) the least cost of a tree of height h on the entries S
 is at most V_h(S): the first cut of the best tree is in a bin b, and its sides contain all entries before b and all
 entries behind it. No cut divides a bin of one rank; cuts between two such bins are exact.
 
-The last two levels are one table of sums for each pair of columns (two_levels), so that all trees of height 3 over B
-bins of C columns take 2 B C of these. The bins of one level after the other are halved while there is time, and the
-bound does not fall: with as many bins as ranks it is the least cost itself.
+The last three levels are found together (odtc.algorithms.bins.three_levels): for N entries, C columns and B bins in
+about C³ (N + B³) / 2 steps. The bins of one level after the other are halved while there is time, and the bound does
+not fall: with as many bins as ranks it is the least cost itself.
 """
 
 import time
@@ -20,14 +20,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odtc.algorithms.bins.two_levels import two_levels
+from odtc.algorithms.bins.three_levels import three_levels
 from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
 
 LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
 MOST_BINS = 256  # of a column on the last levels
 CELL = 4.0  # additions of an entry to a sum take about as long as one of these cells of a table
-RATE = 1.5e-9  # CPU seconds for one such addition, about, before any is measured
-QUICK = 0.1  # of the remaining time: bounds that are expected to take less are skipped
+RATE = 3e-9  # CPU seconds for one such addition, about, before any is measured
+MEASURED = 0.02  # of the remaining time: bounds that are expected to take less are skipped before any is measured
+QUICK = 0.1  # of the remaining time: the same afterwards
 SLACK = 0.8  # of the remaining time: bounds that are expected to take more are not begun
 
 
@@ -45,7 +46,7 @@ class BinBound:
     ----------
     ranked : RankedRows
     height : int, 3 or more
-    check : called between trees of depth 2; raises to end the search
+    check : called between trees of height 3; raises to end the search
 
     Attributes
     ----------
@@ -78,8 +79,8 @@ class BinBound:
         need = min(need, self._leaf(np.arange(self.ranked.n)))
         while self.lower < need and not self._is_exact(self.parts):
             left = seconds()
-            rate = self._rate or RATE
-            while rate * self._work(self._next) < QUICK * left and not self._is_exact(self._next):
+            rate, skipped = (self._rate, QUICK) if self._rate else (RATE, MEASURED)
+            while rate * self._work(self._next) < skipped * left and not self._is_exact(self._next):
                 self._refine()  # quick bounds are weak
             parts, work = self._next, self._work(self._next)
             if rate * work > SLACK * left:
@@ -112,11 +113,12 @@ class BinBound:
     def _work(self, parts) -> float:
         """Return about how many additions a bound takes."""
         trees = 1.0
-        for one in parts[:-1]:
+        for one in parts[:-2]:
             trees *= 2 * self._bins(one).n_cuts.sum()
-        last, pairs = self._bins(parts[-1]), len(self.ranked.rank.T) ** 2 / 2
-        cells = last.n_bins.sum() ** 2 / 2
-        return max(1.0, trees) * (pairs * self.ranked.n / 2 ** (self.height - 2) + CELL * self._labels * cells)
+        columns = len(self.ranked.rank.T)
+        entries = columns**3 / 2 * self.ranked.n / 2 ** (self.height - 3)
+        cells = 2 * self._bins(parts[-2]).n_cuts.sum() * self._bins(parts[-1]).n_bins.sum() ** 2 / 2
+        return trees * (entries + CELL * self._labels * cells)
 
     def _leaf(self, members) -> int:
         saved = np.bincount(self._label[members], self._gain[members], self._labels)
@@ -126,11 +128,18 @@ class BinBound:
         """Return R of some entries with these bins from here on; `enough` if R is at least that."""
         self.check()
         price, bins = self.ranked.price, self._bins(parts[0])
-        if len(parts) == 1:
-            rows = members, self._label, self._gain, self._most, self._labels, self._whole, price
-            cuts = bins.code, bins.n_bins, bins.cuts, bins.n_cuts
-            return min(enough, int(two_levels(*cuts, *rows)))
         best = min(enough, self._leaf(members))
+        if len(parts) == 2:
+            last = self._bins(parts[1])
+            below = last.code, last.n_bins, last.cuts, last.n_cuts
+            rows = members, self._label, self._gain, self._most, self._labels, self._whole, price
+            for column, code in enumerate(bins.code):
+                if bins.n_cuts[column] and best > price:
+                    self.check()
+                    cuts = np.ascontiguousarray(bins.cuts[column, :, : bins.n_cuts[column]])
+                    found = three_levels(code, int(bins.n_bins[column]), cuts, *below, *rows)
+                    best = min(best, price + int(found))
+            return best
         for column, cut in self._promising(bins, members):
             if best <= price:
                 break

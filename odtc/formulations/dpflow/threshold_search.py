@@ -39,6 +39,8 @@ AROUND = 0.4  # of the time for better trees of such a depth, for those around t
 NEAR = 0.2  # of the time that is left, for near-optimal trees one of such a depth, if all less depths are proved
 RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
+BINS = 0.4  # of the time, for a first bound of depth 3 by bins of the columns of a large table
+SHOWN = 0.5  # of the cost of the best tree: where bins show less, common rows are looked at, too
 PHASE = 60.0  # seconds for them at most
 TREES, TURN = 0.3, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
@@ -301,7 +303,9 @@ class ThresholdSearch:
             self._begin_coarsely(depth)
         need = self._known_cost()
         early = early_bound.EarlyBound(self.search, depth, need)
-        if timed and depth > 2:
+        if large and depth == 3 and self._bins_show(depth, need):
+            pass
+        elif timed and depth > 2:
             self._try(COMMON[large], lambda: early.by_common_rows(timed))
         elif (
             large
@@ -337,6 +341,17 @@ class ThresholdSearch:
             early.raise_on(self._trees_between(depth))
         self.search.solve(depth, need)
         self.proved.append(depth)
+
+    def _bins_show(self, depth: int, need: int) -> bool:
+        """Return whether bins of the columns show a bound that is a part SHOWN of the cost `need` of the best tree."""
+        from odtc.algorithms.bins.bin_bound import BinBound
+
+        bins = BinBound(self.ranked, depth, self._check)
+        try:
+            self._try(BINS, lambda: bins.raise_in(deadline.seconds_left, need))
+        finally:
+            self.search.note_bound(depth, bins.lower)
+        return bins.lower >= SHOWN * need
 
     def _trees_between(self, depth) -> Callable[[float], None]:
         """A function that is called with the seconds of each search for a bound, and looks for better trees near the

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.algorithms.bins import bin_bound, two_levels
+from odtc.algorithms.bins import bin_bound
 from odtc.algorithms.bins.bin_bound import BinBound, Bins, bin_ends, cuts_of
+from odtc.algorithms.bins.three_levels import three_levels
 from odtc.algorithms.thresholds.ranks import rank_rows
 from tests.references import two_levels_of_bins
 
@@ -55,6 +56,7 @@ def stages(rank, loss, price, height, many=12):
 def every_step(monkeypatch):
     """No step is left out because it takes a moment."""
     monkeypatch.setattr(bin_bound, "QUICK", 0.0)
+    monkeypatch.setattr(bin_bound, "MEASURED", 0.0)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -86,18 +88,26 @@ def test_four_levels(monkeypatch):
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(tables(), st.integers(1, 5))
-def test_loops_and_numpy_agree(table, parts):
+@given(tables(), st.integers(1, 5), st.integers(1, 5))
+def test_three_levels_are_two_on_each_side_of_the_best_first_cut(table, parts, first_parts):
     rank, loss, price = table
     ranked = rank_rows(rank, loss, price=price)
     if not ranked.rank.size:
         return
-    bins, most = Bins(ranked.rank, ranked.most, parts), ranked.most.astype(np.int64)
+    most = ranked.most.astype(np.int64)
+    bins, first = (Bins(ranked.rank, ranked.most, number) for number in (parts, first_parts))
     own = BinBound(ranked, 3, lambda: None)
     members = np.flatnonzero(np.arange(ranked.n) % 3 > 0)
-    args = bins.code, bins.n_bins, bins.cuts, bins.n_cuts, members, own._label, own._gain, most, own._labels
-    told = [int(module.two_levels(*args, own._whole, ranked.price)) for module in (two_levels, two_levels_of_bins)]
-    assert told[0] == told[1]
+    below = bins.code, bins.n_bins, bins.cuts, bins.n_cuts
+    rows = own._label, own._gain, most, own._labels, own._whole, ranked.price
+    for code, n_bins, cuts, n_cuts in zip(first.code, first.n_bins, first.cuts, first.n_cuts):
+        cuts = np.ascontiguousarray(cuts[:, :n_cuts])
+        paid = [
+            two_levels_of_bins.two_levels(*below, members[code[members] < lo], *rows)
+            + two_levels_of_bins.two_levels(*below, members[code[members] >= hi], *rows)
+            for lo, hi in cuts.T
+        ]
+        assert three_levels(code, int(n_bins), cuts, *below, members, *rows) == min(paid, default=2**62)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
