@@ -1,4 +1,4 @@
-"""The best tree of two levels over bins in numpy: `odtc.algorithms.bins.three_levels` finds it on both sides of a cut."""
+"""The best tree of two levels over bins in numpy: `odtc.algorithms.bins.three_levels` finds it below each cut."""
 
 import numpy as np
 
