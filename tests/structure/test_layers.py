@@ -135,7 +135,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in pa
 MOST_MODULES = 20  # of a package, at one level
 MOST_MEMBERS = 40  # of a folder of registered members, one file each
 KERNELS = (
-    "algorithms/bins/two_levels",
+    "algorithms/bins/three_levels",
     "algorithms/constrained/few_splits/four_levels",
     "algorithms/thresholds/block_groups",
     "algorithms/thresholds/depth_two",
