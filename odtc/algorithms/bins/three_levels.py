@@ -104,6 +104,105 @@ def leaves_of_one(line, whole, last, cuts, m, price, left, right):
             left[i], right[i] = min(left[i], price + one), min(right[i], price + two)
 
 
+def in_order_of_first(first, n_first, code, members, label, gain, most, whole):
+    """Return the members in the order of their bins in the column of the first cut: how many are in the bins before
+    each; their bins in all columns, counted from 1; their label, gain and maximum cost."""
+    C, n = code.shape[0], len(members)
+    ends = np.zeros(n_first + 1, np.int64)
+    for i in range(n):
+        ends[first[members[i]] + 1] += 1
+    for b in range(n_first):
+        ends[b + 1] += ends[b]
+    place = ends.copy()
+    own, of_label, gains = np.empty((C, n), np.uint16), np.empty(n, np.int64), np.empty(n, np.int64)
+    costs = np.empty(0 if whole else n, np.int64)
+    for i in range(n):
+        e = members[i]
+        at = place[first[e]]
+        place[first[e]] += 1
+        of_label[at], gains[at] = label[e], gain[e]
+        if not whole:
+            costs[at] = most[e]
+        for c in range(C):
+            own[c, at] = code[c, e] + 1
+    return ends, own, of_label, gains, costs
+
+
+def add_line(sums, own, of_label, gains, costs, at, to):
+    """Add entries to the sums of the bins of a column."""
+    for i in range(at, to):
+        sums[of_label[i], own[i]] += gains[i]
+    if len(costs):
+        last = sums.shape[0] - 1
+        for i in range(at, to):
+            sums[last, own[i]] += costs[i]
+
+
+def add_pairs(sums, own, other, of_label, gains, costs, at, to):
+    """Add entries to the sums of the pairs of bins of two columns."""
+    for i in range(at, to):
+        sums[of_label[i], own[i], other[i]] += gains[i]
+    if len(costs):
+        last = sums.shape[0] - 1
+        for i in range(at, to):
+            sums[last, own[i], other[i]] += costs[i]
+
+
+def below_one_column(c, members, first_cuts, last, cuts, m, whole, price, shape, left, right, best):
+    """Set the least costs of a leaf or of one cut on both sides of each cut of a column, below each first cut; and
+    those of a leaf on each side of the first cut."""
+    ends, owns, of_label, gains, costs = members
+    own = owns[c]
+    sums, line, every = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    add_line(every, own, of_label, gains, costs, 0, len(own))
+    accumulate(every, every)
+    at = 0
+    for f in range(first_cuts.shape[1]):
+        for side in range(2):
+            to = ends[first_cuts[side, f]]
+            add_line(sums, own, of_label, gains, costs, at, to)
+            at = to
+            accumulate(sums, line)
+            if side == 1:  # the entries behind the first cut
+                for k in range(shape[0]):
+                    for b in range(shape[1]):
+                        line[k, b] = every[k, b] - line[k, b]
+            best[f, side] = leaf(line, whole, 0, last)
+            leaves_of_one(line, whole, last, cuts, m, price, left[f, side, c], right[f, side, c])
+
+
+def below_two_columns(c, d, members, first_cuts, n_bins, cuts, n_cuts, whole, price, tables, left, right, best):
+    """Update the least costs on both sides of each cut of two columns by the cuts of the other one, below each first
+    cut."""
+    ends, own, of_label, gains, costs = members
+    pairs, table, rest, every, saved = tables
+    A, B = n_bins[c], n_bins[d]
+    pairs[:, : A + 1, : B + 1] = 0
+    add_pairs(pairs, own[c], own[d], of_label, gains, costs, 0, own.shape[1])
+    accumulate_pairs(pairs, A, B, every)
+    pairs[:, : A + 1, : B + 1] = 0
+    at = 0
+    for f in range(first_cuts.shape[1]):
+        for side in range(2):
+            if best[f, side] <= price:  # a leaf costs no more than a cut
+                continue
+            to = ends[first_cuts[side, f]]
+            add_pairs(pairs, own[c], own[d], of_label, gains, costs, at, to)
+            at = to
+            accumulate_pairs(pairs, A, B, table)
+            shown = table
+            if side == 1:  # the entries behind the first cut
+                subtract_pairs(every, table, A, B, rest)
+                shown = rest
+            one, two = left[f, side], right[f, side]
+            lo, hi, m = cuts[d, 0], cuts[d, 1], n_cuts[d]
+            for i in range(n_cuts[c]):
+                if whole:
+                    leaves_of_two(shown, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d])
+                else:
+                    leaves_of_many(shown, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d], saved)
+
+
 @kernel
 def three_levels(
     first, n_first, first_cuts, code, n_bins, cuts, n_cuts, members, label, gain, most, n_labels, whole, price
@@ -131,110 +230,28 @@ def three_levels(
     int
         Without the price of the first cut; 2**62 if there is none.
     """
-    C, n, n_firsts = code.shape[0], len(members), first_cuts.shape[1]
+    C, n_firsts = code.shape[0], first_cuts.shape[1]
     n_sums = n_labels if whole else n_labels + 1
     most_bins, most_cuts = 1, 1
     for c in range(C):
         most_bins, most_cuts = max(most_bins, n_bins[c]), max(most_cuts, n_cuts[c])
-    # The members by their bin in the column of the first cut.
-    ends = np.zeros(n_first + 1, np.int64)
-    for i in range(n):
-        ends[first[members[i]] + 1] += 1
-    for b in range(n_first):
-        ends[b + 1] += ends[b]
-    place = ends.copy()
-    own, of_label, gains, costs = np.empty((C, n), np.uint16), np.empty(n, np.int64), np.empty(n, np.int64), most[:0]
-    if not whole:
-        costs = np.empty(n, np.int64)
-    for i in range(n):
-        e = members[i]
-        at = place[first[e]]
-        place[first[e]] += 1
-        of_label[at], gains[at] = label[e], gain[e]
-        if not whole:
-            costs[at] = most[e]
-        for c in range(C):
-            own[c, at] = code[c, e] + 1
-
+    ordered = in_order_of_first(first, n_first, code, members, label, gain, most, whole)
     # By first cut, side, column and cut: the least cost of a leaf or of one cut, left and right of the cut.
     left = np.empty((n_firsts, 2, C, most_cuts), np.int64)
     right = np.empty((n_firsts, 2, C, most_cuts), np.int64)
-    best = np.empty((n_firsts, 2), np.int64)
-    sums, line = np.zeros((n_sums, most_bins + 1), np.int64), np.zeros((n_sums, most_bins + 1), np.int64)
+    best = np.empty((n_firsts, 2), np.int64)  # by first cut and side: of a leaf, then of any tree
+    shape = (n_sums, most_bins + 1)
     for c in range(C):
-        last = n_bins[c]
-        sums[:] = 0
-        all_sums = np.zeros_like(sums)
-        for i in range(n):
-            all_sums[of_label[i], own[c, i]] += gains[i]
-            if not whole:
-                all_sums[n_labels, own[c, i]] += costs[i]
-        accumulate(all_sums, all_sums)
-        at = 0
-        for f in range(n_firsts):
-            for side in range(2):
-                to = ends[first_cuts[side, f]]
-                for i in range(at, to):
-                    sums[of_label[i], own[c, i]] += gains[i]
-                    if not whole:
-                        sums[n_labels, own[c, i]] += costs[i]
-                at = to
-                accumulate(sums, line)
-                if side == 1:
-                    for k in range(n_sums):
-                        for b in range(most_bins + 1):
-                            line[k, b] = all_sums[k, b] - line[k, b]
-                if c == 0:
-                    best[f, side] = leaf(line, whole, 0, last)
-                leaves_of_one(line, whole, last, cuts[c], n_cuts[c], price, left[f, side, c], right[f, side, c])
-
-    shape = (n_sums, most_bins + 1, most_bins + 1)
-    pairs, table, other, every = (
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-    )
-    saved = np.zeros((4, most_cuts), np.int64)
+        below_one_column(c, ordered, first_cuts, n_bins[c], cuts[c], n_cuts[c], whole, price, shape, left, right, best)
+    square = (n_sums, most_bins + 1, most_bins + 1)
+    pairs, table, rest = np.zeros(square, np.int64), np.zeros(square, np.int64), np.zeros(square, np.int64)
+    tables = pairs, table, rest, np.zeros(square, np.int64), np.zeros((4, most_cuts), np.int64)
     for c in range(C):
         for d in range(c + 1, C):
-            if n_cuts[c] == 0 or n_cuts[d] == 0:
-                continue
-            A, B = n_bins[c], n_bins[d]
-            pairs[:, : A + 1, : B + 1] = 0
-            for i in range(n):
-                pairs[of_label[i], own[c, i], own[d, i]] += gains[i]
-            if not whole:
-                for i in range(n):
-                    pairs[n_labels, own[c, i], own[d, i]] += costs[i]
-            accumulate_pairs(pairs, A, B, every)
-            pairs[:, : A + 1, : B + 1] = 0
-            at = 0
-            for f in range(n_firsts):
-                for side in range(2):
-                    if best[f, side] <= price:  # a leaf costs no more than a cut
-                        continue
-                    to = ends[first_cuts[side, f]]
-                    for i in range(at, to):
-                        pairs[of_label[i], own[c, i], own[d, i]] += gains[i]
-                    if not whole:
-                        for i in range(at, to):
-                            pairs[n_labels, own[c, i], own[d, i]] += costs[i]
-                    at = to
-                    accumulate_pairs(pairs, A, B, table)
-                    shown = table
-                    if side == 1:
-                        subtract_pairs(every, table, A, B, other)
-                        shown = other
-                    one, two = left[f, side], right[f, side]
-                    lo, hi, m = cuts[d, 0], cuts[d, 1], n_cuts[d]
-                    for i in range(n_cuts[c]):
-                        if whole:
-                            leaves_of_two(shown, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d])
-                        else:
-                            leaves_of_many(
-                                shown, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d], saved
-                            )
+            if n_cuts[c] and n_cuts[d]:
+                below_two_columns(
+                    c, d, ordered, first_cuts, n_bins, cuts, n_cuts, whole, price, tables, left, right, best
+                )
     least = np.int64(2**62)
     for f in range(n_firsts):
         for side in range(2):

@@ -103,8 +103,8 @@ def test_three_levels_are_two_on_each_side_of_the_best_first_cut(table, parts, f
     for code, n_bins, cuts, n_cuts in zip(first.code, first.n_bins, first.cuts, first.n_cuts):
         cuts = np.ascontiguousarray(cuts[:, :n_cuts])
         paid = [
-            two_levels_of_bins.three_levels(*below, members[code[members] < lo], *rows)
-            + two_levels_of_bins.three_levels(*below, members[code[members] >= hi], *rows)
+            two_levels_of_bins.two_levels(*below, members[code[members] < lo], *rows)
+            + two_levels_of_bins.two_levels(*below, members[code[members] >= hi], *rows)
             for lo, hi in cuts.T
         ]
         assert three_levels(code, int(n_bins), cuts, *below, members, *rows) == min(paid, default=2**62)
