@@ -20,7 +20,7 @@ class Itemsets:
     """The itemsets of `size` splits out of `n_splits`, in lexicographic order."""
 
     def __init__(self, n_splits: int, size: int):
-        self.n_splits, self.size = n_splits, size
+        self.size = size
         self.items = np.zeros((1, 0), np.int64)  # (itemsets, size)
         self.first = []  # per prefix length, where the extensions of each prefix begin
         for _ in range(size):

@@ -36,28 +36,23 @@ class Arcs:
 @value_class
 class Layer:
     """The states of one level: what stopping costs, float64 (states,), the splits of the best tree, and the
-    intervals of splits. Of each state its rows, the splits (scale, rank, side) that leave them, and the bound of
-    its trees, 0 if it needs none."""
+    intervals of splits."""
 
     stop: np.ndarray
     splits: Arcs
     intervals: Arcs
-    members: list[np.ndarray]
-    path: list[tuple[tuple[int, int, int], ...]]
-    bound: np.ndarray
 
 
 class _States:
     """The states of a level, numbered as they are met, with the bound that each must have."""
 
     def __init__(self):
-        self.number, self.members, self.path, self.found = {}, [], [], []
+        self.number, self.members, self.found = {}, [], []
 
-    def of(self, search: IntervalSearch, members: np.ndarray, path: tuple, found: Found | None, height: int) -> int:
+    def of(self, search: IntervalSearch, members: np.ndarray, found: Found | None, height: int) -> int:
         number = self.number.setdefault(search.key(members, height), len(self.members))
         if number == len(self.members):
             self.members.append(members)
-            self.path.append(path)
             self.found.append(found)
         elif self.found[number] is None:
             self.found[number] = found
@@ -69,26 +64,26 @@ def layers(search: IntervalSearch, depth: int, tail: int, more: float, merged: b
     `more`; with `merged` a state has one for all intervals that lead nowhere."""
     rows = np.arange(len(search.ranked.rank))
     states, layers_ = _States(), []
-    states.of(search, rows, (), search.value(rows, depth), depth)
+    states.of(search, rows, search.value(rows, depth), depth)
     asked = [(0, rows, search.tree(rows, depth))]  # the nodes of the best tree at this level, with their states
     for j in range(depth - tail):
         height, below = depth - j, _States()
         last = j == depth - tail - 1
-        splits, asked = _splits(search, asked, states, below, height, last)
-        bound = np.array([found.cost if found else 0.0 for found in states.found])
+        splits, asked = _splits(search, asked, below, height, last)
         intervals = [
             _intervals(search, number, states, below, height, last, more, merged)
-            for number in np.flatnonzero(bound > search.ranked.near)
+            for number, found in enumerate(states.found)
+            if found is not None and found.cost > search.ranked.near
         ]
         stop = np.array([search.ranked.loss[members].sum(axis=0).min() for members in states.members])
-        layers_.append(Layer(stop, splits, _joined(intervals), states.members, states.path, bound))
+        layers_.append(Layer(stop, splits, _joined(intervals)))
         if not below.members:
             break
         states = below
     return layers_
 
 
-def _splits(search, asked, states, below, height, last):
+def _splits(search, asked, below, height, last):
     """The arcs of the best tree, and its nodes at the next level that ask something themselves."""
     ranked, found, going = search.ranked, [], []
     for state, members, node in asked:
@@ -101,7 +96,7 @@ def _splits(search, asked, states, below, height, last):
             if tree is None or last:
                 cost += _cost(search, part, tree)
             else:
-                sides[side] = below.of(search, part, (*states.path[state], (scale, rank, side)), None, height - 1)
+                sides[side] = below.of(search, part, None, height - 1)
                 going.append((sides[side], part, tree))
         found.append(Arcs(np.array([state]), np.array([[scale, rank]]), np.array([sides]), np.array([cost])))
     return _joined(found), going
@@ -143,8 +138,7 @@ def _intervals(search, number, states, below, height, last, more, merged) -> Arc
             source = int(sources[arc])
             rows = part.sides(source)[side]
             known = search.value(rows, height - 1, 0.0)
-            path = *states.path[number], (int(part.scale[source]), int(part.original[source]), side)
-            sides[arc, side] = below.of(search, rows, path, known, height - 1)
+            sides[arc, side] = below.of(search, rows, known, height - 1)
         gap = part.moved[sources] - part.moved[at]
         cost -= np.where(sides[:, side] >= 0, np.maximum(gap if side == 0 else -gap, 0.0), 0.0)
     return Arcs(np.full(len(cost), number), first, sides, cost)
