@@ -159,7 +159,7 @@ class Page:
             or (event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in ("error", "warning"))
         ]
         asked = [event["params"]["request"]["url"] for event in mine if event["method"] == "Network.requestWillBeSent"]
-        return bad + [url for url in asked if not url.startswith(("file:", "data:", "about:"))]
+        return bad + [url for url in asked if not url.startswith(("file:", "data:", "about:", "blob:"))]
 
     def screenshot(self, path, whole: bool = True) -> None:
         data = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]

@@ -1,48 +1,73 @@
 "use strict";
 (() => {
-  // The second checker as node runs it, a function for each of its files.
-  const MODULES = {
+  const LARGEST = 2 ** 30; // bytes of an unpacked data file, as check.js reads in node
+  // The program of a worker, so that the page stays usable: a message {file, facts} is answered by the lines to show.
+  function program() {
+    // The second checker as node runs it, a function for each of its files.
+    const MODULES = {
 {% for name, text in checker.modules.items() %}
 "./{{ name }}": (module, require) => {
 {{ text }}
 },
 {% endfor %}
-  };
-  const made = {};
-  function require(name) {
-    if (!made[name]) MODULES[name](made[name] = { exports: {} }, require);
-    return made[name].exports;
+    };
+    const made = {};
+    function require(name) {
+      if (!made[name]) MODULES[name](made[name] = { exports: {} }, require);
+      return made[name].exports;
+    }
+
+    const { statements, refusal, OTHER_FILE } = require("./check.js"), { refuse } = require("./values.js");
+    async function digestOf(bytes) {
+      if (!globalThis.crypto || !crypto.subtle) return null;
+      return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].map(v => v.toString(16).padStart(2, "0")).join("");
+    }
+    async function unpacked(bytes, largest) {
+      const parts = [], reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+      for (let size = 0; ;) {
+        const { done, value } = await reader.read();
+        if (done) return new Blob(parts).arrayBuffer();
+        if ((size += value.length) > largest) refuse(`the data file unpacks to more than ${largest} bytes`);
+        parts.push(value);
+      }
+    }
+    return async function check({ file, facts, largest }) {
+      try {
+        const bytes = await file.arrayBuffer(), plain = /\.gz$/i.test(file.name) ? await unpacked(bytes, largest) : bytes;
+        const lines = statements(facts, file.name, new Uint8Array(plain)), digest = facts.data.sha256 ? await digestOf(bytes) : null;
+        if (digest === null) lines.push("the SHA-256 of the data file was not compared, because the certificate states none or this browser computes none");
+        else lines.push(digest === facts.data.sha256 ? "the data file is the one that the certificate was made of (its SHA-256 is equal)" : OTHER_FILE);
+        return lines;
+      } catch (problem) { return [refusal(problem)]; }
+    };
   }
 
-  const { statements, refusal, OTHER_FILE } = require("./check.js");
   const input = document.getElementById("checked-file"), button = document.getElementById("check-now"), said = document.getElementById("checked");
+  let end = null; // of the present check
   function say(...lines) {
     said.replaceChildren(...lines.map(line => Object.assign(document.createElement("p"), { textContent: line })));
   }
-  async function digestOf(bytes) {
-    if (!globalThis.crypto || !crypto.subtle) return null;
-    return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].map(v => v.toString(16).padStart(2, "0")).join("");
+  function finish(...lines) {
+    if (end) end();
+    end = null;
+    button.textContent = "Check the certificate";
+    say(...lines);
   }
-  function unpacked(bytes) {
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).arrayBuffer();
+  function check(file) {
+    const source = `"use strict"; const check = (${program})(); onmessage = async ({ data }) => postMessage(await check(data));`;
+    const place = URL.createObjectURL(new Blob([source], { type: "text/javascript" })), worker = new Worker(place);
+    end = () => { worker.terminate(); URL.revokeObjectURL(place); };
+    worker.onmessage = ({ data }) => finish(...data);
+    worker.onerror = problem => finish(`refused: ${problem.message || "this browser runs no checker"}`);
+    worker.postMessage({ file, facts: JSON.parse(document.getElementById("certificate").textContent), largest: LARGEST });
   }
-  async function check(file) {
-    const facts = JSON.parse(document.getElementById("certificate").textContent), bytes = await file.arrayBuffer();
-    const lines = statements(facts, file.name, new Uint8Array(/\.gz$/i.test(file.name) ? await unpacked(bytes) : bytes));
-    const digest = facts.data.sha256 ? await digestOf(bytes) : null;
-    if (digest === null) lines.push("the SHA-256 of the data file was not compared, because the certificate states none or this browser computes none");
-    else lines.push(digest === facts.data.sha256 ? "the data file is the one that the certificate was made of (its SHA-256 is equal)" : OTHER_FILE);
-    return lines;
-  }
-  button.addEventListener("click", async () => {
+  button.addEventListener("click", () => {
     const [file] = input.files;
+    if (end) return finish("The check was cancelled.");
     if (!file) return say("Choose the data file first.");
     say("Checking …");
-    button.disabled = true;
-    await new Promise(resolve => setTimeout(resolve, 50)); // milliseconds in which the page draws these words
-    try { say(...await check(file)); } catch (problem) { say(refusal(problem)); }
-    button.disabled = false;
+    button.textContent = "Cancel";
+    try { check(file); } catch (problem) { finish(`refused: ${problem.message}`); }
   });
-  input.addEventListener("change", () => say());
+  input.addEventListener("change", () => finish());
 })();

@@ -81,6 +81,35 @@ def test_the_page_refuses_other_data_and_names_the_files_that_it_reads(run, brow
 
 
 @pytest.mark.slow
+def test_the_check_runs_beside_the_page_and_can_be_cancelled(run, browser, tmp_path):
+    """A check that has no end stops nothing else, and ends when its reader says so."""
+    page = (run / "m.html").read_text("utf-8")
+    assert page.count("const lines = statements(") == 1
+    slow = page.replace("const lines = statements(", "for (;;) ; const lines = statements(")
+    (tmp_path / "m.html").write_text(slow, "utf-8")
+    shown = browser.open((tmp_path / "m.html").as_uri())
+    begin = CHOOSE.replace("while (", "if (false) while (") % (list(DATA), '"monks-1.csv"')
+    assert shown.evaluate(begin) == ["Checking …"]
+    assert shown.evaluate("document.getElementById('check-now').textContent") == "Cancel"
+    assert shown.evaluate(
+        "document.getElementById('check-now').click(); document.getElementById('checked').textContent"
+    ) == ("The check was cancelled.")
+    assert shown.evaluate("document.getElementById('check-now').textContent") == "Check the certificate"
+    assert shown.complaints() == []
+
+
+@pytest.mark.slow
+def test_a_packed_file_is_unpacked_up_to_a_limit(run, browser, tmp_path):
+    page = (run / "m.html").read_text("utf-8")
+    assert page.count("LARGEST = 2 ** 30") == 1
+    (tmp_path / "m.html").write_text(page.replace("LARGEST = 2 ** 30", f"LARGEST = {len(DATA) - 1}"), "utf-8")
+    shown = browser.open((tmp_path / "m.html").as_uri())
+    (said,) = checked(shown, "monks-1.csv.gz", gzip.compress(DATA))
+    assert said == f"refused: the data file unpacks to more than {len(DATA) - 1} bytes"
+    assert checked(shown, "monks-1.csv", DATA)[0].startswith("proved: ")
+
+
+@pytest.mark.slow
 def test_the_page_refuses_a_forged_bound_and_tells_another_tree_and_a_hostile_name(run, browser, tmp_path):
     facts = json.loads((run / "m.certificate.json").read_text())
     for path in (run / "m.tree.json", run / "m.run.json", run / "monks-1.csv"):
