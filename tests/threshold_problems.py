@@ -15,6 +15,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import check
 from odtc.verification.claim import Proof
+from odtc.verification.threshold_columns import ColumnRanks
 from odtc.workflow import pipeline
 
 
@@ -160,6 +161,11 @@ def splits_of(facts: dict, dataset: Dataset) -> np.ndarray:
             values = column.get("thresholds", np.unique(cells[~np.isnan(cells)])[:-1])
             parts += [cells <= value for value in values]
     return np.stack(parts, axis=1) if parts else np.zeros((dataset.n_rows, 0), bool)
+
+
+def of_splits(left: np.ndarray) -> ColumnRanks:
+    """Single splits as columns of a certificate; `left` is bool (splits, rows), the rows that each split sends left."""
+    return ColumnRanks((~left).view(np.int8).T, np.ones(len(left), np.int64), frozenset())
 
 
 def is_true(facts: dict, proof: Proof, dataset: Dataset) -> bool:

@@ -82,11 +82,6 @@ def rank_columns(
     return ColumnRanks(rank.T, np.array(sizes, np.int64), frozenset(complete))
 
 
-def of_splits(left: np.ndarray) -> ColumnRanks:
-    """Return single splits as columns; `left` is bool (splits, rows), the rows that each split sends left."""
-    return ColumnRanks((~left).view(np.int8).T, np.ones(len(left), np.int64), frozenset())
-
-
 def features_of(columns: list[dict]) -> list[str]:
     """Return the feature of each column of a certificate; raises ValueError for a column of splits on several."""
     found = [{split["feature"] for split in column.get("splits", (column,))} for column in columns]

@@ -23,13 +23,13 @@ from odtc.testing.problems import problems
 from odtc.verification.certificate import check
 from odtc.verification.claim import words as in_words
 from odtc.verification.coverage import count_left_out
-from odtc.verification.threshold_columns import left_of, of_splits, rank_columns
+from odtc.verification.threshold_columns import left_of, rank_columns
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
 from tests.command_line import refused as sentence
-from tests.threshold_problems import accepted, corrupt, splits_of
+from tests.threshold_problems import accepted, corrupt, of_splits, splits_of
 
 MONKS = EXAMPLES / "monks-1.csv"
 

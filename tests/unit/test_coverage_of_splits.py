@@ -9,7 +9,8 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
 from odtc.verification.coverage import count_left_out, words
-from odtc.verification.threshold_columns import answered, left_of, of_splits
+from odtc.verification.threshold_columns import answered, left_of
+from tests.threshold_problems import of_splits
 
 NAMES = ("number", "level", "two", "ordered")
 
