@@ -114,7 +114,7 @@ CHOICES = (
         f"lambda={value}": (["-p", f"lambda={value}"], "at least 0 and below 1")
         for value in ("1", "-0.1", "abc", "nan", "inf", "")
     }
-    | {f"depth {value}": (["--depth", str(value)], "depth from 1 to") for value in (-1, 21, 10**9)}
+    | {f"depth {value}": (["--depth", str(value)], "depth from 0 to") for value in (-1, 21, 10**9)}
 )
 SOLVING = {
     "solver": (["--solver", "higs"], "did you mean 'highs'"),

@@ -239,7 +239,7 @@ def test_what_a_frame_holds_is_said_as_of_a_frame():
     assert odtc.inspect(pd.DataFrame({"5.1": [1.0, 2], "3.5": [1, 2.5], "y": ["a", "b"]})).notes[0].kind == "header"
     with pytest.raises(DataError, match="^expected rows of data in 'data', got none$"):
         odtc.fit(odd_table().head(0), "y", depth=1)
-    with pytest.raises(ChoiceError, match=r"^expected a depth, a whole number, from 1 to 20, got 2.0"):
+    with pytest.raises(ChoiceError, match=r"^expected a depth, a whole number, from 0 to 20, got 2.0"):
         odtc.fit(odd_table(), "y", depth=2.0)
 
 
