@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
-from odtc.base.text import ESCAPES, as_remark, count_of, percent_text, visible
+from odtc.base.text import ESCAPES, as_remark, count_of, on_one_line, percent_text, visible
 
 
 class ReadableStream:
@@ -113,11 +113,6 @@ def say_replaced(paths) -> None:
     """Report which files are removed because they belong to the model that is replaced."""
     if paths:
         say(f"removed {', '.join(map(str, paths))}: of the model that is replaced")
-
-
-def on_one_line(text: str) -> str:
-    """Return the text with unprintable characters escaped, so that it stays in its cell of a table."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def proof(solution) -> str:

@@ -23,8 +23,8 @@ class CompleteTree:
         if not whole or not 1 <= self.depth <= DEEPEST:
             least = 1 if whole and self.depth == 0 else 0  # a run of depth 0 is one of depth 1 with LEAF_ONLY
             raise ChoiceError(
-                f"expected a depth{'' if whole else ', a whole number,'} from {least} to {DEEPEST}, got {self.depth!r}; "
-                "optimal trees are practical for depths of 2 to 5"
+                f"expected a depth{'' if whole else ', a whole number,'} from {least} to {DEEPEST}, got "
+                f"{self.depth!r}; optimal trees are practical for depths of 2 to 5"
             )
 
     @property

@@ -39,6 +39,14 @@ def kinds(**columns):
     return {(note.column, note.kind) for note in notes_on(dataset)}
 
 
+def test_each_column_is_one_line_of_the_table_whatever_is_in_its_name_and_cells(tmp_path):
+    cells = ["two\nlines", "a\ttab", "plain", "plain"] * (N // 4)
+    pl.DataFrame(table(**{"na\nme": cells})).write_csv(tmp_path / "d.csv")
+    lines = inspect_data(tmp_path / "d.csv").to_text().split("\n")
+    assert [line.split("  ")[0] for line in lines[2:7]] == ["column", "size", "shape", r"na\nme", "y"]
+    assert r"two\nlines" in lines[5] and lines[7] == ""
+
+
 def test_an_ordinary_table_has_no_remark():
     assert (
         kinds()

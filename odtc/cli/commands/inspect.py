@@ -15,4 +15,4 @@ def inspect(data: DataFile, spec, as_json: Json = False) -> None:
     if as_json:
         console.print_json(found.to_json())
         return
-    print("\n".join(map(console.on_one_line, found.to_text().split("\n"))))
+    print(found.to_text())

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 OF_COLUMNS = (Subject.FEATURES, Subject.PLACES, Subject.DEPTHS, Subject.SETTLED)
 # Blanks are taken once and for all: in turn by two parts, many of them would be parted in all ways.
-GRAMMAR = re.compile(r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+)\s*+)?", re.DOTALL)
+GRAMMAR = re.compile(
+    r"\s*+(?P<name>\w++)\s*+(\[(?P<args>.*)\])?\s*+((?P<op><=|>=)\s*+(?P<bound>\S+?(\s*%)?)\s*+)?", re.DOTALL
+)
 EXAMPLES = {"N": "3", "R": "0.6", "D": "0.05", "C": "100"}  # numbers of an example, by their letter in the summary
 # Signs that people write for <= and >=; == is the one that a kind takes.
 SIGN = re.compile(r"[<>=≤≥⩽⩾]+")
@@ -67,7 +69,7 @@ OPPOSITE = ("specificity", "tnr", "true_negative_rate", "error", "errors", "erro
 SHORT = {"leaf_rows": "min_leaf_rows", "branch_nodes": "max_branch_nodes", "features": "max_features"}  # options
 OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
 DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?"
-NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>%))?", re.ASCII)
+NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>\s*%))?", re.ASCII)
 LONGEST = 400  # signs of a number
 
 
@@ -178,7 +180,7 @@ def parse(text: str, encoded: Encoded) -> Constraint:
 
 
 def read_number(text: str) -> Fraction | None:
-    """Return the number of a text such as 0.05, 1/20 or 5%, exactly; None if it is not a finite number."""
+    """Return the number of a text such as 0.05, 1/20, 5% or 5 %, exactly; None if it is not a finite number."""
     found = NUMBER.fullmatch(text) if len(text) <= LONGEST else None
     if found is None or not (below := Fraction(found["below"] or (100 if found["percent"] else 1))):
         return None

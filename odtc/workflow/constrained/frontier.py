@@ -35,7 +35,10 @@ STARTS = 0.6  # of the time that is left, for trees of all numbers by one search
 SHARE = 0.4  # of the time that is left, for a number that others come after
 SCHEMA = "odtc.frontier/1"
 SUFFIX = ".frontier.json"
-RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s<=>]+):(?P<last>[^:\s]+)(:(?P<step>[^:\s]+))?\s*", re.DOTALL)
+RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:<=>]+):(?P<last>[^:]+)(:(?P<step>[^:]+))?", re.DOTALL)
+PERCENTS = re.compile(
+    r".*(<=|>=)\s*(?P<first>[\d.]+)\s*%\s*:(?P<last>[\d.]+)\s*%\s*:(?P<step>[\d.]+)\s*%\s*", re.DOTALL
+)
 
 
 @value_class
@@ -70,7 +73,7 @@ class Point:
 
 def varied(text: str) -> list[str]:
     """Return the constraints of a text such as "recall[2] >= 0.5:0.9:0.05": FIRST, FIRST + STEP, …, up to LAST; if the
-    numbers are whole, STEP may be left out, and is 1.
+    numbers are whole, STEP may be left out, and is 1. All three may be in percent.
 
     Raises
     ------
@@ -78,8 +81,12 @@ def varied(text: str) -> list[str]:
         If the text is not a constraint with three numbers, or has too many values.
     """
     found = RANGE.fullmatch(text)
+    shares = found and PERCENTS.fullmatch(text)
     try:
-        first, last, step = (Decimal(found[key] or 1) for key in ("first", "last", "step")) if found else (None,) * 3
+        first, last, step = (
+            Decimal((shares or found)[key] or 1) / (100 if shares else 1) if found else None
+            for key in ("first", "last", "step")
+        )
     except InvalidOperation:
         found = None
     finite = found and first.is_finite() and last.is_finite() and step.is_finite()
