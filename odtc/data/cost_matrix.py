@@ -253,7 +253,8 @@ def _assignments(text: str, wanted: str) -> dict[str, str]:
     for part in parts:
         name, equals, value = part.rpartition("=")
         if not equals:
-            raise ChoiceError(f"{wanted} between commas, got {part!r}" + (f" in {text!r}" if part != text else ""))
+            place = f" in {text!r}; write a name with a comma in double quotes" if part != text else ""
+            raise ChoiceError(f"{wanted} between commas, got {part!r}{place}")
         if name.strip() in found:
             raise ChoiceError(f"{name.strip()!r} is given twice in {text!r}")
         found[name.strip()] = value.strip()
@@ -266,7 +267,7 @@ def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
     pairs = {}
     for name, value in _assignments(text, f"{option('cost')}: expected TRUE:PREDICTED=COST,…").items():
         # A class may have a colon in its name: the intended colon is between two classes.
-        cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
+        cuts = [(_unquoted(name[:at]), _unquoted(name[at + 1 :])) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:
             other = next((one for one in classes if one != name), "PREDICTED")
@@ -276,6 +277,12 @@ def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
             )
         pairs[(known or cuts)[0]] = value
     return pairs
+
+
+def _unquoted(name: str) -> str:
+    """Return a name without blanks and double quotes around it: those of the first class are the reader's."""
+    name = name.strip()
+    return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def _place(name, classes: Names, where: str) -> int:

@@ -66,6 +66,10 @@ def test_names_with_signs():
     names = ("a:b", "c", "a", "x=1", "y,z")
     priced = cost_matrix(names, np.ones(5), cost='a:b:c=2,c:a:b=3,a:c=4,x=1:c=5,"y,z:c=6"')
     assert [priced[0, 1], priced[1, 0], priced[2, 1], priced[3, 1], priced[4, 1]] == [2, 3, 4, 5, 6]
+    for text in ('"y,z":c=6', '"y,z":"c"=6', '"y,z" : "c" = 6'):  # each name in quotes, or the whole part
+        assert cost_matrix(names, np.ones(5), cost=text)[4, 1] == 6
+    with pytest.raises(ChoiceError, match="write a name with a comma in double quotes"):
+        cost_matrix(names, np.ones(5), cost="y,z:c=6")
     assert cost_matrix(names, np.ones(5), '"y,z=3",x=1=2')[:, 1].tolist() == [1, 0, 1, 2, 3]
 
 
