@@ -144,7 +144,7 @@ def words() -> str:
         return f"interrupted; {_left[0]}"
     if results := [path for path in _written if not path.endswith(".log")]:
         return f"interrupted; these files are complete: {', '.join(results)}"
-    return "interrupted before there was a result; nothing was written that is not whole"
+    return "interrupted before there was a result; no incomplete file was written"
 
 
 def _heard(number: int, frame: FrameType | None) -> None:

@@ -254,7 +254,7 @@ def counted(total: int, what: str):
         nonlocal done
         done += 1
         if done * 10 // total > (done - 1) * 10 // total:
-            say(f"{what}: {done} of {total} ({word})")
+            say(f"{what}: {done} of {total}" + (f" ({word})" if word != what else ""))
 
     yield tell
 

@@ -502,7 +502,7 @@ class Tree:
             )
             return cls(node(facts["root"]), features, classes, *about)
         except (SchemaError, RecursionError) as problem:
-            raise TreeError(f"the tree is not whole: {explain_error(problem)}") from None
+            raise TreeError(f"the tree is damaged: {explain_error(problem)}") from None
 
 
 def _line_of(facts: dict | None, features: tuple[Feature, ...]) -> Line | None:

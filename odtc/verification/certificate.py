@@ -127,7 +127,7 @@ def _checked(facts: dict, dataset: Dataset, bounds: bool, pause: Callable[[], No
     except (CertificateError, TimeLimitReached):
         raise
     except (*NOT_WHOLE, OdtcError, ArithmeticError, RecursionError) as problem:
-        raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
+        raise CertificateError(f"the certificate is damaged: {explain_error(problem)}; make it again") from None
 
 
 def _body(kind: str) -> ModuleType:

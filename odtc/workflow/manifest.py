@@ -202,7 +202,7 @@ class Manifest:
                     A.check_format()
                     lower, upper = _unpack(block["lower"], "<f8", n), _unpack(block["upper"], "<f8", n)
                 except ValueError as problem:
-                    raise ManifestError(f"the manifest {str(self.path)!r} is not whole: {problem}") from None
+                    raise ManifestError(f"the manifest {str(self.path)!r} is damaged: {problem}") from None
                 model = separation.append(model, block["cut"], block["name"], A, lower, upper)
         return replace(model, cuts=self.cuts)
 
@@ -438,7 +438,7 @@ def read_manifest(path) -> Manifest:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}{_absent(facts)}") from None
     except (*NOT_WHOLE, zlib.error) as problem:
         raise ManifestError(
-            f"the manifest {str(path)!r} is not whole: {explain_error(problem)}; build the model again"
+            f"the manifest {str(path)!r} is damaged: {explain_error(problem)}; build the model again"
         ) from None
 
 

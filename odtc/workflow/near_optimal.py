@@ -202,7 +202,7 @@ def read_pool(path) -> Pool | None:
         )
         trees = tuple(Tree.from_json(entry["tree"], f"trees[{at}].tree") for at, entry in enumerate(facts["trees"]))
     except (SchemaError, TreeError) as problem:
-        raise TreeError(f"the pool {str(path)!r} is not whole: {problem}; make it again with --pool") from None
+        raise TreeError(f"the pool {str(path)!r} is damaged: {problem}; make it again with --pool") from None
     return Pool(
         trees,
         tuple(float(entry["objective"]) for entry in facts["trees"]),

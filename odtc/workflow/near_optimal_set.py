@@ -451,7 +451,7 @@ def read_near_optimal_set(path) -> NearOptimalSet | None:
         listed = facts["sample"]["trees"]
         trees = tuple(Tree.from_json(one["tree"], f"sample.trees[{at}].tree") for at, one in enumerate(listed))
     except (SchemaError, TreeError) as problem:
-        raise TreeError(f"the set {str(path)!r} is not whole: {problem}; make it again with --within") from None
+        raise TreeError(f"the set {str(path)!r} is damaged: {problem}; make it again with --within") from None
     return NearOptimalSet(facts, trees, tuple(float(one["objective"]) for one in listed))
 
 

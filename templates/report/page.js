@@ -270,7 +270,7 @@
     }
     form.append(html("label", {}, column.name, field));
   });
-  if (!COLUMNS.length) form.append("The tree asks nothing.");
+  if (!COLUMNS.length) form.append("The tree has no splits.");
   function cellsOf() {
     const cells = new Map();
     form.querySelectorAll("[data-at]").forEach(field => {

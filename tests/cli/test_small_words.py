@@ -134,3 +134,8 @@ def test_a_share_may_be_written_in_percent(option, words, tmp_path):
     said = [odtc("fit", "t.csv", option, word, "--depth", 1, "-o", "t", folder=tmp_path) for word in words]
     assert said[0].code == said[1].code == 0 and said[0].err == said[1].err
     assert said[0].out.partition("proved")[0] == said[1].out.partition("proved")[0]
+
+
+def test_the_progress_of_a_selection_names_its_pieces_once(alike):
+    said = odtc("select", "alike.csv", "-o", "part.csv", folder=alike)
+    assert said.code == 0 and re.search(r"clusters: (\d+) of \1\n", said.err), said.err

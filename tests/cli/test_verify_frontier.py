@@ -210,8 +210,8 @@ def test_a_worse_tree_is_refused_without_a_search_if_another_tree_of_the_file_is
         (lambda facts: facts["model"].update(params={"no": 1}), "cannot be built again"),
         (lambda facts: facts.update(vary="recall[1] >= 0.5"), "cannot be built again"),
         (lambda facts: facts.update(schema="odtc.frontier/0"), "expected a frontier of schema"),
-        (lambda facts: facts.update(points=[{}]), "is not whole"),
-        (lambda facts: facts["points"][0].update(bound=float("nan")), "is not whole"),
+        (lambda facts: facts.update(points=[{}]), "is damaged"),
+        (lambda facts: facts["points"][0].update(bound=float("nan")), "is damaged"),
     ],
 )
 def test_a_frontier_that_cannot_be_held_against_its_data_is_refused_in_a_sentence(folder, forge, why, tmp_path):

@@ -182,7 +182,7 @@ def test_separated_rows_of_a_manifest(key, value, separated, zeros, tmp_path, pe
     (tmp_path / "m.odt.json").write_text(json.dumps(facts))
     manifest = read_manifest(tmp_path / "m.odt.json")
     model = constraint.built(manifest.problem)
-    with contextlib.nullcontext() if kept else pytest.raises(OdtcError, match="is not whole"):
+    with contextlib.nullcontext() if kept else pytest.raises(OdtcError, match="is damaged"):
         manifest.with_separated(model)
     assert peak() < 2 * ROOM
 

@@ -406,7 +406,7 @@ def test_classes_in_another_order_are_refused():
     with pytest.raises(CertificateError, match="in this order"):
         check(facts, dataset)
     facts.pop("of")
-    with pytest.raises(CertificateError, match="the certificate is not whole: 'of' is missing"):
+    with pytest.raises(CertificateError, match="the certificate is damaged: 'of' is missing"):
         check(facts, dataset)
 
 

@@ -88,7 +88,7 @@ def test_of_tests_that_part_the_rows_alike_the_first_is_looked_at():
 def test_a_certificate_that_states_no_terms_is_refused():
     facts, dataset = certificate()
     del facts["of"]
-    refused(facts, dataset, "the certificate is not whole: 'of' is missing")
+    refused(facts, dataset, "the certificate is damaged: 'of' is missing")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_column_that_is_none_is_refused_at_its_place(column):
     facts = of_thresholds(interrupted(problem, None))
     assert check(facts, problem.encoded.dataset)
     facts["columns"][0] = column
-    refused(facts, problem.encoded.dataset, r"the certificate is not whole: .* at columns\[0\]")
+    refused(facts, problem.encoded.dataset, r"the certificate is damaged: .* at columns\[0\]")
 
 
 @pytest.mark.parametrize("node", ["label", "a", 5, None, [], ["label"], {}], ids=repr)
@@ -121,13 +121,13 @@ def test_a_node_that_is_none_is_refused_at_its_place(node):
     for own in (facts, constrained):
         assert check(own, dataset)
         for at, place in (({"root": node}, r"tree\.root"), ({"root": facts["tree"]["root"] | {"left": node}}, r"left")):
-            with pytest.raises(CertificateError, match=rf"the certificate is not whole: .* at [a-z.]*{place}"):
+            with pytest.raises(CertificateError, match=rf"the certificate is damaged: .* at [a-z.]*{place}"):
                 check(own | {"tree": at}, dataset)
         for kind in (5, None, [], "other"):
             split = {"split": {"feature": "a", "kind": kind}, "left": {"label": "n"}, "right": {"label": "p"}}
-            with pytest.raises(CertificateError, match=r"the certificate is not whole: .* at tree\.root\.split\.kind"):
+            with pytest.raises(CertificateError, match=r"the certificate is damaged: .* at tree\.root\.split\.kind"):
                 check(own | {"tree": {"root": split}}, dataset)
-        with pytest.raises(CertificateError, match=r"the certificate is not whole: .* at tree\.root\.split"):
+        with pytest.raises(CertificateError, match=r"the certificate is damaged: .* at tree\.root\.split"):
             check(own | {"tree": {"root": split | {"split": "a"}}}, dataset)
 
 

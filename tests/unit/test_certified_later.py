@@ -123,7 +123,7 @@ def test_what_cannot_be_certified_is_a_sentence_that_says_what_to_do(folder):
     assert "leave --depth out" in refused("--depth", 2)
     assert "proved" in refused(bound=facts["objective"] - 1) and "with --model auto" in refused(bound=None)
     for name in ("objective", "bound", "seconds"):
-        assert f"is not whole: expected a number or None at {name}, got an object of 0" in refused(**{name: {}})
+        assert f"is damaged: expected a number or None at {name}, got an object of 0" in refused(**{name: {}})
     assert "took 4,000 seconds" in (long := refused(seconds=4000.0)) and "--time-limit 8000" in long
     lower = facts["objective"] - 1  # a record that claims a better tree than there is
     assert "its record says" in refused(objective=lower, bound=lower)

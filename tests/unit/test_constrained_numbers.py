@@ -140,7 +140,7 @@ def test_a_leaf_alone_that_just_satisfies_all_and_costs_less_is_found(text, barr
     ids=str,
 )
 def test_a_test_that_is_none_is_refused_at_its_place(test):
-    refused(alone("p", columns=[test]), r"the certificate is not whole: (expected|'kind' is missing) .*columns\[0\]")
+    refused(alone("p", columns=[test]), r"the certificate is damaged: (expected|'kind' is missing) .*columns\[0\]")
 
 
 @pytest.mark.parametrize(("totals", "exact"), [((2**25 + 1, 2**24 + 1), True), ((2**26 + 1, 2**25 + 1), False)])

@@ -222,4 +222,4 @@ def test_a_signal_at_the_start_of_the_installed_command_is_one_sentence(name):
     code = CUT_START.format(name=name, module=module, function=function)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (128 + signal.Signals[name], "")
-    assert run.stderr == "odtc: error: interrupted before there was a result; nothing was written that is not whole\n"
+    assert run.stderr == "odtc: error: interrupted before there was a result; no incomplete file was written\n"

@@ -190,7 +190,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(folder, tmp_path, place, value)
         inner = inner[key]
     inner[place[-1]] = value
     (tmp_path / "m.near-optimal.json").write_text(json.dumps(facts))
-    with pytest.raises(TreeError, match="is not whole: .*; make it again with --within"):
+    with pytest.raises(TreeError, match="is damaged: .*; make it again with --within"):
         read_near_optimal_set(tmp_path / "m.near-optimal.json")
 
 

@@ -154,7 +154,7 @@ def _print_selected(facts: dict, n_rows: int, path: Path) -> None:
     dropped, weight = facts["n_rows_dropped"], facts["weights"]
     print(
         f"{facts['n_selected']:,} of {count_of(n_rows, 'row')} ({percent_text(facts['share'])}) in "
-        f"{facts['n_clusters']} clusters, {facts['seconds']:.2f} s"
+        f"{count_of(facts['n_clusters'], 'cluster', '')}, {facts['seconds']:.2f} s"
         + (f"; {dropped:,} more have missing cells" if dropped else "")
     )
     print(

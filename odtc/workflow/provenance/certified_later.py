@@ -98,7 +98,7 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     try:
         validate(record, SHAPE)
     except SchemaError as problem:
-        raise TreeError(f"the record {stem}{RECORD} is not whole: {problem}; fit again") from None
+        raise TreeError(f"the record {stem}{RECORD} is damaged: {problem}; fit again") from None
     objective, bound = record.get("objective"), record.get("bound")
     if not is_proved(objective, bound):
         known = "no bound" if bound is None else f"the bound {bound:.10g}"

@@ -97,7 +97,7 @@ def read_frontier(path: str | Path) -> dict:
     try:
         validate(facts, SHAPE)
     except SchemaError as problem:
-        raise TreeError(f"the frontier {str(path)!r} is not whole: {problem}; {advice}") from None
+        raise TreeError(f"the frontier {str(path)!r} is damaged: {problem}; {advice}") from None
     return facts
 
 
