@@ -365,9 +365,14 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
     return stem_named(o, f"{of}_{problem.formulation}_d{depth}", suffix)
 
 
+def file_or_stem(o: Path, ending: str) -> Path:
+    """Return the file that -o names: the file itself, such as /dev/stdout, or the one of a stem with this ending."""
+    return o if o.suffix or o.exists() else Path(f"{o}{ending}")
+
+
 def tree_path(o: Path) -> Path:
-    """Return the file of a tree that -o names: the file itself, such as /dev/stdout, or the one of a stem."""
-    return o if o.suffix or o.exists() else Path(f"{o}.tree.json")
+    """Return the file of a tree that -o names, or that of a stem."""
+    return file_or_stem(o, ".tree.json")
 
 
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:

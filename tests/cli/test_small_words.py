@@ -136,6 +136,13 @@ def test_a_share_may_be_written_in_percent(option, words, tmp_path):
     assert said[0].out.partition("proved")[0] == said[1].out.partition("proved")[0]
 
 
+def test_a_stem_for_solve_is_that_of_the_solution(alike):
+    assert odtc("build", "alike.csv", "--depth", "1", "--model", "flowoct", "-o", "m", folder=alike).code == 0
+    assert odtc("solve", "m.mps", "-o", "again", folder=alike).code == 0
+    assert (alike / "again.sol").is_file() and not (alike / "again").exists()
+    assert odtc("decode", "again.sol", folder=alike).code == 0
+
+
 def test_the_progress_of_a_selection_names_its_pieces_once(alike):
     said = odtc("select", "alike.csv", "-o", "part.csv", folder=alike)
     assert said.code == 0 and re.search(r"clusters: (\d+) of \1\n", said.err), said.err

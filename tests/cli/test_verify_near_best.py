@@ -187,9 +187,7 @@ FORGED = [
 def test_a_set_that_is_false_is_refused(folder, forge, tmp_path):
     forged = _forged(folder, tmp_path / "m", "n.near-optimal.json", forge)
     said = odtc("verify", "n", folder=forged)
-    assert said.code == 1 and ("near-optimal (n.near-optimal.json: " in said.err or "is damaged" in said.err), (
-        said.err
-    )
+    assert said.code == 1 and ("near-optimal (n.near-optimal.json: " in said.err or "is damaged" in said.err), said.err
 
 
 def _ended_before_columns(facts):

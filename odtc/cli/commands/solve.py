@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Json, Part, among, takes, value_option
+from odtc.cli.options import Json, Part, among, file_or_stem, takes, value_option
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.workflow.specification import SolvingSpec
 
@@ -35,7 +35,10 @@ def solve(
             autocompletion=among("sh", "slurm"),
         ),
     ] = None,
-    o: Annotated[Path | None, value_option("-o", "FILE.sol", "Output file (default: STEM.sol).")] = None,
+    o: Annotated[
+        Path | None,
+        value_option("-o", "FILE.sol", "Output file, or a stem for STEM.sol (default: the stem of the model)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Solve a model file with any solver and write STEM.sol.
@@ -55,7 +58,7 @@ def solve(
             raise ChoiceError("--relax writes no solution and no job: leave out -o, --script and --dry-run")
         _relax(how, model_file, as_json)
         return
-    target = o or Path(f"{artifacts.stem_of(model_file)}.sol")
+    target = file_or_stem(o, ".sol") if o else Path(f"{artifacts.stem_of(model_file)}.sol")
     if script or dry_run:
         _plan(script, how, model_file, start, target)
         return

@@ -186,8 +186,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         return ColumnPool._from_json({"node_splits": splits, "columns": columns, "cover": ()})
     except (SchemaError, OverflowError) as problem:
         raise DataError(
-            f"the columns {str(path)!r} are damaged: {explain_error(problem)}; "
-            f"make them again with odtc fit --model cg"
+            f"the columns {str(path)!r} are damaged: {explain_error(problem)}; make them again with odtc fit --model cg"
         ) from None
     except (ChoiceError, DataError):
         raise
