@@ -47,11 +47,11 @@ class DataError(OdtcError, ValueError):
 
 class NotClassesError(DataError):
     """A numeric target with mostly different values, so the values are not classes; `rows` and `numbers` are the
-    counts."""
+    counts, and `decimal` is the decimal sign by which they are numbers, if they are not plain ones."""
 
-    def __init__(self, message: str, rows: int, numbers: int):
+    def __init__(self, message: str, rows: int, numbers: int, decimal: str | None = None):
         super().__init__(message)
-        self.rows, self.numbers = rows, numbers
+        self.rows, self.numbers, self.decimal = rows, numbers, decimal
 
 
 class OneValueError(DataError):

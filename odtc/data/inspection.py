@@ -255,13 +255,14 @@ def _whole(data, reading: ReadingSpec) -> tuple[Dataset, ReadingSpec, list[Note]
     try:
         return read_as(data, replace(reading, missing="separate")), reading, []
     except NotClassesError as problem:
-        reading = replace(reading, task=regression.NAME)
+        sign = f" and {option('decimal', problem.decimal)}" if problem.decimal != reading.decimal else ""
+        reading = replace(reading, task=regression.NAME, decimal=problem.decimal)
         whole = read_as(data, replace(reading, missing="separate"))
         text = (
             f"the target {whole.target!r} has {problem.numbers:,} different numbers in "
-            f"{count_of(problem.rows, 'row')}, which "
-            f"are not classes; predict the number ({option('task', 'regression')}), as here, name another column with "
-            f"{option('target')}, or make classes of it"
+            f"{count_of(problem.rows, 'row')}, which are not classes; predict the number "
+            f"({option('task', 'regression')}{sign}), as here, name another column with {option('target')}, or make "
+            "classes of it"
         )
         return whole, reading, [Note(whole.target, "numbers as classes", text)]
 

@@ -1,6 +1,7 @@
 """Numbers as people write them (--decimal): read alike by everything that reads the file, or another of its kind."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -322,6 +323,19 @@ def test_weights_of_people_are_told_of_the_option(tmp_path):
     with pytest.raises(DataError, match="got .0,5. in row 1; read the file with --decimal , or correct it"):
         read(tmp_path / "t.csv", weights="w", target="y")
     assert read(tmp_path / "t.csv", weights="w", target="y", decimal=",").weight.tolist() == [0.5, 1.5] * 5
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"), [(None, "(--task regression and --decimal ,)"), (",", "(--task regression)")]
+)
+def test_a_target_of_numbers_with_decimal_commas_is_no_set_of_classes(given, advice, tmp_path):
+    """40 classes in 40 rows were fitted; the advice leads to a tree of numbers."""
+    (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"{at % 7};{at},{at}\n" for at in range(40)))
+    with pytest.raises(DataError, match="looks like a regression target; predict the number " + re.escape(advice)):
+        read(tmp_path / "t.csv", decimal=given)
+    found = inspect_data(tmp_path / "t.csv", ReadingSpec(decimal=given))
+    assert [column.kind for column in found.columns] == ["numeric", "numbers"] and advice in found.to_text()
+    assert read(tmp_path / "t.csv", decimal=",", task="regression").n_rows == 40
 
 
 def test_no_sign_is_advised_by_which_a_number_is_still_none(tmp_path):

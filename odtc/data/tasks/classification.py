@@ -7,6 +7,7 @@ import numpy as np
 from odtc.base.wording import option
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, Dataset
+from odtc.data.file_text import written_numbers
 from odtc.errors import NotClassesError, OneValueError
 
 NAME = "classification"
@@ -31,11 +32,18 @@ def expect(cells, how, place: str) -> None:
             f"{'its one row' if n_rows == 1 else f'all {n_rows} rows'}; name another target",
             f"class {classes[0]!r}",
         )
-    if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
+    if n_rows < 20 or 2 * len(classes) <= n_rows:
+        return
+    decimal = how.decimal
+    if not (are_numbers := column_types.are_numbers(classes, decimal)) and decimal is None:
+        decimal = next(iter(written_numbers.signs_of(classes)), None)
+    if are_numbers or decimal:
+        sign = f" and {option('decimal', decimal)}" if decimal != how.decimal else ""
         raise NotClassesError(
             f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
-            f"{target!r}, which looks like a regression target; predict the number ({option('task', 'regression')}), "
-            f"name another with {option('target')}, or make classes of it",
+            f"{target!r}, which looks like a regression target; predict the number ({option('task', 'regression')}"
+            f"{sign}), name another with {option('target')}, or make classes of it",
             n_rows,
             len(classes),
+            decimal,
         )
