@@ -1,8 +1,10 @@
 """Bad input, one test each: one sentence on stderr, exit 1 (2 for usage), nothing left behind, nothing spoilt."""
 
+import contextlib
 import gzip
 import json
 import shutil
+import signal
 import subprocess
 
 import numpy as np
@@ -593,6 +595,25 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
 
     monkeypatch.setattr(catalogue, "registered", interrupted)
     assert refused(odtc("list", "models"), 130).startswith("interrupted before there was a result")
+
+
+def test_ctrl_c_ends_check_although_a_property_takes_it_for_a_failure(monkeypatch):
+    """A solver that is interrupted returns no proof, so the property failed, and check went on for minutes."""
+    from odtc.testing.property import Case, Outcome
+
+    tried = []
+
+    def run(case, examples):
+        tried.append(case)
+        if len(tried) == 2:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        return Outcome(case, 1, "failed" * (len(tried) == 2))
+
+    monkeypatch.setattr(Case, "run", run)
+    said = odtc("check", "leaf_rows", "--type", "constraint")
+    assert said.code == 130 and len(tried) == 2 and "failed" not in said.out
+    assert "interrupted; the properties above were tested" in said.err
 
 
 # what a first user met

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from odtc.base import interrupts
 from odtc.cli import console
 from odtc.cli.options import Json, Templates, value_option
 from odtc.errors import ChoiceError
@@ -33,6 +34,10 @@ def check(
     outcomes = []
     for case in cases(of[0], name, property=property, templates=templates):
         outcome = case.run(examples)
+        if interrupts.exit_code(0):  # a property that ran a solver or a search fails then
+            if outcomes and not as_json:
+                interrupts.leaves("the properties above were tested")
+            raise KeyboardInterrupt
         outcomes.append(outcome)
         if not as_json:
             print(outcome.text, flush=True)
