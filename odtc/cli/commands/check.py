@@ -35,12 +35,11 @@ def check(
     for case in cases(of[0], name, property=property, templates=templates):
         outcome = case.run(examples)
         if interrupts.exit_code(0):  # a property that ran a solver or a search fails then
-            if outcomes and not as_json:
-                interrupts.leaves("the properties above were tested")
             raise KeyboardInterrupt
         outcomes.append(outcome)
         if not as_json:
             print(outcome.text, flush=True)
+            interrupts.leaves("the properties above were tested")
     failed, left = (sum(bool(getattr(outcome, word)) for outcome in outcomes) for word in ("failure", "not_tested"))
     passed = len(outcomes) - failed - left
     if as_json:
