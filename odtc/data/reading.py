@@ -463,8 +463,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     advice = f"correct it, or name the column in {option('categorical')}"
     numbers = {n: columns[n].numbers(advice) for n, kind in kinds.items() if kind == NUMERIC}
     padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
-    remarks = [*remarks, *(_of_thousands(n, columns[n]) for n in numbers if _may_part_thousands(columns[n]))]
-    remarks += [found for n in numbers if (found := _of_percents(n, columns[n])) is not None]
+    remarks = [*remarks, *_of_numbers(columns, numbers)]
     remarks += [(n, "empty", f"column {n!r} has no cell, and is left out") for n in empty]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
     rows = _rows_of(columns, names, targets, how, place)
@@ -505,6 +504,12 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     task = task_of(how)
     labelled = task.labelled(found, asked, how, place)
     return replace(labelled, label_type=_label_type(labelled, asked[targets[0]])) if task.CLASSES else labelled
+
+
+def _of_numbers(columns: dict[str, Column], names: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return remarks on columns of numbers: separators of thousands, and percents."""
+    found = [_of_thousands(n, columns[n]) for n in names if _may_part_thousands(columns[n])]
+    return found + [percents for n in names if (percents := _of_percents(n, columns[n])) is not None]
 
 
 def _leveled(column: Column, name: str, kind: str, orders: dict, place: str) -> tuple[tuple[str, ...], Column]:

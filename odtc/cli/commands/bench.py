@@ -166,6 +166,17 @@ def table(
         console.say(f"wrote {o}")
 
 
+DataFolder = Annotated[
+    Path | None, value_option("--data", "FOLDER", "Folder of the data (default: $ODTC_DATA, or ../shared/data).")
+]
+Methods = Annotated[str | None, value_option("--methods", "A,B", "Columns of the table (default: as in the paper).")]
+Samples = Annotated[int | None, value_option("--samples", "N", "Number of samples (default: as in the paper).")]
+FitsFolder = Annotated[
+    Path, value_option("--results", "FOLDER", "Folder with one file for each finished fit; a rerun continues it.")
+]
+ListData = Annotated[bool, typer.Option("--list-data", help="Only print the expected files with their SHA-256.")]
+
+
 @bench.command()
 @takes(
     Part(
@@ -182,23 +193,13 @@ def paper(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Table or figure of a paper (default: list the names).")
     ] = None,
-    data: Annotated[
-        Path | None, value_option("--data", "FOLDER", "Folder of the data (default: $ODTC_DATA, or ../shared/data).")
-    ] = None,
-    list_data: Annotated[
-        bool, typer.Option("--list-data", help="Only print the expected files with their SHA-256.")
-    ] = False,
-    methods: Annotated[
-        str | None, value_option("--methods", "A,B", "Columns of the table (default: as in the paper).")
-    ] = None,
+    data: DataFolder = None,
+    list_data: ListData = False,
+    methods: Methods = None,
     rows: Annotated[str | None, value_option("--rows", "SET[@DEPTH],…", "Rows of the table (default: all).")] = None,
-    samples: Annotated[
-        int | None, value_option("--samples", "N", "Number of samples (default: as in the paper).")
-    ] = None,
+    samples: Samples = None,
     finished: Annotated[bool, typer.Option("--finished", help="Only print the finished cells.")] = False,
-    results: Annotated[
-        Path, value_option("--results", "FOLDER", "Folder with one file for each finished fit; a rerun continues it.")
-    ] = Path("bench-paper"),
+    results: FitsFolder = Path("bench-paper"),
     jobs: Annotated[int, value_option("--jobs", "N", "Number of fits in parallel; -1 for all cores.")] = 1,
     cluster: ClusterAddress = None,
     o: Annotated[Path | None, value_option("-o", "TABLE.md|.csv", "Output file (default: Markdown on stdout).")] = None,
@@ -211,9 +212,7 @@ def paper(
     from odtc.base.atomic_write import require_writable
     from odtc.evaluation.benchmark import data_folder
     from odtc.evaluation.studies import paper_protocols as protocols
-    from odtc.evaluation.studies.cluster import pool_of
-    from odtc.evaluation.studies.engine import Store
-    from odtc.evaluation.studies.paper import cells_of, run_cells, stored
+    from odtc.evaluation.studies.paper import cells_of
     from odtc.evaluation.studies.paper_table import data_table, facts_of, render
 
     if name is None:
@@ -235,18 +234,7 @@ def paper(
     for row in expected:
         if row[-1] in (protocols.DIFFERS, protocols.MISSING):
             console.say(f"note: {row[0]}: the data file {'is missing' if row[-1] == protocols.MISSING else row[-1]}")
-    store, found = Store(results, "--results"), {}
-    try:
-        if finished:
-            found |= stored(cells, store)
-        else:
-            store.make()
-            with pool_of(jobs, cluster, console.say) as pool:
-                run_cells(cells, pool, store, lambda many: console.counted(many, "fits"), found)
-    except KeyboardInterrupt:
-        _print(render(protocol, cells, found, None), None)
-        interrupts.leaves(f"the finished fits are in {results}: the same command continues")
-        raise
+    found = _fits_of(protocol, cells, results, None if finished else (jobs, cluster))
     if as_json:
         console.print_json(facts_of(protocol, cells, found))
     if o is not None or not as_json:
@@ -264,6 +252,28 @@ def _list_protocols(as_json: bool) -> None:
         console.print_json({one: {"title": found.title, "source": found.source} for one, found in listed.items()})
     for one, found in () if as_json else listed.items():
         print(f"{one:10}  {found.title}\n{'':10}  {found.source}")
+
+
+def _fits_of(protocol, cells: list, results: Path, workers: tuple[int, str | None] | None) -> dict:
+    """Return the fits of cells; `workers` are the processes and the cluster that run those that are not in the folder,
+    None to run none. At an interruption, the table of the finished ones is printed."""
+    from odtc.evaluation.studies.cluster import pool_of
+    from odtc.evaluation.studies.engine import Store
+    from odtc.evaluation.studies.paper import run_cells, stored
+    from odtc.evaluation.studies.paper_table import render
+
+    store, found = Store(results, "--results"), {}
+    try:
+        if workers is None:
+            return stored(cells, store)
+        store.make()
+        with pool_of(*workers, console.say) as pool:
+            run_cells(cells, pool, store, lambda many: console.counted(many, "fits"), found)
+    except KeyboardInterrupt:
+        _print(render(protocol, cells, found, None), None)
+        interrupts.leaves(f"the finished fits are in {results}: the same command continues")
+        raise
+    return found
 
 
 def _list_files(expected: list, as_json: bool) -> None:

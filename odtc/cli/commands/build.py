@@ -37,16 +37,19 @@ LIMIT = (
 LIMITED = Part(SolvingSpec, only=("time_limit",), changed={"time_limit": {"help": LIMIT}})
 
 
+ModelFormat = Annotated[
+    str,
+    value_option(
+        "--format", "NAME", "Format of the model file: mps, lp or fixed-mps.", autocompletion=completing("formats")
+    ),
+]
+
+
 @takes(MODEL, SPLITTING, LIMITED)
 def build(
     data: DataFile,
     spec,
-    format: Annotated[
-        str,
-        value_option(
-            "--format", "NAME", "Format of the model file: mps, lp or fixed-mps.", autocompletion=completing("formats")
-        ),
-    ] = "mps",
+    format: ModelFormat = "mps",
     gzip: Gzip = False,
     dialect: DialectName = None,
     estimate: Annotated[

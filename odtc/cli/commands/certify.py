@@ -15,35 +15,39 @@ from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes, time_limit_
 from odtc.errors import ChoiceError, OutputError
 from odtc.workflow.specification import ModelSpec
 
+CertifyLimit = Annotated[
+    float | None,
+    time_limit_option(
+        "Seconds for reading, search and writing; the certificate then proves the bound reached. Its check "
+        "may take as long again. Compiling kernels, once after an installation, is not counted."
+    ),
+]
+Penalty = Annotated[
+    float,
+    value_option(
+        "--lambda",
+        "NUMBER",
+        "Penalty for each branch node: min (1-λ) loss + λ branch nodes, so a node saves at least λ/(1-λ).",
+    ),
+]
+CertificateFile = Annotated[
+    Path | None,
+    value_option(
+        "-o",
+        "STEM|FILE",
+        "Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json).",
+    ),
+]
+
 
 @takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints"), short=True), SPLITTING)
 def certify(
     context: typer.Context,
     data: DataFile,
     spec,
-    lambda_: Annotated[
-        float,
-        value_option(
-            "--lambda",
-            "NUMBER",
-            "Penalty for each branch node: min (1-λ) loss + λ branch nodes, so a node saves at least λ/(1-λ).",
-        ),
-    ] = 0.0,
-    time_limit: Annotated[
-        float | None,
-        time_limit_option(
-            "Seconds for reading, search and writing; the certificate then proves the bound reached. Its check "
-            "may take as long again. Compiling kernels, once after an installation, is not counted."
-        ),
-    ] = None,
-    o: Annotated[
-        Path | None,
-        value_option(
-            "-o",
-            "STEM|FILE",
-            "Output file, or a stem for STEM.certificate.json (default: DATA_dDEPTH.certificate.json).",
-        ),
-    ] = None,
+    lambda_: Penalty = 0.0,
+    time_limit: CertifyLimit = None,
+    o: CertificateFile = None,
     moved: Annotated[Path | None, value_option("--data", "DATA", "Data file of the run, if it was moved.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -78,25 +78,30 @@ def decode(
     console.print_tree_result(done, facts, as_json)
 
 
+CertificateToCheck = Annotated[
+    Path | None, value_option("--certificate", "FILE", "Check this certificate of `odtc certify` instead.")
+]
+Confirm = Annotated[
+    str | None, value_option("--confirm", "A,B", "Solve the model file again with these solvers, and compare.")
+]
+VerifyLimit = Annotated[
+    float | None,
+    time_limit_option(
+        "Seconds for checking a certificate (default: no limit), for repeating the search (default 5; 0: no "
+        "search), and for each solver of --confirm."
+    ),
+]
+
+
 def verify(
     solution_file: Annotated[Path | None, typer.Argument(metavar="FILE|STEM")] = None,
     manifest: ManifestFile = None,
     log: Annotated[Path | None, value_option("--log", "FILE", "Log of the solver.")] = None,
     solver_template: RawOf = None,
     data: MovedData = None,
-    certificate: Annotated[
-        Path | None, value_option("--certificate", "FILE", "Check this certificate of `odtc certify` instead.")
-    ] = None,
-    confirm: Annotated[
-        str | None, value_option("--confirm", "A,B", "Solve the model file again with these solvers, and compare.")
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        time_limit_option(
-            "Seconds for checking a certificate (default: no limit), for repeating the search (default 5; 0: no "
-            "search), and for each solver of --confirm."
-        ),
-    ] = None,
+    certificate: CertificateToCheck = None,
+    confirm: Confirm = None,
+    time_limit: VerifyLimit = None,
     as_json: Json = False,
 ) -> None:
     """Recompute a result: solution against model, tree against data, proof. Exit code 1 if anything disagrees.
@@ -119,10 +124,7 @@ def verify(
     if solution_file is not None and (files.main is None or files.main.suffix == ".json"):
         _expect_no_solver(given, files)
     if files.main is None:
-        if files.certificate is not None:
-            _verify_certificate(files, data, time_limit, as_json)
-        if files.frontier is not None:
-            _verify_frontier(files.frontier, data, time_limit, as_json)
+        _verify_proofs(files, data, time_limit, as_json)
         return
     if files.main.suffix == ".json":
         with console.at_work("verify", as_json):
@@ -139,18 +141,26 @@ def verify(
     checks, proof, lines, more = _checks_of_stem(done, files, data, time_limit, derived, as_json)
     remarks += [*more, files.note]
     decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
-    words = claimed_facts(done.facts, derived)
+    claimed = claimed_facts(done.facts, derived)
     if not as_json:
         console.print_checks(decoded.checks)
         print(*lines, sep="\n", end="\n" * bool(lines))
-        remarks.append(claimed_text(words, again.bound))
+        remarks.append(claimed_text(claimed, again.bound))
     else:
-        rest = {"claimed": words, "own_bound": again.bound, "n_rows_dropped": dropped, "tree": None, "files": []}
+        rest = {"claimed": claimed, "own_bound": again.bound, "n_rows_dropped": dropped, "tree": None, "files": []}
         checked = {"checks": [check.to_json() for check in decoded.checks], "verified": decoded.verified}
         console.print_json(done.facts | proof | rest | checked)
     for words in filter(None, remarks):
         console.say(words)
     console.refuse_failed(decoded.checks)
+
+
+def _verify_proofs(files, data: Path | None, time_limit: float | None, as_json: bool) -> None:
+    """Check the certificate and the frontier of a run without a solution and a tree."""
+    if files.certificate is not None:
+        _verify_certificate(files, data, time_limit, as_json)
+    if files.frontier is not None:
+        _verify_frontier(files.frontier, data, time_limit, as_json)
 
 
 def _expect_no_solver(given: dict, files) -> None:

@@ -13,27 +13,30 @@ from odtc.cli.options import Json, Part, takes, tree_path, value_option
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.workflow.specification import ReadingSpec
 
+Foreign = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Tree of odtc (JSON), text of scikit-learn's export_text, or pickle of a DecisionTreeClassifier or "
+        "DecisionTreeRegressor.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    value_option("-o", "TREE.json", "Output file, or a stem for STEM.tree.json (default: FILE.tree.json)."),
+]
+
 
 @takes(Part(ReadingSpec, leave=("auxiliary", "hold_out")))
 def import_(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Tree of odtc (JSON), text of scikit-learn's export_text, or pickle of a DecisionTreeClassifier or "
-            "DecisionTreeRegressor.",
-        ),
-    ],
+    file: Foreign,
     data: Annotated[
         Path,
         value_option("--data", "DATA", "Data file whose rows are counted in the leaves; columns are matched by name."),
     ],
     spec,
     trust: Annotated[bool, typer.Option("--trust", help="Allow opening a pickle, which can run any code.")] = False,
-    o: Annotated[
-        Path | None,
-        value_option("-o", "TREE.json", "Output file, or a stem for STEM.tree.json (default: FILE.tree.json)."),
-    ] = None,
+    o: Output = None,
     as_json: Json = False,
 ) -> None:
     """Import a tree of scikit-learn or another program."""

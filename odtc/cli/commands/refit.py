@@ -99,8 +99,6 @@ def refit(
       odtc refit OLD.tree.json NEW.csv --forget time-limit    without the time limit of the old run
     """
     from odtc.base.atomic_write import require_writable
-    from odtc.data.file_text.codebook import codebook_of, with_labels
-    from odtc.data.reading import read_as
     from odtc.data.reading_spec import LAYOUT
     from odtc.evaluation.drift import drift_facts
     from odtc.evaluation.refitting import expect_nearness
@@ -116,9 +114,7 @@ def refit(
     spec = with_rows_to_test(_for_tree(spec, old, tree), test)
     if not _named(context) & set(LAYOUT):
         spec = replace(spec, reading=_fitting(data, spec.reading, spec.reading.layout, old))
-    dataset = read_as(data, spec.reading)
-    if spec.reading.labels is None:
-        dataset = with_labels(dataset, codebook_of(old.features))
+    dataset = _read(data, spec, old)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
         console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
     before = None if old_data is None else _read_before(old_data, spec, old)
@@ -148,6 +144,15 @@ def _for_tree(spec, old, tree: Path):
     spec = replace(spec, reading=reading_of(old, spec.reading, tree))
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     return with_start(spec.with_model(depth=depth), tree)
+
+
+def _read(path: Path, spec, old):
+    """Return new rows, with the codebook of an old tree if none is named."""
+    from odtc.data.file_text.codebook import codebook_of, with_labels
+    from odtc.data.reading import read_as
+
+    dataset = read_as(path, spec.reading)
+    return dataset if spec.reading.labels is not None else with_labels(dataset, codebook_of(old.features))
 
 
 def _read_before(path: Path, spec, old):

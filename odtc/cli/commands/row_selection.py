@@ -20,6 +20,36 @@ CHANGED = {
 }
 
 
+RoundsTest = Annotated[
+    Path | None,
+    value_option(
+        "--test",
+        "FILE",
+        "Selections in rounds: labelled rows for testing the tree of each round.",
+        rich_help_panel=DATA,
+    ),
+]
+SelectedFile = Annotated[Path | None, value_option("-o", "FILE.csv", "Output file (default: DATA_selected.csv).")]
+ProgramFormat = Annotated[
+    str | None,
+    value_option(
+        "--format",
+        "mps|lp|fixed-mps",
+        "Write the program of the paper for each cluster as a model file STEM_1.mps, …, and select nothing.",
+        autocompletion=completing("formats"),
+    ),
+]
+Program = Annotated[
+    int | None,
+    value_option(
+        "--program",
+        "6|7|9",
+        "With --format: LP (7) of Algorithm 1, the 0-1 program (6), or its relaxation (9); by default 7, with "
+        "--select balanced 9.",
+    ),
+]
+
+
 @takes(
     Part(ModelSpec, only=("select", "depth", "model", "params", "encoding"), changed=CHANGED),
     Part(ReadingSpec, leave=("auxiliary",), hidden=("task", *TASK_FIELDS)),
@@ -28,34 +58,10 @@ CHANGED = {
 def select(
     data: DataFile,
     spec,
-    test: Annotated[
-        Path | None,
-        value_option(
-            "--test",
-            "FILE",
-            "Selections in rounds: labelled rows for testing the tree of each round.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
-    o: Annotated[Path | None, value_option("-o", "FILE.csv", "Output file (default: DATA_selected.csv).")] = None,
-    format: Annotated[
-        str | None,
-        value_option(
-            "--format",
-            "mps|lp|fixed-mps",
-            "Write the program of the paper for each cluster as a model file STEM_1.mps, …, and select nothing.",
-            autocompletion=completing("formats"),
-        ),
-    ] = None,
-    program: Annotated[
-        int | None,
-        value_option(
-            "--program",
-            "6|7|9",
-            "With --format: LP (7) of Algorithm 1, the 0-1 program (6), or its relaxation (9); by default 7, with "
-            "--select balanced 9.",
-        ),
-    ] = None,
+    test: RoundsTest = None,
+    o: SelectedFile = None,
+    format: ProgramFormat = None,
+    program: Program = None,
     as_json: Json = False,
 ) -> None:
     """Select rows that represent the table, and write them as CSV, with a column `weight` if they have weights.
@@ -63,13 +69,11 @@ def select(
     A selection in rounds (iterative, coarse_to_fine) learns a tree in each round and selects by it; the rows are those
     of the round with the best tree on all rows, and a table shows the accuracy for each share of rows.
     """
-    from odtc.base import deadline
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.task import expect_classes
     from odtc.workflow.messages import data_notes
     from odtc.workflow.posing import read_in_time
     from odtc.workflow.row_selection.selection import as_csv, parts_of, rounds_of
-    from odtc.workflow.run import run
 
     expect_classes(spec.reading.task, "odtc select")
     began = time.monotonic()
@@ -85,13 +89,8 @@ def select(
         return
     path = o or Path(f"{dataset.name}_selected.csv")
     require_writable(path, data)
-    done = None
-    if several:
-        left = deadline.limit_left(began, spec.solving.time_limit)
-        done = run(spec.with_solving(time_limit=left), dataset, test, reporter=console.ConsoleReporter(left))
-        part = done.dataset
-    else:
-        part = _select_once(dataset, spec)
+    done = _select_in_rounds(dataset, spec, test, began) if several else None
+    part = done.dataset if several else _select_once(dataset, spec)
     text, weight = as_csv(part)
     write_text(path, text)
     written = {
@@ -131,6 +130,15 @@ def _facts(part, dataset, done, written: dict) -> dict:
         "bound": done.all_rows.bound,
         "selection_rounds": [one.to_json() for one in done.rounds],
     }
+
+
+def _select_in_rounds(dataset, spec, test: Path | None, began: float):
+    """Return the run of a selection that learns a tree in each round, in the time that is left."""
+    from odtc.base import deadline
+    from odtc.workflow.run import run
+
+    left = deadline.limit_left(began, spec.solving.time_limit)
+    return run(spec.with_solving(time_limit=left), dataset, test, reporter=console.ConsoleReporter(left))
 
 
 def _select_once(dataset, spec):

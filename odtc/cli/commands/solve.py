@@ -12,29 +12,33 @@ from odtc.cli.options import Json, Part, among, file_or_stem, takes, value_optio
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.workflow.specification import SolvingSpec
 
+StartFile = Annotated[
+    Path | None,
+    value_option("--start", "FILE", "Start file, or none (default: the start file that `build` wrote)."),
+]
+Relax = Annotated[
+    bool,
+    typer.Option("--relax", help="Solve only the linear relaxation and print its bound."),
+]
+Script = Annotated[
+    str | None,
+    value_option(
+        "--script",
+        "sh|slurm",
+        "Only write a script that solves the model on another machine.",
+        autocompletion=among("sh", "slurm"),
+    ),
+]
+
 
 @takes(Part(SolvingSpec, leave=("workers", "cluster")))
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="Model file: MPS or LP (also .gz).")],
     spec,
-    start: Annotated[
-        Path | None,
-        value_option("--start", "FILE", "Start file, or none (default: the start file that `build` wrote)."),
-    ] = None,
-    relax: Annotated[
-        bool,
-        typer.Option("--relax", help="Solve only the linear relaxation and print its bound."),
-    ] = False,
+    start: StartFile = None,
+    relax: Relax = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the command of the solver.")] = False,
-    script: Annotated[
-        str | None,
-        value_option(
-            "--script",
-            "sh|slurm",
-            "Only write a script that solves the model on another machine.",
-            autocompletion=among("sh", "slurm"),
-        ),
-    ] = None,
+    script: Script = None,
     o: Annotated[
         Path | None,
         value_option("-o", "FILE.sol", "Output file, or a stem for STEM.sol (default: the stem of the model)."),
@@ -68,26 +72,13 @@ def solve(
     require_writable(target, model_file, start, f"{artifacts.stem_of(model_file)}{SUFFIX}")
     opened = artifacts.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
     solution, written = _solve_and_write(opened, how, solver, model_file, target)
-    facts = (
-        opened.facts
-        | SolveFacts.of(solution).to_json()
-        | {
-            "sense": "maximize" if opened.model.maximised else "minimize",
-            "files": [str(path) for path in written],
-        }
-    )
+    sense = "maximize" if opened.model.maximised else "minimize"
+    files = [str(path) for path in written]
+    facts = opened.facts | SolveFacts.of(solution).to_json() | {"sense": sense, "files": files}
     if not solution.has_solution:
         console.print_json(facts) if as_json else console.print_race(facts)
-        raise NoSolutionError(
-            no_solution_text(
-                solution,
-                facts["model"] is not None,
-                facts.get("constraints", ()),
-                "selection" in facts,
-                opened.own_rows,
-                from_file=True,
-            )
-        )
+        given, selected, of_odtc = facts.get("constraints", ()), "selection" in facts, facts["model"] is not None
+        raise NoSolutionError(no_solution_text(solution, of_odtc, given, selected, opened.own_rows, from_file=True))
     console.say_note(solution)
     if as_json:
         console.print_json(facts)

@@ -41,6 +41,25 @@ from odtc.cli.options import (
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
+Models = Annotated[
+    str,
+    value_option(
+        "--model",
+        "NAME[,NAME…]",
+        "Formulations and learners (`odtc list models`), or auto.",
+        autocompletion=completing("models"),
+    ),
+]
+Values = Annotated[
+    list[str], value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter, for models that have it; repeatable.")
+]
+
+
+StudyData = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="DATA…", help="Data files; without one, the study in the folder continues."),
+]
+
 
 @takes(
     Part(ModelSpec, only=("class_weight", "cost", "constraints")),
@@ -53,23 +72,10 @@ from odtc.workflow.specification import ModelSpec, SolvingSpec
 )
 def sweep(
     spec,
-    data: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="DATA…", help="Data files; without one, the study in the folder continues."),
-    ] = None,
-    model: Annotated[
-        str,
-        value_option(
-            "--model",
-            "NAME[,NAME…]",
-            "Formulations and learners (`odtc list models`), or auto.",
-            autocompletion=completing("models"),
-        ),
-    ] = "auto",
+    data: StudyData = None,
+    model: Models = "auto",
     depths: Depths = "1,2,3",
-    p: Annotated[
-        list[str], value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter, for models that have it; repeatable.")
-    ] = [],
+    p: Values = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
     try_constraint: Tries = [],
@@ -97,7 +103,6 @@ def sweep(
     if data:
         cross_validation.score_of(spec.reading.task, score, params)
         spec = cross_validation.limited(spec, params, console.say)
-    other = study_module.version_note(o)
     if data:
         grid = {
             "models": tuple(name.strip() for name in model.split(",")),
@@ -110,13 +115,7 @@ def sweep(
             "tries": tuple(try_constraint),
             "nested": nested,
         }
-        study = study_module.study_of(data, spec, grid, console.say)
-    else:
-        study = study_module.kept(o)
-    if data or other:
-        study_module.keep(study, o)
-    if other:
-        console.say(other)
+    study = _kept_study(o, lambda: study_module.study_of(data, spec, grid, console.say) if data else None)
     score = cross_validation.score_of(study.spec.reading.task, score, study.params)
     if note := cross_validation.standing_note(study.params, score):
         console.say(note)
@@ -130,6 +129,20 @@ def sweep(
             console.print_json(facts)
         else:
             _print_study(study, facts, honest, score)
+
+
+def _kept_study(folder: Path, new):
+    """Return the study of a folder, which is from now on the one that `new()` returns, unless that is None; print a
+    note if another version of odtc made its fits."""
+    from odtc.evaluation.studies import sweep as study_module
+
+    other, study = study_module.version_note(folder), new()
+    kept = study_module.kept(folder) if study is None else study
+    if study is not None or other:
+        study_module.keep(kept, folder)
+    if other:
+        console.say(other)
+    return kept
 
 
 def _checked(jobs: int, score: str, rule: str, part: str | None, script: str | None) -> tuple[int, int]:

@@ -137,33 +137,38 @@ def _export_remarks(path: Path, tree, to: str, templates) -> list[str]:
         return []
 
 
+OnMissing = Annotated[
+    str,
+    value_option(
+        "--on-missing",
+        "|".join(ON_MISSING),
+        "How to handle a missing value in a column that the tree uses: refuse stops with an error, blank "
+        "leaves the prediction empty, majority follows most training rows.",
+        autocompletion=among(*ON_MISSING),
+    ),
+]
+Score = Annotated[
+    bool,
+    typer.Option("--score", help="Print the accuracy and the confusion matrix for a labelled file."),
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option(
+        "--probabilities",
+        help="Add a column for each class: its share of the training weight in the leaf.",
+    ),
+]
+
+
 @takes(LAYOUT_PART)
 def predict(
     tree: TreeFile,
     data: DataFile,
     spec,
     o: Written = None,
-    on_missing: Annotated[
-        str,
-        value_option(
-            "--on-missing",
-            "|".join(ON_MISSING),
-            "How to handle a missing value in a column that the tree uses: refuse stops with an error, blank "
-            "leaves the prediction empty, majority follows most training rows.",
-            autocompletion=among(*ON_MISSING),
-        ),
-    ] = ON_MISSING[0],
-    score: Annotated[
-        bool,
-        typer.Option("--score", help="Print the accuracy and the confusion matrix for a labelled file."),
-    ] = False,
-    probabilities: Annotated[
-        bool,
-        typer.Option(
-            "--probabilities",
-            help="Add a column for each class: its share of the training weight in the leaf.",
-        ),
-    ] = False,
+    on_missing: OnMissing = ON_MISSING[0],
+    score: Score = False,
+    probabilities: Probabilities = False,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a file; columns are matched by name."""

@@ -50,6 +50,21 @@ NestedParts = Annotated[
 ]
 
 
+Models = Annotated[
+    str,
+    value_option(
+        "--model",
+        "NAME[,NAME…]",
+        "Formulations (`odtc list models`), or auto.",
+        autocompletion=completing("models"),
+    ),
+]
+Seeds = Annotated[
+    str | None,
+    value_option("--seeds", "N,M", "Repeat the cross-validation with other folds for each seed (default: --seed)."),
+]
+
+
 @takes(
     Part(ModelSpec, only=("start", "class_weight", "cost", "constraints")),
     READING,
@@ -62,24 +77,13 @@ NestedParts = Annotated[
 def tune(
     data: DataFile,
     spec,
-    model: Annotated[
-        str,
-        value_option(
-            "--model",
-            "NAME[,NAME…]",
-            "Formulations (`odtc list models`), or auto.",
-            autocompletion=completing("models"),
-        ),
-    ] = "auto",
+    model: Models = "auto",
     depths: Depths = "1,2,3",
     p: Annotated[list[str], value_option("-p", "KEY=VALUE,VALUE…", "Values of a parameter; repeatable.")] = [],
     min_leaf_rows: LeafRows = None,
     encoding: Encodings = ["auto"],
     try_constraint: Tries = [],
-    seeds: Annotated[
-        str | None,
-        value_option("--seeds", "N,M", "Repeat the cross-validation with other folds for each seed (default: --seed)."),
-    ] = None,
+    seeds: Seeds = None,
     folds: Folds = 5,
     nested: NestedParts = None,
     score: Score = "accuracy",
@@ -114,10 +118,7 @@ def tune(
     _say_of_parameters(models, params)
     dataset = _read(data, spec.reading)
     stem = stem_named(o, f"{dataset.name}_tuned")
-    score = cross_validation.score_of(dataset.task, score, params)
-    spec = cross_validation.limited(spec, params, console.say)
-    if note := cross_validation.standing_note(params, score):
-        console.say(note)
+    score, spec = _scored_by(score, dataset.task, params, spec)
     every = tuple(dict.fromkeys(whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
     tuning = Tuning(dataset, settings, spec, folds, every, nested, score, rule)
     tuning.check()
@@ -147,6 +148,18 @@ def tune(
             _print_tuned(tuning, tuned, majority)
             console.print_tree_result(fitted, fitted.to_json() | files, False)
             _say_of_majority(tuning, tuned, majority)
+
+
+def _scored_by(score: str, task: str, params: dict, spec) -> tuple:
+    """Return (the score by which settings are compared, the specification with a limit for each fit if it needs one),
+    and print remarks on both."""
+    from odtc.evaluation import cross_validation
+
+    score = cross_validation.score_of(task, score, params)
+    spec = cross_validation.limited(spec, params, console.say)
+    if note := cross_validation.standing_note(params, score):
+        console.say(note)
+    return score, spec
 
 
 def _read(data: Path, reading: ReadingSpec):
