@@ -120,17 +120,8 @@ def grid(
     first. A parameter is varied for the models that have it (`known`). Raises ChoiceError for an invalid depth or
     number of rows, for an unknown model or encoding, and for a parameter that no model has or a value that one does
     not take."""
-    for depth in filter(None, depths):
-        CompleteTree(depth)
-    for encoding in filter(None, encodings):
-        ENCODINGS.parse(encoding)
-    for least in leaf_rows:
-        if least is not None and least < 1:
-            raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
     takers(models, params)
-    for model in models:
-        for chosen in points(model, params) if model != "auto" else ():
-            parse_params(model, dict(chosen))
+    expect_valid(models, depths, params, leaf_rows, encodings)
     return [Setting(LEAF_MODEL, 0)] * (0 in depths) + [
         Setting(model, depth, chosen, least, encoding, given)
         for encoding, given, model, depth, least in product(
@@ -138,6 +129,21 @@ def grid(
         )
         for chosen in points(model, params)
     ]
+
+
+def expect_valid(models, depths, params: dict[str, list[str]], leaf_rows, encodings) -> None:
+    """Raise ChoiceError for an invalid depth or number of rows, for an unknown encoding, and for a value that a
+    parameter does not take."""
+    for depth in filter(None, depths):
+        CompleteTree(depth)
+    for encoding in filter(None, encodings):
+        ENCODINGS.parse(encoding)
+    for least in leaf_rows:
+        if least is not None and least < 1:
+            raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
+    for model in models:
+        for chosen in points(model, params) if model != "auto" else ():
+            parse_params(model, dict(chosen))
 
 
 def known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -77,6 +77,8 @@ class Property:
         parameter sets of a formulation.
     examples : int
         Random cases of each.
+    applies : function
+        `applies(plug_in)` is whether the plug-in has the property; all have it by default.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Property:
     check: Callable[[Any, Any, Trial], None]
     variants: Callable[[Any], Any] = lambda plug_in: [("", None)]
     examples: int = 20
+    applies: Callable[[Any], bool] = lambda plug_in: True
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,20 @@ class Case:
             raise SkipTest(outcome.text)
         if outcome.failure:
             raise PropertyFailedError(f"{self.kind} {self.name!r}\n{outcome.text}")
+
+
+def refuses(read: Callable[[Any, bytes], Any], error: type[OdtcError], longest: int) -> Property:
+    """Return the property that `read(plug_in, data)` reads any bytes, or refuses them in one line by this error."""
+
+    def check(plug_in, variant, trial: Trial) -> None:
+        data = trial.draw(st.binary(max_size=longest))
+        trial.note("bytes", repr(data))
+        try:
+            read(plug_in, data)
+        except error as refused:
+            trial.expect(len(str(refused).splitlines()) == 1, f"expected a refusal in one line, got {refused}")
+
+    return Property("refuses", "Any bytes are read, or refused in a sentence.", check, examples=40)
 
 
 def cases_of(kind: str, name: str, plug_in: Any, properties: tuple[Property, ...]) -> Iterator[Case]:

@@ -60,7 +60,7 @@ def properties(kind: str, name: str) -> tuple[Property, ...]:
     ChoiceError
         If the type or the plug-in is unknown, or the plug-in is not complete.
     """
-    return _properties_of(kind).properties(find(kind, name))
+    return _properties_of(kind, find(kind, name))
 
 
 def cases(
@@ -91,7 +91,7 @@ def cases(
     if plug_in is not None:
         name_files([plug_in])
     found = find(kind, name, templates)
-    known = _properties_of(kind).properties(found)
+    known = _properties_of(kind, found)
     if property is not None:
         names = [one.name for one in known]
         if property not in names:
@@ -125,8 +125,8 @@ def find(kind: str, name: str, templates: Path | None = None):
     if kind not in KINDS:
         raise ChoiceError(f"unknown type {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
     if kind in TEMPLATED:
-        return _properties_of(kind).find(name, templates)
-    return _properties_of(kind).find(name) if kind in FOUND_BY_PROPERTIES else KINDS[kind].get(name)
+        return _module_of(kind).find(name, templates)
+    return _module_of(kind).find(name) if kind in FOUND_BY_PROPERTIES else KINDS[kind].get(name)
 
 
 TEMPLATED = ("exporter",)  # whose plug-ins may be templates, which are in no registry
@@ -134,10 +134,14 @@ FOUND_BY_PROPERTIES = (*TEMPLATED, "solver")
 
 
 def _names(kind: str, templates: Path | None) -> tuple[str, ...]:
-    return _properties_of(kind).names(templates) if kind in TEMPLATED else KINDS[kind].names()
+    return _module_of(kind).names(templates) if kind in TEMPLATED else KINDS[kind].names()
 
 
-def _properties_of(kind: str):
+def _properties_of(kind: str, plug_in) -> tuple[Property, ...]:
+    return tuple(one for one in _module_of(kind).PROPERTIES if one.applies(plug_in))
+
+
+def _module_of(kind: str):
     if kind not in KINDS:
         raise ChoiceError(f"unknown type {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
     return importlib.import_module(f"odtc.testing.properties.{kind}s")

@@ -21,7 +21,7 @@ from odtc.base.system import read_file
 from odtc.base.text import of_any_bytes
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import ENCODINGS, encode
+from odtc.data.encoding import encode
 from odtc.data.file_text.data_files import data_name
 from odtc.data.frames import write_parquet
 from odtc.data.reading import fingerprint, read_as
@@ -38,6 +38,7 @@ from odtc.evaluation.cross_validation import (
     Setting,
     best_setting,
     deal_rows,
+    expect_valid,
     known,
     outer_folds,
     points,
@@ -48,8 +49,6 @@ from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, par
 from odtc.evaluation.studies.fold_scores import agrees
 from odtc.evaluation.studies.price_path import beside_price, price_of, turns
 from odtc.problem.constraints.constraint import parse
-from odtc.problem.parameters import parse_params
-from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.messages import read_notes
 from odtc.workflow.run import run
 from odtc.workflow.sinks import FileSink
@@ -308,16 +307,7 @@ def study_of(data: Sequence[Path], spec: RunSpec, grid: dict, say: Callable[[str
     each = ("models", "depths", "encodings", "seeds", "leaf_rows", "tries")
     lists = {name: tuple(dict.fromkeys(grid[name])) for name in each if name in grid}
     study = Study(paths, tuple(map(fingerprint, paths)), spec=spec, **(grid | lists))
-    for depth in filter(None, study.depths):
-        CompleteTree(depth)
-    for encoding in study.encodings:
-        ENCODINGS.parse(encoding)
-    for least in study.leaf_rows:
-        if least is not None and least < 1:
-            raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
-    for model in study.models:
-        for chosen in points(model, study.params) if model != "auto" else ():
-            parse_params(model, dict(chosen))
+    expect_valid(study.models, study.depths, study.params, study.leaf_rows, study.encodings)
     for key in study.params:
         if not any(key in known(model, study.params) for model in study.models):
             raise ChoiceError(

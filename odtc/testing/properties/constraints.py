@@ -89,6 +89,11 @@ def in_forms(holds):
     return lambda plug_in, variant, trial: holds(FORMULATIONS.get(variant[0][0]), variant, trial)
 
 
+def has_rows(plug_in) -> bool:
+    """Return whether models have rows for this kind."""
+    return plug_in.SUBJECT != Subject.SETTLED
+
+
 PROPERTIES = (
     Property(
         "declared", "SUBJECT, `tries` and `reference` are declared, and some model satisfies it.", declares, examples=1
@@ -100,6 +105,7 @@ PROPERTIES = (
         in_forms(kept_optimum),
         takers,
         8,
+        has_rows,
     ),
     Property(
         "start",
@@ -107,17 +113,9 @@ PROPERTIES = (
         in_forms(kept_start),
         takers,
         8,
+        has_rows,
     ),
     Property(
         "search", "The compiler's own search finds the optimum of the trees that satisfy it.", searched, searchers, 6
     ),
 )
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for this kind; for rows of models, if it has any."""
-    return tuple(
-        property
-        for property in PROPERTIES
-        if plug_in.SUBJECT != Subject.SETTLED or property.name not in ("optimum", "start")
-    )

@@ -88,8 +88,3 @@ PROPERTIES = (
     Property("keeps", "The optimum stays, and the bound of the relaxation never falls.", keeps, takers, 8),
     Property("appended", "Its rows follow the rows of the model, and change nothing else.", appended, takers, 5),
 )
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for this family."""
-    return PROPERTIES

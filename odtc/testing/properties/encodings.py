@@ -65,8 +65,3 @@ PROPERTIES = (
     Property("trees", "A tree over its splits predicts in words as on the encoded rows.", trees, examples=25),
     Property("weights", "Rows that are merged keep their number and weight.", weights, examples=15),
 )
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for every encoding."""
-    return PROPERTIES

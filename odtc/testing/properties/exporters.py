@@ -137,8 +137,3 @@ PROPERTIES = (
         predicts,
     ),
 )
-
-
-def properties(plug_in: Exporting) -> tuple[Property, ...]:
-    """Return the property tests for every exporter."""
-    return PROPERTIES

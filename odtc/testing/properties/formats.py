@@ -11,7 +11,7 @@ from odtc.fileformats.model_files import write_model
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.problems import ALL_VARIANTS, note_problem, problems
 from odtc.testing.properties.solvers import models, note_model
-from odtc.testing.property import Property, Trial
+from odtc.testing.property import Property, Trial, refuses
 
 
 def read_back(trial: Trial, plug_in, model) -> None:
@@ -44,24 +44,10 @@ def of_formulations(plug_in, variant, trial: Trial) -> None:
     read_back(trial, plug_in, problem.module.build(problem))
 
 
-def refuses(plug_in, variant, trial: Trial) -> None:
-    data = trial.draw(st.binary(max_size=40))
-    trial.note("bytes", repr(data))
-    try:
-        plug_in.read(data, "m")
-    except ModelError as refused:
-        trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
-
-
 PROPERTIES = (
     Property("models", "A file of any small model, read back, is the model.", any_model, examples=25),
     Property(
         "formulations", "A file of any formulation's model, read back, is the model.", of_formulations, examples=15
     ),
-    Property("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40),
+    refuses(lambda plug_in, data: plug_in.read(data, "m"), ModelError, 40),
 )
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for every format of model files."""
-    return PROPERTIES

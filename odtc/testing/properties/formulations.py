@@ -289,7 +289,6 @@ def learned(plug_in, form, trial: Trial) -> None:
     trial.expect(stated >= cost - 1e-9, f"expected an objective of {cost!r} at least, the loss, got {stated!r}")
 
 
-KNOWN = Property("name", "NAME is the registered name.", is_known, examples=1)
 OF_MODELS = (
     Property("declared", "VARIANTS are parameter sets of Params.", declares, forms, 1),
     Property("start", "A start is feasible, costs what its tree costs, and decodes to its tree.", start, forms, 50),
@@ -327,9 +326,9 @@ OF_MODELS = (
         8,
     ),
 )
-OF_LEARNERS = (Property("tree", "The tree has the requested depth, and is the same each time.", learned, forms, 20),)
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for this formulation."""
-    return (KNOWN, *(OF_MODELS if plug_in.can(Compiled) else OF_LEARNERS))
+LEARNED = Property("tree", "The tree has the requested depth, and is the same each time.", learned, forms, 20)
+PROPERTIES = (
+    Property("name", "NAME is the registered name.", is_known, examples=1),
+    *(replace(one, applies=lambda plug_in: plug_in.can(Compiled)) for one in OF_MODELS),
+    replace(LEARNED, applies=lambda plug_in: not plug_in.can(Compiled)),
+)

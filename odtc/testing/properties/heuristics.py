@@ -49,8 +49,3 @@ PROPERTIES = (
     Property("tree", "Its tree has the requested depth, and is the same each time.", grows, options, 25),
     Property("start", "A model takes its tree as a start.", starts, options, 15),
 )
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for every heuristic."""
-    return PROPERTIES

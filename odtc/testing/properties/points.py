@@ -2,16 +2,16 @@
 refused."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
-from hypothesis import strategies as st
 
 from odtc.errors import SolutionError
 from odtc.fileformats.solution_files import HEAD, ReadPoints, WrittenPoints
 from odtc.model.points import name_list
 from odtc.model.solution import Termination
 from odtc.testing.problems import heaps, note_heap, note_problem, problems
-from odtc.testing.property import Property, Trial
+from odtc.testing.property import Property, Trial, refuses
 
 
 def read_back(plug_in, variant, trial: Trial) -> None:
@@ -35,22 +35,16 @@ def _in_order(names, raw):
     return np.array([place.get(name, 0.0) for name in names])
 
 
-def refuses(plug_in, variant, trial: Trial) -> None:
-    data = trial.draw(st.binary(max_size=60))
-    trial.note("bytes", repr(data))
-    try:
-        plug_in.matches(data)
-        plug_in.read(data)
-    except SolutionError as refused:
-        trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
+def _read(plug_in, data: bytes):
+    plug_in.matches(data)
+    return plug_in.read(data)
 
 
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for this format."""
-    both = plug_in.can(ReadPoints) and plug_in.can(WrittenPoints)
-    found = (
-        [Property("point", "A point that is written and read is the point.", read_back, examples=15)] if both else []
-    )
-    if plug_in.can(ReadPoints):
-        found.append(Property("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40))
-    return tuple(found)
+def _is_written(plug_in) -> bool:
+    return plug_in.can(ReadPoints) and plug_in.can(WrittenPoints)
+
+
+PROPERTIES = (
+    Property("point", "A point that is written and read is the point.", read_back, examples=15, applies=_is_written),
+    replace(refuses(_read, SolutionError, 60), applies=lambda plug_in: plug_in.can(ReadPoints)),
+)

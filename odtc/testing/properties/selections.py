@@ -27,13 +27,18 @@ def keeps(plug_in, variant, trial: Trial) -> None:
     trial.expect(np.array_equal(places, two.places), "expected the same rows of the same cluster, got others")
 
 
-def selects(plug_in, variant, trial: Trial) -> None:
+def _drawn(trial: Trial):
     data = trial.draw(datasets())
     note_data(trial, data)
     try:
         encode(data)
     except DataError:  # no split separates rows, so there is no first tree
         trial.skip_unless(False)
+    return data
+
+
+def selects(plug_in, variant, trial: Trial) -> None:
+    data = _drawn(trial)
     part = select_rows(data, plug_in.name, 2, jobs=1)
     trial.expect(part.selected is not None, "expected the whole data behind the selected rows")
     rows = part.selected.rows
@@ -44,12 +49,7 @@ def selects(plug_in, variant, trial: Trial) -> None:
 
 
 def ends(plug_in, variant, trial: Trial) -> None:
-    data = trial.draw(datasets())
-    note_data(trial, data)
-    try:
-        encode(data)
-    except DataError:
-        trial.skip_unless(False)
+    data = _drawn(trial)
     with deadline.within(0.0):
         part = select_rows(data, plug_in.name, 2, jobs=1)
     rows = part.selected.rows
@@ -67,8 +67,3 @@ PROPERTIES = (
         examples=10,
     ),
 )
-
-
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for every selection."""
-    return PROPERTIES

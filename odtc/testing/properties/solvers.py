@@ -56,11 +56,11 @@ def models(draw):
     return m.finish()
 
 
-def solves(name: str, variant, trial: Trial) -> None:
+def solves(plug_in, variant, trial: Trial) -> None:
     model = trial.draw(models())
     note_model(trial, model)
     best, _ = optimum(model)
-    found = solve(model, name, LIMIT)
+    found = solve(model, plug_in.name, LIMIT)
     if best == np.inf:
         ends = ("infeasible", "infeasible_or_unbounded")
         trial.expect(found.termination in ends, f"expected the end infeasible, got {found.termination}")
@@ -78,57 +78,46 @@ def note_model(trial: Trial, model) -> None:
         trial.note("model", write_model(model, Path(folder) / "m.lp", "lp").read_text().rstrip())
 
 
-def takes_starts(name: str, variant, trial: Trial) -> None:
+def takes_starts(plug_in, variant, trial: Trial) -> None:
     problem = trial.draw(problems(FORM))
     note_problem(trial, problem)
     model = replace(problem.module.build(problem), problem=problem)
     x = model.join(problem.module.start(problem, trial.draw(heaps(problem))))
-    found = solve(model, name, LIMIT, start=x)
-    wanted = ("accepted", "unknown") if find_solver(name).DIALECT.start else ("none",)
+    found = solve(model, plug_in.name, LIMIT, start=x)
+    wanted = ("accepted", "unknown") if find_solver(plug_in.name).DIALECT.start else ("none",)
     trial.expect(found.start in (*wanted, "none"), f"expected a start that is {wanted[0]}, got {found.start}")
     trial.expect(
         found.objective <= model.objective(x) + 1e-5, "expected a solution as good as its start, got a worse one"
     )
 
 
-def any_folder(name: str, variant, trial: Trial) -> None:
+def any_folder(plug_in, variant, trial: Trial) -> None:
     problem = data_of_all_kinds(FORM)
     model = problem.module.build(problem)
-    format = find_solver(name).DIALECT.reads[0]
+    format = find_solver(plug_in.name).DIALECT.reads[0]
     trial.note("format", format)
     best, _ = optimum(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a b, ü" / f"m (1){FORMATS.get(format).SUFFIX}"
         path.parent.mkdir()
         trial.note("path", path.relative_to(folder))
-        found = solve(model, name, LIMIT, path=write_model(model, path, format))
+        found = solve(model, plug_in.name, LIMIT, path=write_model(model, path, format))
     trial.expect(found.termination == "optimal", f"expected the end optimal, got {found.termination}; {found.message}")
     trial.expect(abs(found.objective - best) <= 1e-5, f"expected the optimum {best!r}, got {found.objective!r}")
 
 
-def properties(plug_in) -> tuple[Property, ...]:
-    """Return the property tests for every solver."""
-    name = plug_in.name
+def decodes(plug_in, variant, trial: Trial) -> None:
+    optimum_by(partial(by_solver, plug_in.name), plug_in, FORM, trial)
 
-    def of_name(holds):
-        return lambda plug_in, variant, trial: holds(name, variant, trial)
 
-    run = partial(by_solver, name)
-    return (
-        Property(
-            "models",
-            "It solves small models, and says so of those that have no solution.",
-            of_name(solves),
-            examples=12,
-        ),
-        Property(
-            "trees",
-            "Its solution of a formulation decodes to the best tree, and passes every check.",
-            lambda plug_in, variant, trial: optimum_by(run, plug_in, FORM, trial),
-            examples=6,
-        ),
-        Property(
-            "starts", "A start is taken if its dialect says so, and never lost.", of_name(takes_starts), examples=4
-        ),
-        Property("folders", "Model files may be in any folder.", of_name(any_folder), examples=1),
-    )
+PROPERTIES = (
+    Property("models", "It solves small models, and says so of those that have no solution.", solves, examples=12),
+    Property(
+        "trees",
+        "Its solution of a formulation decodes to the best tree, and passes every check.",
+        decodes,
+        examples=6,
+    ),
+    Property("starts", "A start is taken if its dialect says so, and never lost.", takes_starts, examples=4),
+    Property("folders", "Model files may be in any folder.", any_folder, examples=1),
+)
