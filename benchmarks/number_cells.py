@@ -97,7 +97,7 @@ def _warm(depth: int, labels: int, ranks: int = 9) -> None:
     for height in range(2, min(depth, 5 if ranks == 2 else 3) + 1):
         search.solve(height)
     if ranks > 2:
-        search.kernels.gini_test(search.ranked.order, search.ranked.label, search.ranked.gain, search.ranked.stride)
+        search.nodes.gini(search.root)
 
 
 def _contree(X, y, depth, limit) -> dict:
