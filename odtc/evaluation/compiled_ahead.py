@@ -17,6 +17,7 @@ from odtc.base import kernels
 # Modules whose function `compile_now` calls kernels on little data; a test finds each of them.
 MODULES = (
     "odtc.algorithms.thresholds.rank_search",
+    "odtc.algorithms.thresholds.node_moves",
     "odtc.algorithms.thresholds.prefix_sums",
     "odtc.algorithms.bins.bin_bound",
     "odtc.algorithms.moments.medians",

@@ -37,6 +37,9 @@ BETTER = 0.8  # of the time that is then left, for better trees, if those of one
 DEEP = 5  # from this depth on no proof is begun after one of less depth that did not end
 AROUND = 0.4  # of the time for better trees of such a depth, for those around the best one step by step
 NEAR = 0.2  # of the time that is left, for near-optimal trees one of such a depth, if all less depths are proved
+FIRST = 0.3  # of the time for such a tree by moves of single splits, before everything else
+MOVES = 0.75  # of the time for better trees of such a depth, for moves if their tree is the best one
+DEEPEST = 12  # levels of a tree that is improved by moves, whose arrays double with each
 RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
 BINS = 0.4  # of the time, for a first bound of depth 3 by bins of the columns of a large table
@@ -298,6 +301,14 @@ class ThresholdSearch:
 
     def _phases(self, depth):
         timed, self.height = deadline.seconds_left() is not None, depth
+        # Over few binary splits trees of more depth are soon proved.
+        deep, skipped = timed and depth >= DEEP and not self.ranked.by_splits, 0
+        if deep:
+            moves = DeepMoves(self, depth)
+            self._try(FIRST, moves.run)
+            if self.search.known(depth).exact:
+                self.proved.append(depth)
+                return
         large = timed and depth > 1 and self.ranked.rank.size > LARGE and not self.ranked.by_splits
         if large:
             self._begin_coarsely(depth)
@@ -312,8 +323,6 @@ class ThresholdSearch:
         ):  # one proof, which has no bound before its end: first for parts of the cost, which are proved sooner
             self._try(RISING, lambda: early.raise_all(timed))
         self.search.dive(depth)
-        # Over few binary splits trees of more depth are soon proved.
-        deep, skipped = timed and depth >= DEEP and not self.ranked.by_splits, 0
         for height in range(min(2, depth), depth):
             self.height = height
             if deep and self.search.given_up:  # a proof of more depth takes longer
@@ -329,7 +338,9 @@ class ThresholdSearch:
             # The proofs that were not begun leave their time to trees, none to the bound.
             part = BOUND[bool(self.search.given_up)] * (1 - PART) ** skipped
             self._try(part, lambda: [early.by_common_rows(timed), early.raise_all(timed)])
-            if self.search.given_up:
+            if moves.is_best:
+                self._try(BETTER * MOVES, moves.run)
+            elif self.search.given_up:
                 self._try(BETTER * AROUND, lambda: self.search.improve(depth))
             from odtc.algorithms.thresholds.near_trees import NearTrees
 
@@ -421,6 +432,54 @@ class ThresholdSearch:
     def _say(self):
         self.told = time.monotonic()
         self.tell(self.bound, self.upper, self.phase)
+
+
+class DeepMoves:
+    """Better trees of a search by moves of single splits (odtc.algorithms.thresholds.node_moves) and, whenever these
+    took as much work again, by the best trees of two levels above the leaves."""
+
+    def __init__(self, parent: ThresholdSearch, depth: int):
+        from odtc.algorithms.thresholds.node_moves import TreeMoves
+
+        self.parent, self.search, self.depth = parent, parent.search, depth
+        self.moves = TreeMoves(parent.ranked, min(depth, DEEPEST))
+        self.cost, self.count, self.planted = NONE, 0, 1
+        self.steps = self.moves.steps()
+
+    def run(self) -> None:
+        """Until the tree costs nothing, or the time ends."""
+        while not self.search.known(self.depth).exact:
+            self.parent._check()
+            next(self.steps, None)
+            self.count += 1
+            best = self.moves.best.cost
+            if best < self.cost:
+                self.note()
+            if best == 0 or self.count >= 2 * self.planted:
+                self.plant()
+
+    @property
+    def is_best(self) -> bool:
+        """Return whether no other way has found a better tree."""
+        return self.moves.best.cost <= self.search.known(self.depth).upper
+
+    def plant(self) -> None:
+        """Give the tree to the search, which finds the best trees of two levels above its leaves, and take it back."""
+        self.planted = self.count
+        self.search.plant(self.depth, self.moves.nested())
+        if self.search.known(self.depth).upper < self.moves.best.cost:
+            self.moves.take(self.search.tree(self.depth))
+
+    def note(self) -> None:
+        """Make the tree the best one of the search, if it is."""
+        parent, problem = self.parent, self.parent.problem
+        if self.moves.best.cost >= self.cost:
+            return
+        with deadline.put_off():
+            found = parent.splits.heap_tree(self.moves.nested(), problem.topology)
+            self.cost = self.moves.best.cost
+            if parent.start is None or objective(problem, found) < parent._start_cost():
+                parent.start = found
 
 
 def search(

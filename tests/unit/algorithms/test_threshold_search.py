@@ -575,9 +575,12 @@ def test_proofs_that_are_not_begun_leave_the_bound_its_seconds(depth, ends, monk
         assert now == before
     else:
         begun, better = min(ends, depth - 1) - 1, ends < depth
-        assert len(before) == depth + 1 and len(now) == begun + 3 + better
-        assert now[: begun + 1] == before[: begun + 1]
-        assert now[begun + 1] == pytest.approx(before[depth - 1])  # the bound
+        first, *later = now  # the first trees of a deep search, of whose rest the parts are
+        rest = [part / (1.0 - first) for part in later]
+        assert first == threshold_search.FIRST < 0.5
+        assert len(before) == depth + 1 and len(rest) == begun + 3 + better
+        assert rest[: begun + 1] == pytest.approx(before[: begun + 1])
+        assert rest[begun + 1] == pytest.approx(before[depth - 1])  # the bound
 
 
 def test_a_table_of_many_labels_is_made_within_the_limit(monkeypatch):
