@@ -404,22 +404,6 @@ def at_work(command: str, as_json: bool):
     return nullcontext() if as_json else live(command)
 
 
-def assured_facts(done) -> dict:
-    """Return the constraints that new rows satisfy, as JSON."""
-    from odtc.workflow.constrained.assurance import assumption
-    from odtc.workflow.telling.figures import of_the_tree
-
-    entries = done.assured()
-    return {
-        "all": all(entry.holds for entry in entries),
-        "confidence": done.confidence,
-        "assumption": assumption(done.problem, done.labelled, done.requested),
-        "constraints": [entry.to_json() for entry in entries],
-        "of_the_tree": of_the_tree(done),
-        "searched": [str(given) for given in done.problem.constraints],
-    }
-
-
 def print_assured(done) -> None:
     """Print the constraints that new rows satisfy, a line for each constraint on new rows."""
     from odtc.workflow.telling.figures import assured_lines

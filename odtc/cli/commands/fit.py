@@ -140,6 +140,7 @@ def _report(done, sink, spec, price: bool, as_json: bool) -> None:
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.provenance.settings import write_settings
     from odtc.workflow.run_record import add_to_run
+    from odtc.workflow.telling.figures import assured_facts
 
     if words := simplified_text(done):
         console.say(f"note: {words}")
@@ -147,7 +148,7 @@ def _report(done, sink, spec, price: bool, as_json: bool) -> None:
         console.say(f"note: {sink.uncertified}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     if spec.confidence is not None:
-        facts["assured"] = console.assured_facts(done)
+        facts["assured"] = assured_facts(done)
         add_to_run(sink.stem, {"assured": facts["assured"]})
         if sink.tree is not None:  # the constraints as requested, not as the search had them
             write_settings(sink.stem, spec, sink.tree)

@@ -127,13 +127,21 @@ def refit(
     done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter(spec.solving.time_limit))
     drift = drift_facts(done, before)
     files = _write(done, drift, spec, stem, templates) if done.chosen.verified else []
+    _report(done, drift, target, files, as_json)
+
+
+def _report(done, drift: dict, target: str, files: list[str], as_json: bool) -> None:
+    """Print the new tree and the change, and which constraints new rows satisfy if the run has a confidence."""
+    from odtc.workflow.telling.figures import assured_facts
+
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
-    if spec.confidence is not None:
-        facts["assured"] = console.assured_facts(done.chosen)
+    assured = done.chosen.confidence is not None
+    if assured:
+        facts["assured"] = assured_facts(done.chosen)
     if not as_json:
         _print_change(done, drift)
     console.print_tree_result(done.chosen, facts, as_json)
-    if spec.confidence is not None and not as_json:
+    if assured and not as_json:
         console.print_assured(done.chosen)
 
 

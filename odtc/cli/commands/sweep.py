@@ -17,6 +17,7 @@ from odtc.cli.commands.tune import (
     Tries,
     nested_text,
     param_values,
+    place_of,
     print_results,
     say_script,
 )
@@ -98,12 +99,12 @@ def sweep(
     from odtc.evaluation import cross_validation
     from odtc.evaluation.studies import sweep as study_module
 
-    which = _checked(jobs, score, rule, part, script)
+    which = place_of(part, jobs, script)
+    _expect_known(score, rule)
     params = param_values(p)
     if data:
         cross_validation.score_of(spec.reading.task, score, params)
         spec = cross_validation.limited(spec, params, console.say)
-    if data:
         grid = {
             "models": tuple(name.strip() for name in model.split(",")),
             "depths": whole_numbers(depths, "--depths (or --depth)"),
@@ -145,21 +146,13 @@ def _kept_study(folder: Path, new):
     return kept
 
 
-def _checked(jobs: int, score: str, rule: str, part: str | None, script: str | None) -> tuple[int, int]:
-    """Raise ChoiceError for options that are invalid for any study; return `part` as its place, and how many there
-    are."""
+def _expect_known(score: str, rule: str) -> None:
+    """Raise ChoiceError for an unknown score or rule."""
     from odtc.evaluation.cross_validation import RULES, SCORES
-    from odtc.evaluation.studies.cluster import expect_jobs
-    from odtc.evaluation.studies.job_array import expect_kind, part_of
 
-    expect_jobs(jobs)
     for known, given in ((SCORES, score), (RULES, rule)):
         if given not in known:
             raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
-    which = part_of(part)
-    if script:
-        expect_kind(script)
-    return which
 
 
 def _write_script(kind: str, study, jobs: int, folder: Path, as_json: bool) -> None:

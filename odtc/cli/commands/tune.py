@@ -97,14 +97,9 @@ def tune(
 ) -> None:
     """Choose depth and parameters by cross-validation, and fit the best setting on all rows."""
     from odtc.evaluation import cross_validation
-    from odtc.evaluation.studies.cluster import expect_jobs
-    from odtc.evaluation.studies.job_array import expect_kind, part_of
     from odtc.evaluation.studies.tuning import Tuning
 
-    expect_jobs(jobs)
-    which = part_of(part)
-    if script:
-        expect_kind(script)
+    which = place_of(part, jobs, script)
     models, params = [name.strip() for name in model.split(",")], param_values(p)
     settings = cross_validation.grid(
         models,
@@ -124,10 +119,28 @@ def tune(
     tuning.check()
     if script:
         _write_script(script, Path(f"{stem}.tune.{script}"), jobs, tuning, as_json)
-        return
+    else:
+        _run(tuning, stem, which, jobs, cluster, as_json)
+
+
+def place_of(part: str | None, jobs: int, script: str | None) -> tuple[int, int]:
+    """Return the place of a job of an array, and how many there are; raises ChoiceError for invalid options of a
+    study in parts."""
+    from odtc.evaluation.studies.cluster import expect_jobs
+    from odtc.evaluation.studies.job_array import expect_kind, part_of
+
+    expect_jobs(jobs)
+    which = part_of(part)
+    if script:
+        expect_kind(script)
+    return which
+
+
+def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | None, as_json: bool) -> None:
+    """Run the fits of a job of an array, or all of them, and write and print the result."""
     folder = Path(f"{stem}.tune.fits")
     store = _open_store(folder, cluster, tuning, which)
-    fits: list[cross_validation.Fold] = []
+    fits: list = []
     try:
         if which[1] > 1:
             _run_part(tuning, which, jobs, cluster, store)

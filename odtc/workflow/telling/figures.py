@@ -122,6 +122,21 @@ def assured_lines(done: Result) -> Iterator[Line]:
         )
 
 
+def assured_facts(done: Result) -> dict:
+    """Return which constraints new rows satisfy, under the key "assured" of `--json`."""
+    from odtc.workflow.constrained.assurance import assumption
+
+    entries = done.assured()
+    return {
+        "all": all(entry.holds for entry in entries),
+        "confidence": done.confidence,
+        "assumption": assumption(done.problem, done.labelled, done.requested),
+        "constraints": [entry.to_json() for entry in entries],
+        "of_the_tree": of_the_tree(done),
+        "searched": [str(given) for given in done.problem.constraints],
+    }
+
+
 def of_the_tree(done: Result) -> list[str]:
     """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
     from odtc.workflow.constrained.assurance import speaks_of_new_rows
