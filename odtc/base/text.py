@@ -44,11 +44,6 @@ def visible(text: str) -> str:
     return text if text.isprintable() else text.translate(ESCAPES)
 
 
-def on_one_line(text: str) -> str:
-    """Return the text with unprintable characters escaped, so that it stays in its cell of a table."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-
-
 def percent_text(share: float) -> str:
     """Return a share in percent: "87.50 %". "100.00 %" and "0.00 %" are exact: a share that is only rounded to them is
     "> 99.99 %" or "< 0.01 %"."""

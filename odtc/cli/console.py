@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from odtc.base import interrupts, phases
-from odtc.base.text import ESCAPES, as_remark, count_of, on_one_line, percent_text, visible
+from odtc.base.text import ESCAPES, as_remark, count_of, one_line, percent_text, visible
 
 
 class ReadableStream:
@@ -115,14 +115,6 @@ def say_replaced(paths) -> None:
         say(f"removed {', '.join(map(str, paths))}: of the model that is replaced")
 
 
-def proof(solution) -> str:
-    if solution.bound is None:
-        return ""
-    from odtc.model.solution import gap_in_words
-
-    return f", bound {solution.bound:.10g}, {gap_in_words(solution.objective, solution.bound)}"
-
-
 def print_plan(plan, as_json: bool) -> None:
     """Print the plan of a run (odtc.workflow.plan)."""
     print_json(plan.to_json()) if as_json else print(plan)
@@ -199,7 +191,7 @@ def print_score(facts: dict) -> None:
     if robust and robust["robust_accuracy"] is not None:
         words = f"{percent_text(robust['robust_accuracy'])} correct wherever moved ({robust['boxes']})"
         print(f"robust    {words}, {robust['robust_errors']} not")
-    names = list(map(on_one_line, facts["classes"]))
+    names = list(map(one_line, facts["classes"]))
     cells = [["true \\ predicted", *names]]
     cells += [[name, *map(str, row)] for name, row in zip(names, facts["confusion"])]
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]

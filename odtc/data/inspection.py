@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.registry import did_you_mean
-from odtc.base.text import count_of, in_notebook, on_one_line, show_figure, show_number, some
+from odtc.base.text import count_of, in_notebook, one_line, show_figure, show_number, some
 from odtc.base.wording import option
 from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
@@ -94,7 +94,7 @@ class Inspection:
             )
             for column in self.columns
         ]
-        lines = [tuple(map(on_one_line, line)) for line in lines]
+        lines = [tuple(map(one_line, line)) for line in lines]
         widths = [max(len(line[at]) for line in lines) for at in range(len(head) - 1)]
         rows = [
             "  ".join(
@@ -113,8 +113,8 @@ class Inspection:
             f"{option('encoding', self.encoding)}{takes}: {self.n_candidate_splits:,} different splits of all columns"
         )
         return "\n".join(
-            [on_one_line(said), "", *(row.rstrip() for row in rows), ""]
-            + list(map(on_one_line, [splits, *(f"note: {n.text}" for n in self.notes)]))
+            [one_line(said), "", *(row.rstrip() for row in rows), ""]
+            + list(map(one_line, [splits, *(f"note: {n.text}" for n in self.notes)]))
         )
 
 

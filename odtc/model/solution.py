@@ -199,6 +199,11 @@ def gap_in_words(objective: float, bound: float) -> str:
     return f"gap {share:.2f} % of the objective"
 
 
+def bound_text(objective: float, bound: float | None) -> str:
+    """Return ", bound B, gap G" for the end of a sentence on an objective; "" without a bound."""
+    return "" if bound is None else f", bound {bound:.10g}, {gap_in_words(objective, bound)}"
+
+
 def is_proved(objective: float | None, bound: float | None) -> bool:
     """Return whether a bound proves an objective. The bound must be settled (odtc.problem.exact_objective): it is the
     objective itself only if exact numbers say so."""

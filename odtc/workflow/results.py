@@ -58,6 +58,12 @@ class Decoded:
     def verified(self) -> bool:
         return all(check.passed for check in self.checks)
 
+    @property
+    def passed(self) -> str:
+        """The number of checks that passed, in words."""
+        passed = sum(check.passed for check in self.checks)
+        return f"{passed} of {count_of(len(self.checks), 'check', '')} passed"
+
     def __str__(self) -> str:
         return f"{self.tree}\n\n{self._told}"
 
@@ -71,8 +77,7 @@ class Decoded:
     def _told(self) -> str:
         ended = self.solution.termination.value.replace("_", " ")
         of = f" for {self.solution.scope}" if self.solution.scope else ""
-        passed = sum(check.passed for check in self.checks)
-        return f"{ended}{of}, by {self.solution.solver}; {passed} of {count_of(len(self.checks), 'check', '')} passed"
+        return f"{ended}{of}, by {self.solution.solver}; {self.passed}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import on_one_line
+from odtc.base.text import one_line
 from odtc.cli import console
 from odtc.cli.options import Json, completing, value_option
 from odtc.errors import OutputError, SolverError
@@ -80,7 +80,7 @@ def _print_answer(answer, width: int) -> None:
     state = {"right": "ok", "not found": "-", "wrong": "WRONG", "failed": "FAILED"}[answer.state]
     seconds = f"{answer.seconds:7.2f} s" if answer.seconds is not None else " " * 9
     print(
-        f"{answer.solver:<{width}}  {state:<6}  {seconds}  {_first(answer.version):<12}  {on_one_line(answer.words)}",
+        f"{answer.solver:<{width}}  {state:<6}  {seconds}  {_first(answer.version):<12}  {one_line(answer.words)}",
         flush=True,
     )
 

@@ -104,10 +104,12 @@ def _solve_and_write(opened, how: SolvingSpec, solver, model_file: Path, target:
 
 def _print_solution(solution, maximised: bool, facts: dict, target: Path) -> None:
     """Print the objective, the solvers of a race, and the command that decodes the solution."""
-    sense = " (maximised)" if maximised else ""
+    from odtc.model.solution import bound_text  # it loads numpy, which a help does without
+
+    sense, bound = " (maximised)" if maximised else "", bound_text(solution.objective, solution.bound)
     print(
-        f"{solution.termination}: objective {solution.objective:.10g}{sense}{console.proof(solution)}, "
-        f"{solution.seconds:.2f} s, {solution.solver}"
+        f"{solution.termination}: objective {solution.objective:.10g}{sense}{bound}, {solution.seconds:.2f} s, "
+        f"{solution.solver}"
     )
     console.print_race(facts)
     print(f"{target}  (odtc decode {shlex.quote(str(target))})")

@@ -6,7 +6,7 @@ found.
 """
 
 from odtc.base.value_class import frozen_class
-from odtc.model.solution import Termination, gap_in_words
+from odtc.model.solution import Termination, bound_text
 
 PROVED, CERTIFIED, BEST, REFUSED = "proved optimal", "certified", "best found", "NOT VERIFIED"
 REASONS = {
@@ -67,10 +67,7 @@ class Claim:
     @property
     def numbers(self) -> str:
         """Objective, bound and gap."""
-        shown = f"objective {self.objective:.10g}"
-        if self.bound is None:
-            return shown
-        return f"{shown}, bound {self.bound:.10g}, {gap_in_words(self.objective, self.bound)}"
+        return f"objective {self.objective:.10g}{bound_text(self.objective, self.bound)}"
 
     def to_json(self) -> dict:
         """The claim under the keys of `odtc fit --json`."""
