@@ -36,6 +36,7 @@ DIVED = 3  # trees of more height are first sought greedily
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
 PROBES = 64  # splits that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
+LEVELS = 20  # times that the entries are halved, to say which cut comes first
 FEW_CUTS = 8  # of a column, up to which its first bound looks at each
 WIDE = 5  # below two splits up to this height, below one in higher trees, as their number doubles with each
 
@@ -156,6 +157,7 @@ class RankSearch:
         self.raising = False  # whether only a bound is sought, far below the best tree
         self.explaining = False  # whether splits are sought that show a bound, and no better trees
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
+        self.levels: dict[int, np.ndarray] = {}  # of `_level`, by column
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
         # Cuts that were evaluated before, by column, with bounds of both sides.
@@ -677,8 +679,8 @@ class RankSearch:
         z = min(z, int(weight[: z + 1].searchsorted(behind, side="left")) - 1)
         if a > z:
             return None
-        cut = place if a <= place <= z else self._middle(node, height, column, a, z)
-        return Narrowed(interval, a, z, cut, (target, column, cut, low, high))
+        cut = place if a <= place <= z else self._next_cut(node, height, column, a, z)
+        return Narrowed(interval, a, z, cut, (target, column, cut, (low, high), (cut == a, cut == z)))
 
     def halves(self, part: "Narrowed", end: End, cutoff: int):
         """The open intervals on both sides of a cut that was evaluated."""
@@ -718,14 +720,34 @@ class RankSearch:
         if self.held > self.room:
             self._drop()
 
-    def _middle(self, node, height, column, a, z):
-        """The cut in the middle of a to z; of the cuts that were evaluated before, if there are some."""
-        middle = (a + z) >> 1
+    def _next_cut(self, node, height, column, a, z):
+        """The cut of a to z to evaluate: of those evaluated before, the one nearest to the middle; else one that other
+        nodes take, too: the sides of cuts of two columns are then the same, whichever column comes first."""
         if self.coarse is not None and (height, node.key) not in self.evaluated_before:
             self._note_cuts(self.coarse[0], node, height)
         before = self.evaluated_before.get((height, node.key), {}).get(column, ())
         cuts = [cut for cut in before if a <= cut <= z]
-        return min(cuts, key=lambda cut: (abs(cut - middle), cut), default=middle)
+        if not cuts:
+            return a if a == z else self._shared(node, column, a, z)
+        return min(cuts, key=lambda cut: (abs(cut - ((a + z) >> 1)), cut))
+
+    def _shared(self, node, column, a, z):
+        """The cut of a to z that is met first if the entries of the root are halved again and again."""
+        first, last = (self.nodes.split(node, column, cut)[1] for cut in (a, z))
+        rank = first + int(self._level(column)[first : last + 1].argmax())
+        return self.nodes.cut_of(node, column, rank)
+
+    def _level(self, column):
+        """How early each rank of a column is met if the entries of the root are halved again and again, int (ranks,).
+
+        A rank r stands for the part from p(r - 1) to p(r) of the entries, p(r) those up to r. The greatest power of
+        two of which a multiple is in this part is the highest bit in which both ends differ.
+        """
+        level = self.levels.get(column)
+        if level is None:
+            upto = (np.bincount(self.ranked.rank[:, column]).cumsum() << LEVELS) // self.ranked.n
+            level = self.levels[column] = np.frexp((upto ^ np.append(0, upto[:-1])).astype(float))[1]
+        return level
 
     def _note_cuts(self, search, node, height):
         """Notes the cuts of a node that a search has evaluated; with the bounds of both sides if it is this one."""
@@ -734,20 +756,23 @@ class RankSearch:
         for f, rank, *bounds in known.points if known is not None else ():
             before.setdefault(f, {})[self.nodes.cut_of(node, f, rank)] = bounds if search is self else (0, 0)
 
-    def _evaluate(self, node, height, known, target, column, cut, low, high):
+    def _evaluate(self, node, height, known, target, column, cut, ends, last):
         """Searches the sides of a cut until its bounds close both halves of the interval, or are exact.
 
-        All cuts left of it cost as much as its right side and what is left of `low` together, and all right of it as
-        its left side and what is right of `high`. So each side is searched for what these lack of the target, which
-        is enough for the cut itself, too.
+        All cuts left of it cost as much as its right side and what is left of the low end together, and all right of
+        it as its left side and what is right of the high end. So each side is searched for what these lack of the
+        target, which is enough for the cut itself, too. `last` says whether no cut of the interval is left and right
+        of it.
         """
+        low, high = ends
         weight = int(self.nodes.cuts(node)[2][column, cut])
         left = max(low.grown, high.left - (high.weight - weight))
         right = max(high.grown_right, low.right - (weight - low.weight))
         before = self.evaluated_before.get((height, node.key), {}).get(column, {}).get(cut, (0, 0))
         bounds, found = [max(left, before[0]), max(right, before[1])], [None, None]
-        alone = self.nodes.cuts(node)[0][column] == 2  # it has no neighbours that its bounds could serve
-        just = [alone or any(before)] * 2  # whether no more is needed than for the cut itself
+        # Whether no more is needed of a side than for the cut itself, as the left one serves only cuts behind it, too,
+        # and the right one only those before it.
+        just = [last[1] or any(before), last[0] or any(before)]
         if self.coarse is not None:
             for one in (False, True):
                 key, _ = self.nodes.part(node, column, cut, one)
@@ -756,7 +781,11 @@ class RankSearch:
                 just[one] |= exact
         at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
         goals = [target - high.grown_right, target - low.grown]
-        for one in (False, True) if (2 * at <= n) != (self.raising and alone) else (True, False):
+        if last[0] != last[1]:  # the side that serves other cuts comes first, as it may be enough
+            first = last[1]
+        else:  # the side of fewer entries; if only a bound is sought and one side may be enough, the other
+            first = (2 * at <= n) == (self.raising and all(last))
+        for one in (first, not first):
             goal = target - bounds[not one] if just[one] else goals[one]
             if bounds[one] < goal:
                 found[one] = self._side(node, column, cut, one, height - 1, goal)

@@ -45,7 +45,7 @@ def evaluated(search, tasks: list[tuple]) -> list[tuple]:
     Parameters
     ----------
     search : RankSearch, whose memory takes what was found
-    tasks : of (node, height, known, target, column, cut, low, high)
+    tasks : of (node, height, known, target, column, cut, ends, last)
 
     Returns
     -------

@@ -869,6 +869,40 @@ def test_groups_are_as_large_as_trees_that_fit_any_labels_ask():
     assert search.evaluated <= 1.1 * groups < 200  # of 200 halves of columns
 
 
+def test_nodes_that_two_columns_part_are_the_same_in_either_order():
+    rank = np.array([pair for pair in itertools.product(range(9), repeat=2) if abs(pair[0] - pair[1]) < 6])
+    loss = np.eye(2)[np.random.default_rng(1).integers(0, 2, len(rank))]
+    search = RankSearch(rank_rows(np.column_stack([rank, np.arange(len(rank))]), loss))
+    nodes, found = search.nodes, []
+
+    def left_of_middle(node, column):
+        last = int(nodes.cuts(node)[0][column]) - 1
+        return nodes.child(node, *nodes.part(node, column, search._next_cut(node, 3, column, 1, last), False))
+
+    for columns in ((0, 1), (1, 0)):
+        node = search.root
+        for column in columns:
+            node = left_of_middle(node, column)
+        found.append(node)
+    assert found[0].key == found[1].key
+    assert 0 < found[0].n < search.root.n
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_side_that_serves_no_other_cut_is_not_searched_in_vain(seed):
+    random, rows, few = np.random.default_rng(seed), 60, 4
+    rank = np.column_stack([np.append(np.zeros(rows, int), 1 + np.arange(few)), random.permutation(rows + few)])
+    label = np.append(random.integers(0, 2, rows), np.arange(few) % 2)
+    search = RankSearch(rank_rows(rank, np.eye(2)[label]))
+    need = search.known(0).upper // 4
+    assert search.bound(3, need).lower >= need
+    first, *_ = (at for at in search.known(3).points if at[0] == 0)
+    key, _ = search.nodes.part(search.root, 0, 1, True)
+    assert first[:2] == (0, 0)  # the cut that leaves all but a few rows on the left, whose trees cost enough
+    assert first[2] >= need
+    assert (2, key) not in search.memo
+
+
 def test_a_noisy_table_has_a_bound_after_one_cut_of_each_column(mode):
     """It used to stay at 0 until a side of the first test was searched to the end."""
     random = np.random.default_rng(3)
