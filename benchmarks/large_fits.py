@@ -64,26 +64,39 @@ def table(rule: str, size: int) -> Path:
     return path
 
 
+def measured(words: list[str], root: Path = ROOT) -> dict:
+    """Run `odtc WORDS --json` of a checkout in a process of its own.
+
+    Returns
+    -------
+    dict
+        The facts that the command prints; `clock` and `cpu`, seconds; `gigabytes`, of the largest process so far;
+        `error`, the end of what it printed, if that are no facts.
+    """
+    environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "odtc", *words, "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        clock, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    took = {"clock": clock, "cpu": cpu, "gigabytes": after.ru_maxrss / 1e6}
+    try:
+        return json.loads(done.stdout) | took
+    except ValueError:
+        return took | {"error": f"exit {done.returncode}: {done.stderr[-80:]!r}"}
+
+
 def run(cell: str, limit: float, root: Path) -> str:
     """A line of the table."""
     rule, size = cell.split("-")
-    data = table(rule, int(size))
-    words = [sys.executable, "-m", "odtc", "fit", str(data), *WORDS[rule], "--time-limit", str(limit), "--json"]
-    environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
-    with tempfile.TemporaryDirectory() as folder:
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
-        seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    try:
-        facts = json.loads(done.stdout)
-    except ValueError:
-        return f"| {cell} | {root.name} | {seconds:.1f} | {cpu:.1f} | | exit {done.returncode}: {done.stderr[-80:]!r} |"
+    facts = measured(["fit", str(table(rule, int(size))), *WORDS[rule], "--time-limit", str(limit)], root)
+    took = f"{facts['clock']:.1f} | {facts['cpu']:.1f} | {facts['gigabytes']:.2f}"
+    if "error" in facts:
+        return f"| {cell} | {root.name} | {took} | {facts['error']} |"
     bound = "" if facts.get("bound") is None else f"{facts['bound']:.10g}"
-    gigabytes = after.ru_maxrss / 1e6  # of the largest process so far
-    ended = facts["termination"], f"{facts['objective']:.10g}", bound
-    shown = f"{seconds:.1f}", f"{cpu:.1f}", f"{gigabytes:.2f}", *ended
-    return f"| {cell} | {root.name} | {' | '.join(shown)} | {facts.get('certified')} |"
+    ended = facts["termination"], f"{facts['objective']:.10g}", bound, str(facts.get("certified"))
+    return f"| {cell} | {root.name} | {took} | {' | '.join(ended)} |"
 
 
 def main() -> None:

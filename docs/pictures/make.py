@@ -119,8 +119,41 @@ def performance(folder: Path) -> None:
     figure.savefig(folder / "performance.svg", metadata={"Date": None})
 
 
+def sizes(folder: Path) -> None:
+    """The table of benchmarks/results/sizes.csv, one panel for each depth: the CPU seconds of a proof, or how near the
+    bound came to the tree."""
+    import csv
+
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    with open(ROOT / "benchmarks" / "results" / "sizes.csv", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    depths, rows, columns = (sorted({int(line[name]) for line in lines}) for name in ("depth", "rows", "columns"))
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    for axes, depth in zip(figure.subplots(1, len(depths), sharey=True), depths):
+        for line in (line for line in lines if int(line["depth"]) == depth):
+            x, y = rows.index(int(line["rows"])), columns.index(int(line["columns"]))
+            reached = float(line["bound"]) / max(1.0, float(line["objective"]))
+            proved = line["end"] == "optimal"
+            text = f"{float(line['cpu']):.1f} s" if proved else f"{100 * reached:.0f} %"
+            shade = "#1f6f8b" if proved else (1 - 0.55 * reached, 1 - 0.3 * reached, 1 - 0.25 * reached)
+            axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=shade))
+            axes.text(x, y, text, ha="center", va="center", fontsize=9, color="white" if proved else "black")
+        axes.set_xlim(-0.5, len(rows) - 0.5)
+        axes.set_ylim(-0.5, len(columns) - 0.5)
+        axes.set_xticks(range(len(rows)), [f"{number:,}" for number in rows])
+        axes.set_yticks(range(len(columns)), [f"{number:,} columns" for number in columns])
+        axes.set_xlabel("rows")
+        axes.set_title(f"depth {depth}", fontsize=10)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    figure.savefig(folder / "sizes.svg", metadata={"Date": None})
+
+
 PICTURES = {
     performance: ("performance.svg",),
+    sizes: ("sizes.svg",),
     tree: ("breast-cancer.svg",),
     tutorials: ("tumours.svg", "monks-3.svg", "careful.png"),
     page: ("report.png", "report-phone.png"),
