@@ -678,7 +678,7 @@ def certify_in_time(problem: Problem) -> dict:
 
     Raises
     ------
-    NotProvedError
+    NotProvedError, TimeLimitReached
         If no tree was found by then, and CART's splits give none.
     ChoiceError
         As in odtc.formulations.dpflow.write_constrained_certificate.certify_constrained.
@@ -689,11 +689,12 @@ def certify_in_time(problem: Problem) -> dict:
     try:
         with deadline.within(deadline.time_share(np.inf, SEARCHED)):
             return certify_constrained(problem)[0]
-    except NotProvedError as ended:
-        if ended.interrupted:
+    except (NotProvedError, TimeLimitReached) as ended:
+        searched = isinstance(ended, NotProvedError)  # otherwise the time ended before the search
+        if searched and ended.interrupted:
             deadline.end_soon()  # of the whole call, not only of the search
         with deadline.put_off():
-            heap = at_once(problem, ended.heap)
+            heap = at_once(problem, ended.heap if searched else None)
         if heap is None:
             raise
         search = threshold_search.ThresholdSearch(_free(problem))
