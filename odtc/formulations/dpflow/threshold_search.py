@@ -42,7 +42,8 @@ MOVES = 0.75  # of the time for better trees of such a depth, for moves if their
 DEEPEST = 12  # levels of a tree that is improved by moves, whose arrays double with each
 RISING = 0.8  # of the time, for bounds of depth 2 below the cost of its best tree on a large table
 COMMON = 0.05, 0.5  # of the time, for a first bound by common rows; the second on a large table that has a tree
-BINS = 0.4  # of the time, for a first bound of depth 3 by bins of the columns of a large table
+BINS = 0.4  # of the time, for a first bound of depth 3 by bins of the columns of a large table,
+AS_LONG = 2.0  # or so many times as long as its first tree took: a quick one is often soon proved
 SHOWN = 0.5  # of the cost of the best tree: where bins show less, common rows are looked at, too
 PHASE = 60.0  # seconds for them at most
 TREES, TURN = 0.3, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
@@ -314,14 +315,8 @@ class ThresholdSearch:
             self._begin_coarsely(depth)
         need = self._known_cost()
         early = early_bound.EarlyBound(self.search, depth, need)
-        if large and depth == 3 and self._bins_show(depth, need):
-            pass
-        elif timed and depth > 2:
-            self._try(COMMON[large], lambda: early.by_common_rows(timed))
-        elif (
-            large
-        ):  # one proof, which has no bound before its end: first for parts of the cost, which are proved sooner
-            self._try(RISING, lambda: early.raise_all(timed))
+        if timed:
+            self._first_bound(depth, early, large, need)
         self.search.dive(depth)
         for height in range(min(2, depth), depth):
             self.height = height
@@ -353,13 +348,25 @@ class ThresholdSearch:
         self.search.solve(depth, need)
         self.proved.append(depth)
 
+    def _first_bound(self, depth: int, early: early_bound.EarlyBound, large: bool, need: int) -> None:
+        """Find a bound for a limit that may end the proof: of depth 3 on a large table by bins, else of depth 3 and
+        more by common rows. The proof of depth 2 on a large table has no bound before its end, so parts of the cost,
+        which are proved sooner, come first there."""
+        if large and depth == 3 and self._bins_show(depth, need):
+            return
+        if depth > 2:
+            self._try(COMMON[large], lambda: early.by_common_rows(True))
+        elif large:
+            self._try(RISING, lambda: early.raise_all(True))
+
     def _bins_show(self, depth: int, need: int) -> bool:
         """Return whether bins of the columns show a bound that is a part SHOWN of the cost `need` of the best tree."""
         from odtc.algorithms.bins.bin_bound import BinBound
 
         bins = BinBound(self.ranked, depth, self._check)
+        took = AS_LONG * (time.monotonic() - self.began)
         try:
-            self._try(BINS, lambda: bins.raise_in(deadline.seconds_left, need))
+            self._within(deadline.time_share(took, BINS), lambda: bins.raise_in(deadline.seconds_left, need))
         finally:
             self.search.note_bound(depth, bins.lower)
         return bins.lower >= SHOWN * need
