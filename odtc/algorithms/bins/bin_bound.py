@@ -26,9 +26,10 @@ from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
 LAST, FIRST = 8, 4  # bins of a column at first, on the last two levels and on those above
 MOST_BINS = 256  # of a column on the last levels
 CELL = 4.0  # additions of an entry to a sum take about as long as one of these cells of a table
-RATE = 3e-9  # CPU seconds for one such addition, about, before any is measured
-MEASURED = 0.02  # of the remaining time: bounds that are expected to take less are skipped before any is measured
-QUICK = 0.1  # of the remaining time: the same afterwards
+RATE = 5e-9  # CPU seconds for one such addition, about, before any is measured
+MEASURED = 0.1  # of the remaining time: bounds that are expected to take less are skipped before any is measured
+QUICK = 0.3  # of the remaining time: the same afterwards
+FREE = 2.0  # times the work of the first bins: these and finer ones take about as long, because of the many entries
 SLACK = 0.8  # of the remaining time: bounds that are expected to take more are not begun
 
 
@@ -63,7 +64,7 @@ class BinBound:
         self._labels = max(2, ranked.stride)
         self._whole = ranked.stride == 1 and bool((self._most == self._gain).all())
         self._levels: dict[int, Bins] = {}
-        self._next = (FIRST,) * (height - 2) + (LAST,)
+        self._first = self._next = (FIRST,) * (height - 2) + (LAST,)
         self._turn, self._rate = 0, 0.0
 
     def raise_in(self, seconds: Callable[[], float], need: int) -> None:
@@ -76,11 +77,12 @@ class BinBound:
         """
         if not self.ranked.rank.size:
             return
-        need = min(need, self._leaf(np.arange(self.ranked.n)))
+        need, first = min(need, self._leaf(np.arange(self.ranked.n))), self._work(self._first)
         while self.lower < need and not self._is_exact(self.parts):
             left = seconds()
             rate, skipped = (self._rate, QUICK) if self._rate else (RATE, MEASURED)
-            while rate * self._work(self._next) < skipped * left and not self._is_exact(self._next):
+            quick = max(skipped * left, FREE * rate * first)
+            while rate * self._work(self._next) < quick and not self._is_exact(self._next):
                 self._refine()  # quick bounds are weak
             parts, work = self._next, self._work(self._next)
             if rate * work > SLACK * left:

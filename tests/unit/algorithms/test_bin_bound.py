@@ -57,6 +57,7 @@ def every_step(monkeypatch):
     """No step is left out because it takes a moment."""
     monkeypatch.setattr(bin_bound, "QUICK", 0.0)
     monkeypatch.setattr(bin_bound, "MEASURED", 0.0)
+    monkeypatch.setattr(bin_bound, "FREE", 0.0)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
