@@ -9,6 +9,7 @@ import numpy as np
 
 from odtc.base.text import count_of, in_notebook, percent_text
 from odtc.base.value_class import value_class
+from odtc.base.wording import param
 from odtc.data.dataset import Dataset
 from odtc.data.file_text.label_types import TEXT
 from odtc.data.reading import rows_of
@@ -100,6 +101,8 @@ class Result:
         Whether it is proved that no other tree of this objective has fewer leaves; None if this was not searched.
     fewest_columns : bool or None
         Whether it is proved that no other such tree with as few leaves uses fewer distinct columns; None likewise.
+    fewest_stopped : bool
+        Whether the search for fewer leaves was ended because it took its part of the work.
     certified : bool or None
         Whether the certificate of the search was checked and accepted; None if there is none.
     certificate : dict or None
@@ -134,6 +137,7 @@ class Result:
     labelled: Dataset | None = None
     fewest_leaves: bool | None = None
     fewest_columns: bool | None = None
+    fewest_stopped: bool = False
     certified: bool | None = None
     certificate: dict | None = field(default=None, compare=False)
     unproved: Callable[[], dict] | None = field(default=None, compare=False, repr=False)
@@ -258,7 +262,11 @@ class Result:
 
     @property
     def smallest_words(self) -> str:
-        """The proof that no tree with this objective is smaller, in words; "" for none."""
+        """The proof that no tree with this objective is smaller, in words, or how to get one; "" for none."""
+        if self.fewest_stopped and self.proved:
+            return (
+                f"another tree with this objective may have fewer leaves; {param('fewest', True)} searches to the end"
+            )
         if not (self.fewest_leaves and self.proved):
             return ""
         said = "; among those with equally few leaves, none splits on fewer columns" if self.fewest_columns else ""

@@ -110,6 +110,7 @@ def searched(
         interrupted=interrupted,
         fewest_leaves=best and smallest.leaves,
         fewest_columns=best and smallest.columns and not over_own,
+        fewest_stopped=best and smallest.stopped,
     )
 
 

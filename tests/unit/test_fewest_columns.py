@@ -146,6 +146,19 @@ def test_too_many_best_trees_are_said_and_leave_a_best_tree(monkeypatch):
     assert objective(problem, found.heap) == found.bound == 0 and found.heap.n_branch_nodes == 2
 
 
+def test_a_search_for_fewer_leaves_that_takes_too_much_is_ended_and_offered(monkeypatch):
+    monkeypatch.setattr(threshold_search, "SOME", -1)
+    monkeypatch.setattr(threshold_search, "FEWEST", -1)
+    random = np.random.default_rng(3)
+    data = read_arrays(random.normal(size=(60, 3)), random.integers(0, 2, 60))
+    stopped = searched(pipeline.pose(data, "dpflow", 3))
+    assert stopped.fewest_stopped and not stopped.fewest_leaves and stopped.proved
+    assert "`fewest`" not in stopped.smallest_words and "fewest=true" in stopped.smallest_words.replace(" ", "").lower()
+    found = searched(pipeline.pose(data, "dpflow", 3, params={"fewest": "true"}))
+    assert found.fewest_leaves and found.fewest_columns and not found.fewest_stopped
+    assert found.smallest_words.startswith("no tree with this objective has fewer leaves")
+
+
 def test_the_keys_are_told(tmp_path):
     said = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", "--json", folder=tmp_path)
     assert said.facts["fewest_leaves"] and said.facts["fewest_columns"]

@@ -110,6 +110,9 @@ class Params:
     proof: bool = parameter(
         False, "only the states that prove the optimum, which the compiler has found: the smallest such file"
     )
+    fewest: bool = parameter(
+        False, "of the best trees search for one with the fewest leaves to the end, also if that takes long"
+    )
     cases: str = parameter(
         "", "the rest of a large program after a search under constraints, packed: odtc sets it itself", silent=True
     )

@@ -16,10 +16,14 @@ class Fewest:
         Whether none has fewer leaves.
     columns : bool
         Whether none with as few leaves splits on fewer distinct columns.
+    stopped : bool
+        Whether the search for fewer leaves was ended because it took its part of the work; the parameter `fewest`
+        lets it go on.
     """
 
     leaves: bool = False
     columns: bool = False
+    stopped: bool = False
 
 
 @value_class

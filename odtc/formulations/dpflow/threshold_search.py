@@ -47,7 +47,8 @@ AS_LONG = 2.5  # or so many times as long as its first tree took: a quick one is
 SHOWN = 0.5  # of the cost of the best tree: where bins show less, common rows are looked at, too
 PHASE = 60.0  # seconds for them at most
 TREES, TURN = 0.3, 0.5  # seconds of a search for a bound that trees have after it; at least so many at once
-SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
+SOME = 1e7  # entries of evaluated nodes that are looked at for the fewest leaves, at least,
+FEWEST = 0.15  # or this part of those that the proof took: the larger one
 LOOKS = 1e7  # entries of evaluated splits for the fewest columns, at least
 OFTEN = 0.05  # seconds between two reports
 LARGE = 1e5  # rows times columns, from which a tree over PARTS sets of the rows of each column is sought first
@@ -65,11 +66,13 @@ def searches(problem: Problem) -> bool:
 
 
 class _Counted:
-    """Limit of a search by time and by evaluations: a fixed number, or in proportion to the search before."""
+    """Limit of a search by time and by evaluations: a fixed number, or in proportion to the search before; by time only
+    if it is to search on to the end."""
 
-    def __init__(self, before: RankSearch):
-        size = max(1, before.ranked.rank.size)
-        self.most, self.most_looks = max(SOME / size, 2 * before.evaluated), max(LOOKS / size, before.serial)
+    def __init__(self, before: RankSearch, to_the_end: bool):
+        size, part = max(1, before.ranked.rank.size), np.inf if to_the_end else FEWEST
+        self.most = max(SOME / size, part * before.evaluated)
+        self.most_looks = np.inf if to_the_end else max(LOOKS / size, before.serial)
         self.search: RankSearch | None = None
         self.looks = -np.inf  # counted once it is a number
 
@@ -218,8 +221,9 @@ class ThresholdSearch:
         among these the first in a fixed order (odtc.algorithms.near_optimal.fewest_columns).
 
         Leaves are counted by a second penalty, for branch nodes, only among trees of equal cost. Both steps are
-        limited by a number of evaluations, and the one for the leaves by twice as many as the proof took. (Counted,
-        not timed: the same data gives the same tree on any machine, unless the time ends.)
+        limited by a number of evaluations, the one for the leaves by a part of those that the proof took, unless the
+        parameter `fewest` is set. (Counted, not timed: the same data gives the same tree on any machine, unless the
+        time ends.)
 
         Parameters
         ----------
@@ -237,14 +241,14 @@ class ThresholdSearch:
         if not self.costs.exact or 4 * scale * (int(self.ranked.most.sum()) + scale * (self.ranked.price + 1)) >= EXACT:
             return self._ended(heap, bound)  # trees of equal cost cannot be distinguished by their leaves
         splits = self.splits.counting(scale)
-        counted = _Counted(self.search)
+        counted = _Counted(self.search, problem.params.fewest)
         search = RankSearch(splits.ranked, counted.look, room=self.search.room).after(self.search, scale)
         counted.search = search
-        need, leaves, columns = self._units(heap) * scale + heap.n_branch_nodes, True, False
+        need, leaves, columns, stopped = self._units(heap) * scale + heap.n_branch_nodes, True, False, False
         try:
             search.solve(depth, need)
         except TimeLimitReached:
-            leaves = False
+            leaves, stopped = False, not deadline.is_over()
         except KeyboardInterrupt:
             leaves = False
             deadline.end_soon(deadline.IN_HAND)
@@ -265,7 +269,7 @@ class ThresholdSearch:
                 pass
             except KeyboardInterrupt:
                 deadline.end_soon(deadline.IN_HAND)
-        found = self._ended(heap, bound, fewest=Fewest(leaves, columns))
+        found = self._ended(heap, bound, fewest=Fewest(leaves, columns, stopped))
         return replace(found, written=written if columns else None)
 
     def _exactly(self, heap: HeapTree, bound: Fraction) -> tuple[HeapTree, Fraction]:
