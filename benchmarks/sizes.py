@@ -18,7 +18,7 @@ from sklearn.datasets import make_classification
 
 from benchmarks.large_fits import FOLDER, measured
 
-NAMES = "rows", "columns", "depth", "cpu", "gigabytes", "end", "objective", "bound"
+NAMES = "rows", "columns", "depth", "cpu", "end", "objective", "bound"
 
 
 def table(rows: int, columns: int) -> Path:
@@ -41,8 +41,8 @@ def cell(rows: int, columns: int, depth: int, limit: float) -> dict:
     if "error" in facts:
         raise SystemExit(f"{rows} x {columns}, depth {depth}: {facts['error']}")
     ended = {name: facts[name] for name in ("objective", "bound")}
-    size = {"rows": rows, "columns": columns, "depth": depth, "end": facts["termination"]}
-    return size | {"cpu": f"{facts['cpu']:.2f}", "gigabytes": f"{facts['gigabytes']:.2f}"} | ended
+    size = {"rows": rows, "columns": columns, "depth": depth, "cpu": f"{facts['cpu']:.2f}"}
+    return size | {"end": facts["termination"]} | ended
 
 
 def main() -> None:
