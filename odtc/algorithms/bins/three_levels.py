@@ -2,9 +2,9 @@
 
 A cut of a column sends the entries of the bins before `lo` left and those from `hi` on right; those between are not
 counted. For two columns one table of the sums over all pairs of their bins gives the saving of every leaf below two
-cuts. The cuts of one column are first cuts one after the other: each takes the table over from the cut before it and
-adds the entries between the two, so that all of them together visit each entry once for each pair of columns (MurTree
-shares its sums between neighbouring nodes in a similar way).
+cuts. The cuts of one column are first cuts one after the other: each takes the table over from its neighbour and adds
+the entries between the two, so that all of them together visit each entry once for each side and pair of columns
+(MurTree shares its sums between neighbouring nodes in a similar way).
 """
 
 import numpy as np
@@ -84,14 +84,6 @@ def accumulate_pairs(sums, A, B, table):
                 table[k, a, b] = table[k, a - 1, b] + so_far
 
 
-def subtract_pairs(all_sums, table, A, B, rest):
-    """Write all sums less those of a table."""
-    for k in range(table.shape[0]):
-        for a in range(1, A + 1):
-            for b in range(1, B + 1):
-                rest[k, a, b] = all_sums[k, a, b] - table[k, a, b]
-
-
 def leaves_of_one(line, whole, last, cuts, m, price, left, right):
     """Set the least costs of a leaf or of one cut of the same column, left and right of each of its m cuts."""
     for i in range(m):
@@ -151,22 +143,16 @@ def add_pairs(sums, own, other, of_label, gains, costs, at, to):
 def below_one_column(c, members, first_cuts, last, cuts, m, whole, price, shape, left, right, best):
     """Set the least costs of a leaf or of one cut on both sides of each cut of a column, below each first cut; and
     those of a leaf on each side of the first cut."""
-    ends, owns, of_label, gains, costs = members
-    own = owns[c]
-    sums, line, every = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    add_line(every, own, of_label, gains, costs, 0, len(own))
-    accumulate(every, every)
-    at = 0
-    for f in range(first_cuts.shape[1]):
-        for side in range(2):
+    ends, own, of_label, gains, costs = members
+    line, n_firsts = np.zeros(shape, np.int64), first_cuts.shape[1]
+    for side in range(2):  # the left sides grow from the first entry on, the right ones from the last
+        sums, at = np.zeros(shape, np.int64), side * own.shape[1]
+        for step in range(n_firsts):
+            f = n_firsts - 1 - step if side else step
             to = ends[first_cuts[side, f]]
-            add_line(sums, own, of_label, gains, costs, at, to)
+            add_line(sums, own[c], of_label, gains, costs, min(at, to), max(at, to))
             at = to
             accumulate(sums, line)
-            if side == 1:  # the entries behind the first cut
-                for k in range(shape[0]):
-                    for b in range(shape[1]):
-                        line[k, b] = every[k, b] - line[k, b]
             best[f, side] = leaf(line, whole, 0, last)
             leaves_of_one(line, whole, last, cuts, m, price, left[f, side, c], right[f, side, c])
 
@@ -175,32 +161,26 @@ def below_two_columns(c, d, members, first_cuts, n_bins, cuts, n_cuts, whole, pr
     """Update the least costs on both sides of each cut of two columns by the cuts of the other one, below each first
     cut."""
     ends, own, of_label, gains, costs = members
-    pairs, table, rest, every, saved = tables
+    (pairs, table, saved), n_firsts = tables, first_cuts.shape[1]
     A, B = n_bins[c], n_bins[d]
-    pairs[:, : A + 1, : B + 1] = 0
-    add_pairs(pairs, own[c], own[d], of_label, gains, costs, 0, own.shape[1])
-    accumulate_pairs(pairs, A, B, every)
-    pairs[:, : A + 1, : B + 1] = 0
-    at = 0
-    for f in range(first_cuts.shape[1]):
-        for side in range(2):
+    for side in range(2):  # as in `below_one_column`
+        pairs[:, : A + 1, : B + 1] = 0
+        at = side * own.shape[1]
+        for step in range(n_firsts):
+            f = n_firsts - 1 - step if side else step
             if best[f, side] <= price:  # a leaf costs no more than a cut
                 continue
             to = ends[first_cuts[side, f]]
-            add_pairs(pairs, own[c], own[d], of_label, gains, costs, at, to)
+            add_pairs(pairs, own[c], own[d], of_label, gains, costs, min(at, to), max(at, to))
             at = to
             accumulate_pairs(pairs, A, B, table)
-            shown = table
-            if side == 1:  # the entries behind the first cut
-                subtract_pairs(every, table, A, B, rest)
-                shown = rest
             one, two = left[f, side], right[f, side]
             lo, hi, m = cuts[d, 0], cuts[d, 1], n_cuts[d]
             for i in range(n_cuts[c]):
                 if whole:
-                    leaves_of_two(shown, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d])
+                    leaves_of_two(table, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d])
                 else:
-                    leaves_of_many(shown, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d], saved)
+                    leaves_of_many(table, A, B, cuts[c], i, lo, hi, m, price, one[c], two[c], one[d], two[d], saved)
 
 
 @kernel
@@ -244,8 +224,7 @@ def three_levels(
     for c in range(C):
         below_one_column(c, ordered, first_cuts, n_bins[c], cuts[c], n_cuts[c], whole, price, shape, left, right, best)
     square = (n_sums, most_bins + 1, most_bins + 1)
-    pairs, table, rest = np.zeros(square, np.int64), np.zeros(square, np.int64), np.zeros(square, np.int64)
-    tables = pairs, table, rest, np.zeros(square, np.int64), np.zeros((4, most_cuts), np.int64)
+    tables = np.zeros(square, np.int64), np.zeros(square, np.int64), np.zeros((4, most_cuts), np.int64)
     for c in range(C):
         for d in range(c + 1, C):
             if n_cuts[c] and n_cuts[d]:
