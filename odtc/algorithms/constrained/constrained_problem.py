@@ -237,6 +237,12 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     )
 
 
+def in_fixed_point(multipliers: np.ndarray, scale: int, largest: np.ndarray | None) -> np.ndarray:
+    """Return the nearest multipliers that `fixed_point` can represent, int64 (constraints,), in its scale; those that
+    are given, float64 (constraints,), are in costs for one use, and None is no largest one."""
+    return np.clip(np.rint(multipliers * scale), 0, largest).astype(np.int64)
+
+
 def named(split: np.ndarray, splits: np.ndarray) -> np.ndarray:
     """Return a heap of splits, int (nodes,), with each split replaced by the entry at its position in `splits`: the
     numbers of the whole problem, if `splits` are some of its splits."""

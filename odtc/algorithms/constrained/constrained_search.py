@@ -23,6 +23,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     TooLarge,
     cost_of,
     fixed_point,
+    in_fixed_point,
     keeps,
     named,
     uses_of,
@@ -460,7 +461,7 @@ class ConstrainedSearch:
 
     def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
         """Return (weights, number) of multipliers, float64 (constraints,)."""
-        m = np.clip(np.rint(multipliers * self.scale), 0, self.largest).astype(np.int64)
+        m = in_fixed_point(multipliers, self.scale, self.largest)
         key = m.tobytes()
         if key not in self._known:
             self._known[key] = len(self.tried)

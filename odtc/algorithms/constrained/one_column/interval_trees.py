@@ -18,7 +18,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, codes_of, fixed_point, ones_of
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    TooLarge,
+    codes_of,
+    fixed_point,
+    in_fixed_point,
+    ones_of,
+)
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.subtree_options import kept
 
@@ -96,7 +103,7 @@ class IntervalTrees:
         cuts, m = Cuts(largest / scale), np.zeros(len(bound)) if first is None else first / scale
         for _ in range(ROUNDS if len(bound) else 1):
             self.tick()
-            m = np.clip(np.rint(m * scale), 0, largest).astype(float)
+            m = in_fixed_point(m, scale, largest).astype(float)
             value, vector = self._least(np.append(float(scale), m))
             if np.isinf(value):  # no leaf is allowed
                 self.lower = self.priced = below

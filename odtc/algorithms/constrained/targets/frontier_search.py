@@ -25,7 +25,14 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.constrained.close_gap import MOST_PAIRS, GapCloser
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point, leaves_of, named
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    TooLarge,
+    fixed_point,
+    in_fixed_point,
+    leaves_of,
+    named,
+)
 from odtc.algorithms.constrained.constrained_search import ROUNDS, ConstrainedSearch, Found, Stopped
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Weights
@@ -274,7 +281,7 @@ class FrontierSearch:
 
     def _weights(self, target: int, multipliers: np.ndarray) -> Weights:
         """Return the weights of multipliers, float64 (constraints,)."""
-        m = np.clip(np.rint(multipliers * self.scale), 0, self.largest).astype(np.int64)
+        m = in_fixed_point(multipliers, self.scale, self.largest)
         return Weights.of(self.tables[target].counts, self.scale, m)
 
     def _cuts(self, points, target: int) -> Cuts:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.algorithms.bins.bin_bound import BinBound
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, fixed_point, in_fixed_point
 from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.thresholds.early_bound import EarlyBound
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
@@ -59,7 +59,7 @@ class Priced:
     ):
         arrays = self.arrays = posed.arrays
         self.posed, (self.scale, largest) = posed, fixed_point(arrays)
-        m = np.clip(np.rint(multipliers * self.scale), 0, largest).astype(np.int64)
+        m = in_fixed_point(multipliers, self.scale, largest)
         weight, price = weighed(arrays, self.scale, m)
         self.splits = RankedSplits(posed.encoded, max(0.0, price), 1, weight, among=among, scales=scales)
         self._beside = _of_nodes(arrays, m, price) - float(m @ arrays.bound) - _rounded(self.splits.ranked, weight)

@@ -8,7 +8,7 @@ bounds. Its labels are chosen again so that it satisfies the constraints. Its co
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import BOX, fixed_point
+from odtc.algorithms.constrained.constrained_problem import BOX, fixed_point, in_fixed_point
 from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.sweeps.threshold_sides import weighed
 from odtc.algorithms.thresholds.coarse_tree import CoarseTree
@@ -58,7 +58,7 @@ class _Rounds:
         scale, largest = fixed_point(arrays)
         met, seen = [], set()
         for _ in range(ROUNDS):
-            m = np.clip(np.rint(multipliers * scale), 0, largest).astype(np.int64)
+            m = in_fixed_point(multipliers, scale, largest)
             if m.tobytes() in seen:
                 return
             seen.add(m.tobytes())

@@ -11,6 +11,7 @@ from odtc.algorithms.constrained.constrained_problem import (
     ConstrainedProblem,
     TooLarge,
     fixed_point,
+    in_fixed_point,
     keeps,
     leaves_of,
     named,
@@ -73,7 +74,7 @@ class SplitsOfTree:
         """Return the tree with the labels that are cheapest at some multipliers, float64 (constraints,), in costs for
         one use."""
         scale, largest = fixed_point(self.arrays)
-        m = np.clip(np.rint(multipliers * scale), 0, largest).astype(np.int64)
+        m = in_fixed_point(multipliers, scale, largest)
         return by_weight(self.tables, self._structure, Weights.of(self.tables.counts, scale, m))
 
     def cheapest(self, below: int) -> tuple[Tree, int] | None:
