@@ -52,6 +52,14 @@ def table(rows: int = 90) -> pd.DataFrame:
     return data
 
 
+def numbers_of(columns: str) -> Dataset:
+    """Return some columns of the table as numbers, and y."""
+    data = table()
+    features = tuple(Feature(name, "numeric") for name in columns)
+    y = (data.y == "yes").to_numpy(np.int32)
+    return Dataset("rows", data[list(columns)].to_numpy(float), y, features, ("no", "yes"), np.ones(len(data)))
+
+
 SETS = [
     (1, ["recall[yes] >= 0.9"]),
     (2, ["recall[yes] >= 0.9", "statistical_parity[group=group,positive=yes] <= 0.1"]),
@@ -154,10 +162,7 @@ def test_a_rare_class_has_a_tree_although_no_leaf_would_predict_it():
 
 def test_a_bound_with_prices_is_near_the_optimum():
     """Without prices the bound is that of the free optimum; with those of a search over few tests it is higher."""
-    frame = table()
-    numbers = frame[["a", "b", "c"]].to_numpy(float)
-    columns = tuple(Feature(name, "numeric") for name in "abc")
-    rows = Dataset("rows", numbers, (frame.y == "yes").to_numpy(np.int32), columns, ("no", "yes"), np.ones(len(frame)))
+    rows = numbers_of("abc")
     data = pipeline.pose(rows, "dpflow", 2, constraints=("recall[yes] >= 0.95",), fitting=True)
     posed = constrained.Posed(data).problem
     found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).splits, lambda: False, True)
@@ -167,15 +172,7 @@ def test_a_bound_with_prices_is_near_the_optimum():
 
 def test_bins_at_the_prices_of_few_tests_bound_more_than_no_prices():
     """What a limit leaves over many thresholds was the bound of the free optimum, far below under a recall."""
-    data = table()
-    rows = Dataset(
-        "rows",
-        data[["a", "b", "c"]].to_numpy(float),
-        (data.y == "yes").to_numpy(np.int32),
-        tuple(Feature(name, "numeric") for name in "abc"),
-        ("no", "yes"),
-        np.ones(len(data)),
-    )
+    rows = numbers_of("abc")
     problem = pipeline.pose(rows, "dpflow", 3, constraints=("recall[yes] >= 0.98",), fitting=True)
     posed = constrained.Posed(problem).problem
     found = first_tree(posed.arrays, CoarseSearch(posed.arrays, posed.scale).splits, lambda: False, True)
@@ -196,15 +193,7 @@ def test_multipliers_of_few_digits_differ_little_and_give_small_whole_costs():
 
 def test_a_limit_at_depth_four_leaves_a_bound_at_prices():
     """The search without the constraints showed no more than the free optimum there."""
-    data = table()
-    rows = Dataset(
-        "rows",
-        data[["a", "b"]].to_numpy(float),
-        (data.y == "yes").to_numpy(np.int32),
-        tuple(Feature(name, "numeric") for name in "ab"),
-        ("no", "yes"),
-        np.ones(len(data)),
-    )
+    rows = numbers_of("ab")
     problem = pipeline.pose(rows, "dpflow", 4, constraints=("recall[yes] >= 0.98",), fitting=True)
     free = pipeline.pose(rows, "dpflow", 4, constraints=(), fitting=True)
     posed = problem.derived(constrained.Posed).problem
@@ -222,15 +211,7 @@ def test_a_limit_at_depth_four_leaves_a_bound_at_prices():
 def test_a_limit_at_depth_four_leaves_a_bound_of_each_subset_of_columns(monkeypatch):
     """Trees over one column cost more than those over all, which a bound over all columns at once does not show."""
     monkeypatch.setattr(engines, "FEW_TESTS", 20)  # so many thresholds that only some are searched for trees
-    data = table()
-    rows = Dataset(
-        "rows",
-        data[["a", "b", "c"]].to_numpy(float),
-        (data.y == "yes").to_numpy(np.int32),
-        tuple(Feature(name, "numeric") for name in "abc"),
-        ("no", "yes"),
-        np.ones(len(data)),
-    )
+    rows = numbers_of("abc")
     free, limited = (
         pipeline.pose(rows, "dpflow", 4, constraints=(*texts, "recall[yes] >= 0.9"), fitting=True)
         for texts in ((), ("features <= 1",))
@@ -243,7 +224,7 @@ def test_a_limit_at_depth_four_leaves_a_bound_of_each_subset_of_columns(monkeypa
     assert told == sorted(told) and told[-1] == floor and not broken(limited, heap)
     each = []
     for column in "abc":
-        alone = pipeline.pose(data[[column, "y"]], "dpflow", 4, constraints=("recall[yes] >= 0.9",), fitting=True)
+        alone = pipeline.pose(table()[[column, "y"]], "dpflow", 4, constraints=("recall[yes] >= 0.9",), fitting=True)
         exact = alone.module.search(alone, None, lambda *told: None)
         assert exact.proved
         each.append(exact.bound)
