@@ -137,12 +137,18 @@ def part(data, tree, room, t, price, least):
     return work
 
 
+def lowest_splits(size, t):
+    """Return the first node, and the number of nodes, of the lowest level of a subtree that may have splits."""
+    first, wide = t, 1
+    while 4 * first < size:
+        first, wide = 2 * first, 2 * wide
+    return first, wide
+
+
 def gather(tree, room, t, price):
     """Note what the subtrees of the branch nodes at and below a node save, from those of the leaves."""
     column = tree[0]
-    size, first, wide = len(column), t, 1
-    while 4 * first < size:
-        first, wide = 2 * first, 2 * wide
+    first, wide = lowest_splits(len(column), t)
     while first >= t:
         for s in range(first, first + wide):
             if column[s] >= 0:
@@ -275,11 +281,10 @@ def polish(data, tree, room, t, price, least, state, most_work):
     work."""
     column, done = tree[0], tree[3]
     _, begin, end, saved, lost, _, _, _, _, _, _, _, _, _ = room
-    size, work = len(column), 0
+    work = 0
     for _ in range(ROUNDS):
-        before, first, wide = saved[t], t, 1
-        while 4 * first < size:
-            first, wide = 2 * first, 2 * wide
+        before = saved[t]
+        first, wide = lowest_splits(len(column), t)
         while first >= t:
             for s in range(first, first + wide):
                 if column[s] >= 0:
