@@ -463,10 +463,8 @@ class DeepMoves:
             self.parent._check()
             next(self.steps, None)
             self.count += 1
-            best = self.moves.best.cost
-            if best < self.cost:
-                self.note()
-            if best == 0 or self.count >= 2 * self.planted:
+            self.note()
+            if self.moves.best.cost == 0 or self.count >= 2 * self.planted:
                 self.plant()
 
     @property
@@ -482,7 +480,7 @@ class DeepMoves:
             self.moves.take(self.search.tree(self.depth))
 
     def note(self) -> None:
-        """Make the tree the best one of the search, if it is."""
+        """Make the tree the best one of the search, if it is better than the one before and is the best."""
         parent, problem = self.parent, self.parent.problem
         if self.moves.best.cost >= self.cost:
             return
