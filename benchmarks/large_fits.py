@@ -53,15 +53,23 @@ def table(rule: str, size: int) -> Path:
             y = 3 * np.sin(X[:, 0]) + 2 * np.maximum(X[:, 1], 0) * X[:, 2] + X[:, 3] ** 2
             y = (y + 1.5 * random.normal(size=size)).round(4)
         else:
-            drawn = {"n_informative": 8, "n_redundant": 4, "n_clusters_per_class": 3, "flip_y": 0.15, "class_sep": 0.6}
             shape = {"keptrows": (size, 12), "rows": (size, 10)}.get(rule, (2000, size))
-            if rule == "rows":
-                drawn |= {"n_informative": 6, "n_redundant": 2}
-            X, label = make_classification(*shape, random_state=0, **drawn)
-            X, y = X.round(6), np.array(["a", "b"])[label]
-        columns = {f"x{number}": column for number, column in enumerate(X.T)}
-        pl.DataFrame({**columns, "y": y}).write_csv(path)
+            X, y = two_classes(*shape, *((6, 2) if rule == "rows" else (8, 4)))
+        write(path, X, y)
     return path
+
+
+def two_classes(rows: int, columns: int, informative: int, redundant: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of six decimals, and their class "a" or "b": three clusters of each class, 15 of 100 labels by lot."""
+    drawn = {"n_informative": informative, "n_redundant": redundant, "n_clusters_per_class": 3}
+    X, label = make_classification(rows, columns, **drawn, flip_y=0.15, class_sep=0.6, random_state=0)
+    return X.round(6), np.array(["a", "b"])[label]
+
+
+def write(path: Path, X: np.ndarray, y: np.ndarray) -> None:
+    """Write a CSV file with the columns x0, x1, … and y."""
+    columns = {f"x{number}": column for number, column in enumerate(X.T)}
+    pl.DataFrame({**columns, "y": y}).write_csv(path)
 
 
 def measured(words: list[str], root: Path = ROOT) -> dict:

@@ -12,11 +12,7 @@ import argparse
 import csv
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-from sklearn.datasets import make_classification
-
-from benchmarks.large_fits import FOLDER, measured
+from benchmarks.large_fits import FOLDER, measured, two_classes, write
 
 NAMES = "rows", "columns", "depth", "cpu", "end", "objective", "bound"
 
@@ -26,11 +22,7 @@ def table(rows: int, columns: int) -> Path:
     path = FOLDER / f"size-{rows}x{columns}.csv"
     if not path.is_file():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        informative = min(8, max(4, columns // 2))
-        drawn = {"n_informative": informative, "n_redundant": 0, "n_clusters_per_class": 3}
-        X, label = make_classification(rows, columns, **drawn, flip_y=0.15, class_sep=0.6, random_state=0)
-        names = {f"x{number}": column for number, column in enumerate(X.round(6).T)}
-        pl.DataFrame({**names, "y": np.array(["a", "b"])[label]}).write_csv(path)
+        write(path, *two_classes(rows, columns, informative=min(8, max(4, columns // 2)), redundant=0))
     return path
 
 
