@@ -15,7 +15,7 @@ _NAMES = {
     "odtc.problem.constraints.kind": "Subject OnPredictions CountsSplits BarsPaths Repairs ConstraintType",
     "odtc.solvers.protocols": "Solver ProgramSolver PackageSolver",
     "odtc.data.encoding": "Encoding Encoded encode",
-    "odtc.data.file_text.data_files": "Reader",
+    "odtc.data.cells.data_files": "Reader",
     "odtc.trees.exporting": "Exporter",
     "odtc.heuristics.heuristic": "Heuristic grow",
     "odtc.fileformats.model_files": "ModelFormat read_model write_model",

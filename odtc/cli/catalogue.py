@@ -3,8 +3,8 @@
 import dataclasses
 
 from odtc.base.registry import did_you_mean
+from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import ENCODINGS
-from odtc.data.file_text.data_files import READERS
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.fileformats.model_files import FORMATS

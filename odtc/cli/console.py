@@ -92,7 +92,7 @@ def data_stream() -> TextIO:
 
 
 def say(text: str) -> None:
-    files = sys.modules.get("odtc.data.file_text.data_files")  # without it no data file was named
+    files = sys.modules.get("odtc.data.cells.data_files")  # without it no data file was named
     for path in files.STORED if files is not None else ():
         text = text.replace(f"'{path}'", str(path)).replace(str(path), f"the {files.STANDARD_INPUT}")
     print(visible(text), file=sys.stderr)

@@ -61,7 +61,7 @@ def _of_standard_input(path: Path) -> Path:
     """Return the path of a data file; for - the path of a file with the bytes of the standard input."""
     if str(path) != "-":
         return path
-    from odtc.data.file_text.data_files import standard_input
+    from odtc.data.cells.data_files import standard_input
 
     return standard_input()
 
@@ -398,8 +398,8 @@ def labelled(tree, path):
     if path is None:
         return tree
     from odtc.cli.console import say
-    from odtc.data.file_text.codebook import labelled as named
-    from odtc.data.file_text.codebook import read_codebook, strangers
+    from odtc.data.codebook import labelled as named
+    from odtc.data.codebook import read_codebook, strangers
 
     codebook = read_codebook(path)
     for _, words in strangers(codebook, tree.features, tree):
@@ -410,8 +410,8 @@ def labelled(tree, path):
 def described(tree, data: Path, reading: ReadingSpec):
     """Return the tree, which reads this file by the options of the command if there are some, otherwise as its
     training file."""
+    from odtc.data.cells.data_files import opened_by
     from odtc.data.dataset import layout_of
-    from odtc.data.file_text.data_files import opened_by
 
     tree = labelled(tree, reading.labels)
     given = reading.layout | ({"header": True} if "--header" in sys.argv else {})  # which replaces a recorded one

@@ -21,7 +21,7 @@ from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.base.spec_fields import plain, quoted
 from odtc.base.wording import option
-from odtc.data.file_text.text_pieces import read_text
+from odtc.data.cells.text_pieces import read_text
 from odtc.errors import ChoiceError, DataError, OdtcError
 
 Names = tuple[str, ...]
@@ -106,28 +106,6 @@ def expect_telling_prices(weight: np.ndarray, cost: np.ndarray, least: float) ->
             f"expected an error that costs {least:g} or more, its weight times cost, got {most:.4g} at most: what "
             f"differs by a tenth of that counts as equal here; multiply the weights or costs by "
             f"{10.0 ** -math.floor(math.log10(most)):g}"
-        )
-
-
-def expect_addable(numbers: np.ndarray, what: str, place: str) -> None:
-    """Raise DataError if numbers of 0 or more add up to a sum whose square is too large for a double.
-
-    Parameters
-    ----------
-    numbers : float64 (numbers,)
-        NaN counts as 0.
-    what, place : str
-        A description of the numbers, and where they come from.
-    """
-    most = float(np.nanmax(numbers, initial=0.0))
-    if most < MOST_COST / max(1, len(numbers)):
-        return
-    total = float(np.nansum(numbers / most))
-    if most >= MOST_COST or total * most >= MOST_COST:
-        size = math.log10(most) + math.log10(total)
-        raise DataError(
-            f"expected {what} that add up to less than {MOST_COST:g} in {place}, got about 1e{size:.0f}: doubles have "
-            f"to hold the squares of sums; multiply all by {10.0 ** -math.ceil(math.log10(most)):g}, say"
         )
 
 

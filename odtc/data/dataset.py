@@ -13,16 +13,18 @@ from odtc.base.json_schema import FLAG, TEXT, schema_of
 from odtc.base.text import show_number
 from odtc.base.value_class import frozen_class, value_class
 from odtc.base.whole_numbers import narrowed, nearest_floats, whole_numbers
-from odtc.data.file_text import label_types
+from odtc.data import label_types
+from odtc.data.reading_spec import BOOLEAN as BOOLEAN
+from odtc.data.reading_spec import CATEGORICAL as CATEGORICAL
 from odtc.data.reading_spec import CLASSIFICATION, DATES, LAYOUT, SIGNS, ReadingSpec, date_columns
+from odtc.data.reading_spec import NUMERIC as NUMERIC
 
 LAYOUT_SHAPE = {f"{name}?": shape for name, shape in schema_of(ReadingSpec).items() if name in LAYOUT}
-NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
 
 @value_class
 class Codebook:
-    """Texts for people: of a column by its name, of a value by its column (odtc.data.file_text.codebook)."""
+    """Texts for people: of a column by its name, of a value by its column (odtc.data.codebook)."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class Feature:
     `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code order (empty for a
     numeric column). `ordered` means that this order is meaningful, so that splits divide it in two; a tree is the same
     without it. `decimal` is the sign before decimals, if numbers of the file are as people write them
-    (odtc.data.file_text.written_numbers), and `missing_marks` are the texts that mean a missing cell of this column,
+    (odtc.data.cells.written_numbers), and `missing_marks` are the texts that mean a missing cell of this column,
     so that other files are read in the same way. `has_missing` means that training rows with a missing cell were kept,
     so that splits state where these go. `layout` describes the form of the file by options
     (odtc.data.reading_spec.LAYOUT). `codebook` has the names for readers of all columns of the table, and
@@ -193,7 +195,7 @@ class Dataset:
     told: tuple[tuple[str, str], ...] = ()  # (column, sentence): what only the reading of the target can remark
     # (column, kind, sentence): the same of columns that were left out, and of marks of missing cells.
     left_out: tuple[tuple[str, str, str], ...] = ()
-    label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
+    label_type: str = label_types.TEXT  # of the classes (odtc.data.label_types)
     # The weights in whole numbers and their unit, if doubles may round them; for other rows it is ignored.
     exact_weight: tuple[np.ndarray, Fraction] | None = None
 

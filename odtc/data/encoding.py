@@ -22,11 +22,11 @@ from odtc.base.text import count_of
 from odtc.base.value_class import frozen_class
 from odtc.base.whole_numbers import MAX_EXACT, narrowed, product, summed_weights, whole_losses
 from odtc.base.wording import option
+from odtc.data import label_types
 from odtc.data.binary_splits import merged_splits
 from odtc.data.binary_splits.column_splits import threshold_splits
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import CATEGORICAL, Dataset, Feature
-from odtc.data.file_text import label_types
 from odtc.data.ranked_answers import RankedAnswers, require_cells, rows_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, SplitList, Splits
@@ -110,7 +110,7 @@ class Encoded:
     groups: tuple = ()  # of rows of the data, to which constraints refer (odtc.problem.constraints.groups)
     task: str = CLASSIFICATION
     sums: np.ndarray | None = None  # float64 (rows, sums): the amounts that the task adds up (odtc.data.task)
-    label_type: str = label_types.TEXT  # of the classes (odtc.data.file_text.label_types)
+    label_type: str = label_types.TEXT  # of the classes (odtc.data.label_types)
     goal: str = ""  # of a policy without a dataset (a manifest): "max" if costs are minus the values of actions
     # Objects computed from these rows (`derived`); never carried to other rows.
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -367,7 +367,7 @@ def _expect_levels(dataset: Dataset, asked: SplitList) -> None:
     ]
     if not large:
         return
-    from odtc.data.column_types import words_among_numbers  # with polars, without which an estimator is imported
+    from odtc.data.cells.column_types import words_among_numbers  # with polars, without which an estimator is imported
 
     splits = Counter(split.features for split, _ in asked)
     for at in large:

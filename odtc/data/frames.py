@@ -1,9 +1,9 @@
 """Rows in memory, coded as those of a data file: arrays and data frames of pandas or polars.
 
 An array of numbers contains numbers. In an array of objects, and in a data frame, each column is read as the same
-cells in a file would be (odtc.data.column_types): text is a category unless it reads as numbers, a categorical dtype
-is a category, booleans stay booleans, and columns whose type is dates are read as `dates` of a file are; None, NaN, NA
-and the words for them are missing.
+cells in a file would be (odtc.data.cells.column_types): text is a category unless it reads as numbers, a categorical
+dtype is a category, booleans stay booleans, and columns whose type is dates are read as `dates` of a file are; None,
+NaN, NA and the words for them are missing.
 """
 
 import io
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from odtc.data import column_types
+from odtc.data.cells import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.data.reading_spec import DATES, dates_of_columns
 from odtc.errors import DataError

@@ -10,15 +10,15 @@ import numpy as np
 from odtc.base.registry import did_you_mean
 from odtc.base.text import count_of, in_notebook, one_line, show_figure, show_number, some
 from odtc.base.wording import option
-from odtc.data.coded_columns import distinct
+from odtc.data.codebook import codebook_of
 from odtc.data.dataset import NUMERIC, Codebook, Dataset, Feature
 from odtc.data.encoding import ENCODINGS, encode, sized_scheme
-from odtc.data.file_text.codebook import codebook_of
 from odtc.data.frames import table_of_arrays
 from odtc.data.notes import Note, notes_on
 from odtc.data.reading import read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Splits
+from odtc.data.table.coded_columns import distinct
 from odtc.data.task import TASKS
 from odtc.data.tasks import regression
 from odtc.errors import ChoiceError, NotClassesError, OdtcError

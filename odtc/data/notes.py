@@ -17,8 +17,8 @@ from odtc.base import deadline, phases
 from odtc.base.text import show_number
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.coded_columns import distinct
-from odtc.data.column_types import (
+from odtc.data.cells import written_numbers
+from odtc.data.cells.column_types import (
     MISSING_CELLS,
     are_numbers,
     numbers_of,
@@ -26,12 +26,13 @@ from odtc.data.column_types import (
     values_of,
     words_among_numbers,
 )
+from odtc.data.cells.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.file_text import written_numbers
-from odtc.data.file_text.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
-from odtc.data.level_orders import is_range, order_of_words, order_text
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
-from odtc.data.task import TASKS, lost_weights
+from odtc.data.table.coded_columns import distinct
+from odtc.data.table.level_orders import is_range, order_of_words, order_text
+from odtc.data.task import TASKS
+from odtc.data.weights import lost_weights
 from odtc.errors import TimeLimitReached
 
 GRADES, CODES = 10, 20  # largest number of classes that are numbers, and whole numbers, without a remark

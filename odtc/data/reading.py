@@ -24,12 +24,9 @@ from odtc.base.system import open_file
 from odtc.base.text import count_of, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data import column_types, partitions
-from odtc.data.coded_columns import table_of_columns
-from odtc.data.column_coding import Column, WordsNeeded, code_columns, named_columns
-from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
-from odtc.data.file_text.codebook import read_codebook, with_labels
-from odtc.data.file_text.data_files import (
+from odtc.data.cells import column_types
+from odtc.data.cells.column_names import AGAIN, INSTANCE_WEIGHT, check_names
+from odtc.data.cells.data_files import (
     BATCH,
     book_and_sheet,
     data_name,
@@ -40,11 +37,12 @@ from odtc.data.file_text.data_files import (
     opened_by,
     reader_of,
 )
-from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
-from odtc.data.file_text.missing_marks import marks_of_texts, unmet
-from odtc.data.file_text.text_pieces import first_in_utf8
-from odtc.data.file_text.text_records import skipped_text
-from odtc.data.level_orders import in_order, order_text, orders_of_texts
+from odtc.data.cells.missing_marks import marks_of_texts, unmet
+from odtc.data.cells.text_pieces import first_in_utf8
+from odtc.data.cells.text_records import skipped_text
+from odtc.data.codebook import read_codebook, with_labels
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
+from odtc.data.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
 from odtc.data.reading_spec import (
     CLASSIFICATION,
@@ -57,12 +55,15 @@ from odtc.data.reading_spec import (
     dates_of_columns,
     missing_texts,
 )
+from odtc.data.table import partitions
+from odtc.data.table.coded_columns import table_of_columns
+from odtc.data.table.column_coding import Column, WordsNeeded, code_columns, named_columns
+from odtc.data.table.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.task import task_of
+from odtc.data.weights import expect_weight_left, expect_weights
 from odtc.errors import ChoiceError, DataError, OneValueError
 
 BAD_LINE, SHEET = "bad line", "sheet"  # kinds of remarks: on lines that were skipped, and on the sheets of a workbook
-AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
-INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 FIRST_CELLS = 64  # of a column, which nearly always show that its points part no thousands
 NO_KNOWN_CELL = "expected a known cell in some feature column of {}, got only missing ones"
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
@@ -382,7 +383,7 @@ def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
 
 
 def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tuple[str, ...] | None]:
-    """Return the columns whose levels have an order (odtc.data.level_orders)."""
+    """Return the columns whose levels have an order (odtc.data.table.level_orders)."""
     return orders_of_texts(_listed(how.ordered), names, place)
 
 
@@ -549,10 +550,10 @@ def _rows_of(columns: dict[str, Column], names: list[str], targets: list[str], h
     n_rows = len(columns[targets[0]].missing)
     weight = np.ones(n_rows)
     if how.weights:
-        weight = column_types.expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
+        weight = expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
     keep = _kept_rows(columns, names, targets, how.weights, how.missing, place)
     if how.weights:
-        column_types.expect_weight_left(weight[keep], how.weights, place)
+        expect_weight_left(weight[keep], how.weights, place)
     # A leaf of numbers says nothing of rows of weight 0, so these are rows without a weight.
     weightless = (weight == 0) & task_of(how).NUMBERS
     unlabelled = _incomplete(columns, [*targets, *([how.weights] if how.weights else [])]) | weightless
@@ -764,7 +765,7 @@ def read_rows(
     if weights:
         cells = column_types.column_cells(frame[weights], place)
         found = column_types.numbers(cells, weights, place, decimal=decimal_of(features))
-        weight = column_types.expect_weights(found, weights, place)
+        weight = expect_weights(found, weights, place)
         if np.isnan(weight).any():
             raise DataError(
                 f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
@@ -866,8 +867,8 @@ def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
     X, _ = code_cells(frame, place, features, range(len(features)))
     weight = np.ones(frame.height)
     if how.weights:
-        weight = column_types.expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
-        column_types.expect_weight_left(weight[keep], how.weights, place)
+        weight = expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
+        expect_weight_left(weight[keep], how.weights, place)
     rows = Dataset(
         name=name,
         X=X[keep],
@@ -890,45 +891,6 @@ def read_scored_rows(path, trained: Dataset, numbered: bool = False) -> Dataset:
             "is judged on rows of its own actions"
         )
     return task.scored_rows(found, trained)
-
-
-def check_names(names, place: str) -> None:
-    """Raise DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
-    Column 1 may be without one, because `write.csv` of R and `to_csv` of pandas write the names of the rows in this
-    way."""
-    first = {}
-    plain = [name.partition(AGAIN)[0] or name for name in names]
-    if len(set(plain)) < len(plain) and 2 * sum(map(_is_number, plain)) > len(plain):
-        twice = next(name for name in plain if plain.count(name) > 1)
-        raise DataError(
-            f"expected the names of the {count_of(len(plain), 'column', '')} in the first line of {place}, got "
-            f"{twice!r} twice and "
-            f"mostly numbers, which looks like data; if the file has no names, read it with {option('header', False)}"
-        )
-    for number, name in enumerate(names):
-        if number and not name.strip():
-            raise DataError(
-                f"expected a name for every column in {place}, got a blank one for column {number + 1}; name it, "
-                f"remove the column, or read a file without names with {option('header', False)}"
-            )
-        if first.setdefault(name, number) != number:
-            raise DataError(
-                f"expected different column names in {place}, got {name!r} for column {first[name] + 1} and "
-                f"for column {number + 1}; rename one, leave both out ({option('ignore', name)}), or read a file "
-                f"without names with {option('header', False)}"
-            )
-        if name.startswith("^") and name.endswith("$"):  # its functions on a series match this with the series' name
-            raise DataError(
-                f"expected column names in {place} that are not patterns between ^ and $, got {name!r} for column "
-                f"{number + 1}; rename it"
-            )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 def _check_policy(missing: str) -> None:

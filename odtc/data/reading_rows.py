@@ -9,9 +9,9 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data import column_types
+from odtc.data.cells import column_types
+from odtc.data.cells.missing_marks import without_marks
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature, layout_of
-from odtc.data.file_text.missing_marks import without_marks
 from odtc.data.reading_spec import ReadingSpec, missing_texts
 from odtc.errors import ChoiceError, DataError
 

@@ -12,6 +12,7 @@ from typing import Any
 from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spec_field
 from odtc.base.value_class import value_class
 
+NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"  # kinds of columns
 POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
 MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")

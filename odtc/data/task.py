@@ -87,7 +87,7 @@ class Task(Protocol):
         """Return the data set with its target.
 
         `rows` has only features and weights, `cells` the columns of `target_columns` on the same rows
-        (odtc.data.column_coding.Column). Raises DataError for a target that cannot be learnt from.
+        (odtc.data.table.column_coding.Column). Raises DataError for a target that cannot be learnt from.
         """
         ...
 
@@ -271,29 +271,6 @@ def expect_solvers_tell_apart(encoded: Encoded) -> None:
             f"costs that differ by less as equal; leave {option('solver')} and --format out, so that odtc's own search "
             "finds the tree, or multiply the numbers"
         )
-
-
-def lost_weights(weight: np.ndarray) -> str:
-    """Return a remark on weights so small compared with their sum that sums in doubles lose them; "" if there are
-    none.
-
-    Parameters
-    ----------
-    weight : float64 (rows,)
-
-    Returns
-    -------
-    str
-    """
-    some, total = weight[weight > 0], float(weight.sum())
-    lost = some[some < total * len(some) * 2.0**-53]
-    if not len(lost):
-        return ""
-    return (
-        f"rounding loses {len(lost):,} of {len(some):,} weights, the least {lost.min():g}, because the sum of all "
-        f"is {total:g}: printed figures and the sums of a solver leave them out, although a proof of odtc counts them; "
-        "use weights of similar size if these rows matter"
-    )
 
 
 def expect_classes(task: str, what: str) -> None:

@@ -15,9 +15,9 @@ from sklearn.utils.validation import (
 
 from odtc.base.text import show_number
 from odtc.base.whole_numbers import whole_numbers
+from odtc.data import label_types
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset, Feature
-from odtc.data.file_text import label_types
 from odtc.errors import SaysNothingError, SearchOnlyError
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope
@@ -581,7 +581,7 @@ def _label(label) -> str:
 
 
 def _label_type(labels: np.ndarray) -> str:
-    """The type of labels (odtc.data.file_text.label_types) of an array."""
+    """The type of labels (odtc.data.label_types) of an array."""
     like = {"b": label_types.BOOL, "i": label_types.INT, "u": label_types.INT, "f": label_types.FLOAT}.get(
         labels.dtype.kind
     )

@@ -13,9 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from odtc.base.memory import require_memory
 from odtc.base.text import WARNING, some
-from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.data.task import lost_weights
+from odtc.data.weights import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.cost_complexity import penalty_of_branch_node, rounding_of_penalty
 from odtc.estimators.inspection import InspectionMixin
@@ -171,7 +170,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
     def _learnt(self, X):
         """Return (X, features) of the training rows, after scikit-learn's own checks of them."""
-        from odtc.data import column_types, frames  # they load polars
+        from odtc.data import frames
+        from odtc.data.cells import column_types  # they load polars
 
         self._interrupted = self._certified = False
         self._rounding = 0.0, ""  # the largest relative error of costs, and its reason

@@ -12,8 +12,8 @@ import numpy as np
 from odtc.base.text import show_figure
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.table.coded_columns import RowsOf
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint, broken
 from odtc.problem.constraints.groups import members

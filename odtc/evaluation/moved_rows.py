@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.data.cells.data_files import fitting_layout, frames_of
 from odtc.data.dataset import layout_of
-from odtc.data.file_text.data_files import fitting_layout, frames_of
 from odtc.data.reading_rows import code_frames
 from odtc.errors import OdtcError
 from odtc.evaluation.html_report import open_run

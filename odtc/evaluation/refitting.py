@@ -19,8 +19,8 @@ from odtc.base import deadline
 from odtc.base.text import percent_text
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
+from odtc.data.codebook import codebook_of
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.data.file_text.codebook import codebook_of
 from odtc.data.reading_spec import ReadingSpec
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError

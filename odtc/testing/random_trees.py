@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from odtc.base.text import show_number
-from odtc.data.column_types import MISSING_CELLS
+from odtc.data.cells.column_types import MISSING_CELLS
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.trees.tree import Branch, Leaf, Line, Tree

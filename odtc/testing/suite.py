@@ -5,8 +5,8 @@ from pathlib import Path
 
 from odtc.base.plug_ins import name_files
 from odtc.base.registry import Registry, did_you_mean
+from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import ENCODINGS
-from odtc.data.file_text.data_files import READERS
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.fileformats.model_files import FORMATS

@@ -8,7 +8,7 @@ import numpy as np
 
 from odtc.base.text import in_notebook, of, one_line, show_figure, tally
 from odtc.data.dataset import NUMERIC, Feature
-from odtc.data.file_text.label_types import Label
+from odtc.data.label_types import Label
 from odtc.data.task import TASKS
 from odtc.trees.counterfactual import Counterfactuals
 from odtc.trees.tree import Branch, Leaf, Tree

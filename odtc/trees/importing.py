@@ -17,11 +17,11 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import show_number
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
 from odtc.data.reading import read, read_arrays
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
+from odtc.data.table.coded_columns import RowsOf
 from odtc.data.task import TASKS
 from odtc.data.tasks import median, policy, regression, survival
 from odtc.errors import ChoiceError, TreeError

@@ -10,13 +10,13 @@ from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_erro
 from odtc.base.text import in_notebook
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
-from odtc.data.coded_columns import RowsOf
+from odtc.data import label_types
+from odtc.data.codebook import codebook_of, shown_features, shown_values
 from odtc.data.dataset import NUMERIC, Codebook, Feature, codebook_shape, feature_shape
-from odtc.data.file_text import label_types
-from odtc.data.file_text.codebook import codebook_of, shown_features, shown_values
-from odtc.data.file_text.label_types import LABEL_TYPES, Label, label_of, label_type_of
+from odtc.data.label_types import LABEL_TYPES, Label, label_of, label_type_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
+from odtc.data.table.coded_columns import RowsOf
 from odtc.data.task import TASKS
 from odtc.errors import DataError, TreeError
 from odtc.trees import places, text_drawing
@@ -55,7 +55,7 @@ class Tree:
 
     @cached_property
     def shown(self) -> "Tree":
-        """The tree in the words of its codebook (odtc.data.file_text.codebook): the same splits and leaves, with names
+        """The tree in the words of its codebook (odtc.data.codebook): the same splits and leaves, with names
         for readers; itself without a codebook."""
         codebook = codebook_of(self.features)
         if codebook is None:

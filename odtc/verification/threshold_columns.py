@@ -112,8 +112,8 @@ def cells_of(name: str, dataset: Dataset) -> np.ndarray:
 def answered(X, column: int, ask: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Return the result of a function for each cell of a column, bool (rows,).
 
-    It is called once per value for a table that has a code for each cell (odtc.data.coded_columns). That module is not
-    imported here, because a checker uses nothing of the compiler.
+    It is called once per value for a table that has a code for each cell (odtc.data.table.coded_columns). That module
+    is not imported here, because a checker uses nothing of the compiler.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ from odtc.base.commit import remove, rename, together
 from odtc.base.system import read_file
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
+from odtc.data.cells.data_files import stated_path
 from odtc.data.dataset import Dataset
-from odtc.data.file_text.data_files import stated_path
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import CLASSIFICATION, ReadingSpec
 from odtc.data.task import TASKS

@@ -41,13 +41,13 @@ from odtc.base.whole_numbers import (
     rounded_weights,
     whole_numbers,
 )
+from odtc.data.cells.data_files import stated_path
+from odtc.data.codebook import codebook_of
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import LAYOUT_SHAPE, Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.encoding import ENCODINGS, Encoded
-from odtc.data.file_text.codebook import codebook_of
-from odtc.data.file_text.data_files import stated_path
-from odtc.data.file_text.label_types import LABEL_TYPES
-from odtc.data.file_text.label_types import TEXT as AS_TEXT
+from odtc.data.label_types import LABEL_TYPES
+from odtc.data.label_types import TEXT as AS_TEXT
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.splits import split_from_json, split_shape
 from odtc.data.task import TASKS, priced

@@ -10,13 +10,13 @@ import numpy as np
 
 from odtc.base.text import count_of, percent_text, some
 from odtc.base.wording import command, option
-from odtc.data.coded_columns import RowsOf, distinct
+from odtc.data.cells.text_records import skipped_text
 from odtc.data.dataset import CATEGORICAL, Dataset
 from odtc.data.encoding import ENCODINGS, encode
 from odtc.data.encodings.auto import SINGLE
-from odtc.data.file_text.text_records import skipped_text
 from odtc.data.notes import notes_on
 from odtc.data.reading import is_same_table, taken_text
+from odtc.data.table.coded_columns import RowsOf, distinct
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem

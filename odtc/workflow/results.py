@@ -11,7 +11,7 @@ from odtc.base.text import count_of, in_notebook, percent_text
 from odtc.base.value_class import value_class
 from odtc.base.wording import param
 from odtc.data.dataset import Dataset
-from odtc.data.file_text.label_types import TEXT
+from odtc.data.label_types import TEXT
 from odtc.data.reading import rows_of
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError

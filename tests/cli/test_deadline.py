@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 import odtc
 from odtc.base import deadline, memory
 from odtc.data import ranked_answers, reading
+from odtc.data.cells import data_files
+from odtc.data.cells.readers import arff, parquet
 from odtc.data.dataset import Dataset, Feature
-from odtc.data.file_text import data_files
 from odtc.data.ranked_answers import RankedAnswers
-from odtc.data.readers import arff, parquet
 from odtc.errors import ModelError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
 from odtc.problem import identity

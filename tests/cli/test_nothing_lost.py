@@ -12,7 +12,7 @@ import pytest
 from odtc.base import commit, system
 from odtc.base.atomic_write import write_text
 from odtc.cli import app
-from odtc.data.file_text import data_files
+from odtc.data.cells import data_files
 from odtc.data.frames import write_parquet
 from odtc.data.reading import read
 from odtc.errors import ChoiceError, DataError, OutputError

@@ -16,7 +16,7 @@ import pytest
 from odtc import read as odtc_read
 from odtc.base import compression
 from odtc.base.compression import TooLargeError
-from odtc.data.readers import arrow_buffers
+from odtc.data.cells.readers import arrow_buffers
 from odtc.errors import OdtcError
 from odtc.problem.constraints import constraint
 from odtc.verification import certificate

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from odtc.base.compression import TooLargeError, gunzip, pack, unpack_text
-from odtc.data.column_types import level_codes, levels_of
-from odtc.data.readers.arff import NOMINAL
+from odtc.data.cells.column_types import level_codes, levels_of
+from odtc.data.cells.readers.arff import NOMINAL
 from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.formulations.dpflow.forms.live_cases import Live

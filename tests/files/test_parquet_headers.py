@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc
-from odtc.data.readers import parquet_headers
+from odtc.data.cells.readers import parquet_headers
 from odtc.errors import DataError
 
 WORDS = ["red", "blue", None, "a, b"]

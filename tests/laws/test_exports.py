@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from odtc.base.templates import MISSING_WORDS
-from odtc.data import column_types
+from odtc.data.cells import column_types
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import DataError

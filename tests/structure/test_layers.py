@@ -43,6 +43,12 @@ LAW = {
     "testing": RUN,
     "cli": RUN | {"estimators", "evaluation", "testing"},
 }
+# The layers of odtc/data, from the lowest -> the other parts of it that each may import; the rest of it may import all.
+LAYERS_OF_DATA = {
+    "reading_spec": set(),
+    "cells": {"reading_spec"},
+    "table": {"reading_spec", "cells"},
+}
 # The certificate checker stands alone: nothing of the compiler, so that it shares none of its mistakes.
 CHECKER = {
     f"verification/{name}.py"
@@ -109,19 +115,13 @@ ONLY_IN = {
     "matplotlib": {"trees/drawing", "evaluation/plots"},
     "distributed": {"base/cluster"},
     "polars": {
-        "data/coded_columns",
-        "data/column_coding",
-        "data/column_types",
+        "data/cells",
+        "data/table",
         "data/reading",
-        "data/file_text/written_numbers",
-        "data/file_text/missing_marks",
-        "data/file_text/data_files",
-        "data/readers",
         "data/frames",
         "testing/properties/readers",
-        "data/partitions",
     },
-    "arff": {"data/readers"},
+    "arff": {"data/cells/readers"},
     "joblib": {
         "algorithms/thresholds/workers",
         "evaluation/studies",
@@ -221,9 +221,27 @@ def test_the_law_names_every_package_and_is_acyclic():
         rank |= dict.fromkeys(ready)
 
 
+def files_by_module() -> dict[str, Path]:
+    return {"odtc." + name_of(path)[:-3].removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+
+
+@pytest.mark.parametrize("layer", LAYERS_OF_DATA)
+def test_data_is_cells_then_a_table_then_a_data_set(layer):
+    """No arrow leads back: imports inside functions count, too."""
+    files, may = files_by_module(), {f"odtc.data.{part}" for part in LAYERS_OF_DATA[layer] | {layer}}
+    own = {name: path for name, path in files.items() if f"{name}.".startswith(f"odtc.data.{layer}.")}
+    assert own
+    for name, path in own.items():
+        of_data = {one for one in _imported(path, set(files)) if one.startswith("odtc.data.")}
+        stray = {one for one in of_data if not any(f"{one}.".startswith(f"{part}.") for part in may)}
+        assert not stray, (
+            f"{name} is in the layer {layer!r} of odtc/data and imports {sorted(stray)}, which is above it"
+        )
+
+
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions and for types count, too. `problem` has one circle of records and their protocols."""
-    files = {"odtc." + name_of(path)[:-3].removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+    files = files_by_module()
     within = {name for name in files if not name.startswith("odtc.problem.")}
     above = {name: _imported(files[name], within) - {name} for name in within}
     while ready := {name for name, needs in above.items() if not needs}:

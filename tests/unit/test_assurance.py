@@ -447,7 +447,7 @@ def test_no_more_is_asked_than_a_share_can_be(text, files):
 
 def test_the_file_is_read_once_and_its_notes_are_said_once(tmp_path, monkeypatch):
     """Each search read it anew: the first one, and one for each number that it is asked for."""
-    from odtc.data.readers import csv as csv_reader
+    from odtc.data.cells.readers import csv as csv_reader
 
     rng = np.random.default_rng(0)
     x = rng.random(300).round(3)

@@ -16,10 +16,11 @@ import pytest
 from odtc.algorithms.thresholds import apart, workers
 from odtc.base import cluster as clusters
 from odtc.base.cluster import connected
-from odtc.data import partitions, reading
+from odtc.data import reading
+from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import encode
-from odtc.data.file_text.data_files import READERS
 from odtc.data.reading import read
+from odtc.data.table import partitions
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search

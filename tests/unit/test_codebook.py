@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc.data.file_text.codebook import read_codebook
+from odtc.data.codebook import read_codebook
 from tests.command_line import odtc as command
 
 ROWS = [(months, account, 2 if (months > 24) != (account == "A11") else 1) for months in range(6, 54, 3)

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.algorithms.equal_rows import equal_rows
-from odtc.data import coded_columns, column_coding, reading
-from odtc.data.coded_columns import CodedColumn, CodedColumns, distinct, table_of_columns
+from odtc.data import reading
 from odtc.data.encoding import encode
 from odtc.data.reading import from_frame, read
+from odtc.data.table import coded_columns, column_coding
+from odtc.data.table.coded_columns import CodedColumn, CodedColumns, distinct, table_of_columns
 from odtc.errors import DataError, OdtcError
 
 CELLS = st.one_of(

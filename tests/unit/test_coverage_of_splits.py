@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from odtc.data import coded_columns
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.reading import from_frame
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.table import coded_columns
 from odtc.verification.coverage import count_left_out, words
 from odtc.verification.threshold_columns import answered, left_of
 from tests.threshold_problems import of_splits

@@ -386,7 +386,7 @@ def test_ranks_of_values_encode_as_the_dense_table(seed, dense):
     frame = pl.DataFrame(cells | {"y": [0, 1, *rng.integers(0, 2, n - 2).tolist()]})
     with pytest.MonkeyPatch.context() as patch:
         if not dense:
-            patch.setattr("odtc.data.coded_columns.MOST_DENSE", 0)
+            patch.setattr("odtc.data.table.coded_columns.MOST_DENSE", 0)
         dataset = from_frame(frame, "frame", ReadingSpec(missing="separate"))
         found = []
         for many in (10**9, 0):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.data import column_types
+from odtc.data.cells import column_types
 from odtc.data.reading import read
 from odtc.errors import DataError
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import odtc
-from odtc.data.file_text.label_types import label_of, label_type_of
+from odtc.data.label_types import label_of, label_type_of
 from odtc.data.reading import read_rows
 from odtc.testing.generated_code import how_to_run, run_export
 from odtc.testing.property import NotTestedError

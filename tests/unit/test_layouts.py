@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.base.text import show_number
+from odtc.data.cells.data_files import frames_of
 from odtc.data.dataset import NUMERIC, Feature, last_date
-from odtc.data.file_text.data_files import frames_of
 from odtc.data.reading import read
 from odtc.data.reading_spec import LAYOUT, OF_ALL_FORMATS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odtc.data.level_orders import order_of_words
+from odtc.data.table.level_orders import order_of_words
 
 ORDERS = {
     "with a unit": ["0-39g/day", "40-79", "80-119", "120+"],

@@ -8,13 +8,14 @@ import polars as pl
 import pytest
 
 import odtc
-from odtc.data import column_coding, partitions, reading
-from odtc.data.file_text.data_files import READERS
-from odtc.data.file_text.missing_marks import without_marks
+from odtc.data import reading
+from odtc.data.cells.data_files import READERS
+from odtc.data.cells.missing_marks import without_marks
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import ReadingSpec
+from odtc.data.table import column_coding, partitions
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.threshold_search import certify
 from odtc.trees.tree import read_tree

@@ -417,7 +417,7 @@ def test_codes_that_their_user_calls_numbers_are_no_remark(tmp_path):
 
 
 def test_codes_of_a_column_that_is_held_as_numbers_are_remarked_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("odtc.data.column_coding.MOST_WORDS", 5)
+    monkeypatch.setattr("odtc.data.table.column_coding.MOST_WORDS", 5)
     pl.DataFrame(table(zip=[f"{at:05}" for at in range(N)])).write_csv(tmp_path / "codes.csv")
     assert ("zip", "code") in {(note.column, note.kind) for note in notes_on(read(tmp_path / "codes.csv"))}
 
@@ -430,7 +430,7 @@ def test_long_decimals_that_doubles_tell_apart_are_no_remark(tmp_path):
 
 
 def test_decimals_of_a_column_that_is_held_as_numbers_are_remarked_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("odtc.data.column_coding.MOST_WORDS", 5)
+    monkeypatch.setattr("odtc.data.table.column_coding.MOST_WORDS", 5)
     pl.DataFrame(table(at=[f"0.1111111111111111111{at}" for at in range(N)])).write_csv(tmp_path / "digits.csv")
     (note,) = [note for note in notes_on(read(tmp_path / "digits.csv")) if note.kind == "digits"]
     assert "0.11111111111111111110 and 0.11111111111111111111" in note.text

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.algorithms.number_places import MOST, NumberPlaces, bits_of
-from odtc.data import column_coding
-from odtc.data.column_coding import Known
+from odtc.data.table import column_coding
+from odtc.data.table.column_coding import Known
 
 TYPES = {
     pl.Float64: st.floats(allow_nan=False),

@@ -11,7 +11,7 @@ import pytest
 import odtc
 from odtc.data.dataset import Dataset
 from odtc.data.frames import learn_features, orders_of, series_of
-from odtc.data.level_orders import order_text, orders_of_texts
+from odtc.data.table.level_orders import order_text, orders_of_texts
 from odtc.errors import DataWarning, OdtcError
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree

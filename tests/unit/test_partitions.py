@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.base import deadline
-from odtc.data import column_coding, partitions, reading
-from odtc.data.file_text.data_files import READERS
+from odtc.data import reading
+from odtc.data.cells.data_files import READERS
+from odtc.data.table import column_coding, partitions
 from odtc.errors import TimeLimitReached
 
 WORDS = ["a", " b", "b", "", "NA", "1", "1.0", "007", "-0", "0", "2.5", "9007199254740993", "true", "é", "1e3"]

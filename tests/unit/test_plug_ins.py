@@ -11,8 +11,8 @@ import pytest
 
 from odtc.base import plug_ins
 from odtc.cli.catalogue import REGISTRIES
+from odtc.data.cells.data_files import READERS
 from odtc.data.encoding import ENCODINGS
-from odtc.data.file_text.data_files import READERS
 from odtc.errors import ChoiceError, SetAsideWarning
 from odtc.testing.suite import KINDS
 from odtc.trees.exporting import EXPORTERS

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.data.cells.data_files import frames_of
+from odtc.data.cells.readers import csv as csv_reader
 from odtc.data.dataset import NUMERIC, Feature
-from odtc.data.file_text.data_files import frames_of
-from odtc.data.readers import csv as csv_reader
 from odtc.data.reading import read
 from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError, TreeError

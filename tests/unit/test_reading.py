@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from odtc.base.text import show_number
 from odtc.data import reading
+from odtc.data.cells.data_files import READERS, SUFFIXES, frames_of
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.file_text.data_files import READERS, SUFFIXES, frames_of
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
@@ -188,7 +188,7 @@ def test_what_is_decoded_of_parquet_at_once_are_whole_row_groups(tmp_path, monke
         frames = [frame for part in parts for frame in reader.part(path, part)]
         assert np.array_equal(pl.concat(frames)["a"].to_numpy(), rows)
         assert max(frame.height for frame in frames) * 16 <= size
-    monkeypatch.setattr("odtc.data.readers.parquet.MOST", 2**18)  # groups are too large
+    monkeypatch.setattr("odtc.data.cells.readers.parquet.MOST", 2**18)  # groups are too large
     parts = reader.parts(path, 16 * 80_000)
     assert [begin for begin, *_ in parts] == list(range(0, 600_000, 80_000))
     assert np.array_equal(pl.concat(reader.batches(path, 16 * 80_000))["a"].to_numpy(), rows)

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc
-from odtc.data import column_coding, partitions, reading
-from odtc.data.file_text import written_numbers
-from odtc.data.file_text.data_files import READERS
+from odtc.data import reading
+from odtc.data.cells import written_numbers
+from odtc.data.cells.data_files import READERS
 from odtc.data.inspection import inspect_data
 from odtc.data.notes import notes_on
 from odtc.data.reading import from_frame, read, read_rows
 from odtc.data.reading_spec import SIGNS, ReadingSpec
+from odtc.data.table import column_coding, partitions
 from odtc.errors import ChoiceError, DataError
 from odtc.trees.tree import read_tree
 from tests.command_line import odtc as command

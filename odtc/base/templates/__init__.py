@@ -16,7 +16,7 @@ from odtc.errors import ChoiceError, OutputError
 if TYPE_CHECKING:
     import jinja2
 
-# What `odtc.data.column_types` takes for a missing cell, so that an exported tree does; a test compares them.
+# What `odtc.data.cells.column_types` takes for a missing cell, so that an exported tree does; a test compares them.
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 

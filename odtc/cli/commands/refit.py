@@ -156,7 +156,7 @@ def _for_tree(spec, old, tree: Path):
 
 def _read(path: Path, spec, old):
     """Return new rows, with the codebook of an old tree if none is named."""
-    from odtc.data.file_text.codebook import codebook_of, with_labels
+    from odtc.data.codebook import codebook_of, with_labels
     from odtc.data.reading import read_as
 
     dataset = read_as(path, spec.reading)
@@ -165,8 +165,8 @@ def _read(path: Path, spec, old):
 
 def _read_before(path: Path, spec, old):
     """Return the rows that an old tree was trained on."""
+    from odtc.data.cells.data_files import book_and_sheet
     from odtc.data.dataset import layout_of
-    from odtc.data.file_text.data_files import book_and_sheet
     from odtc.data.reading import read_as
 
     return read_as(book_and_sheet(path)[0], _fitting(path, spec.reading, layout_of(old.features), old))
@@ -192,7 +192,7 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
 def _fitting(path: Path, reading, layout, old):
     """Return how a file of rows for the old tree is read: as another one, except for the form of the file, which is
     this one if that fits."""
-    from odtc.data.file_text.data_files import book_and_sheet, fitting_layout
+    from odtc.data.cells.data_files import book_and_sheet, fitting_layout
     from odtc.data.reading_spec import LAYOUT, ReadingSpec
 
     layout = fitting_layout(path, layout, [old.features[at].name for at in sorted(old.used)])

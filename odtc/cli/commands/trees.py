@@ -173,8 +173,8 @@ def predict(
 ) -> None:
     """Predict the rows of a file; columns are matched by name."""
     from odtc.base.atomic_write import require_writable
+    from odtc.data.cells.data_files import fitting_layout
     from odtc.data.dataset import layout_of
-    from odtc.data.file_text.data_files import fitting_layout
     from odtc.data.reading import notes_on_lines
     from odtc.data.task import TASKS
     from odtc.evaluation.predicting import predict_file, score_of_task

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.splits import Missing, Split, SplitList, Subset
+from odtc.data.table.coded_columns import distinct
 from odtc.errors import ChoiceError
 
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")

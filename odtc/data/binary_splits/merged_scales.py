@@ -9,10 +9,10 @@ from odtc.algorithms.equal_rows import equal_rows
 from odtc.base import phases
 from odtc.base.value_class import value_class
 from odtc.data.binary_splits.merged_splits import Look, Sums, merged_equals
-from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import SplitList, Threshold
+from odtc.data.table.coded_columns import as_rows, distinct, narrowed
 
 BLOCK = 1 << 12  # rows whose ranks are laid out together
 

@@ -10,9 +10,9 @@ import numpy as np
 from odtc.algorithms.equal_rows import Looked, distinct_values, equal_rows, hashes
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
-from odtc.data.coded_columns import as_rows, distinct, narrowed
 from odtc.data.dataset import Dataset
 from odtc.data.ranked_answers import MOST_CELLS
+from odtc.data.table.coded_columns import as_rows, distinct, narrowed
 from odtc.errors import DataError
 
 TOGETHER = 1 << 20  # results that are laid out together

@@ -16,8 +16,8 @@ import numpy as np
 from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import BINS, level_splits, order_splits, set_splits, splits_by_kind
-from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.table.coded_columns import distinct
 from odtc.errors import ChoiceError
 
 NAME = "auto"

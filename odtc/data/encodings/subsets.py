@@ -24,8 +24,8 @@ from odtc.data.binary_splits.column_splits import (
     splits_by_kind,
     with_sets,
 )
-from odtc.data.coded_columns import distinct
 from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.table.coded_columns import distinct
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.base.wording import option
-from odtc.data import column_types
+from odtc.data.cells import column_types, written_numbers
 from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.data.file_text import written_numbers
 from odtc.errors import NotClassesError, OneValueError
 
 NAME = "classification"

@@ -20,9 +20,9 @@ from odtc.base.json_schema import TEXT, WHOLE, SchemaError, schema_of, validate
 from odtc.base.system import read_file
 from odtc.base.text import of_any_bytes
 from odtc.base.value_class import value_class
+from odtc.data.cells.data_files import data_name
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
-from odtc.data.file_text.data_files import data_name
 from odtc.data.frames import write_parquet
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec

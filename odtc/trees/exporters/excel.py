@@ -10,7 +10,7 @@ import csv
 import io
 import math
 
-from odtc.data.file_text.label_types import Label
+from odtc.data.label_types import Label
 from odtc.data.reading_spec import missing_texts
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError

@@ -13,7 +13,7 @@ double (rows,), NaN if it refuses the row.
 import numpy as np
 
 from odtc.data.dataset import NUMERIC
-from odtc.data.file_text.label_types import BOOL, FLOAT, INT, TEXT
+from odtc.data.label_types import BOOL, FLOAT, INT, TEXT
 from odtc.data.splits import Missing, Oblique, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.trees.exporting import need

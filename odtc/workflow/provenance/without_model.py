@@ -15,8 +15,8 @@ from odtc.base.commit import current, expect_settled
 from odtc.base.json_schema import TEXT, SchemaError, read_object, schema_of, validate
 from odtc.base.spec_fields import fields_by_name
 from odtc.base.value_class import value_class
-from odtc.data.file_text.codebook import codebook_of, with_labels
-from odtc.data.file_text.data_files import stated_path
+from odtc.data.cells.data_files import stated_path
+from odtc.data.codebook import codebook_of, with_labels
 from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import OdtcError, TreeError

@@ -21,9 +21,9 @@ from odtc.base import deadline
 from odtc.base.registry import Contract, Registry
 from odtc.base.text import count_of, show_number
 from odtc.base.value_class import frozen_class
-from odtc.data.coded_columns import RowsOf
 from odtc.data.dataset import NUMERIC, Dataset, Selected
 from odtc.data.encoding import encode
+from odtc.data.table.coded_columns import RowsOf
 from odtc.errors import NoSolutionError, TimeLimitReached
 from odtc.heuristics.heuristic import grow
 from odtc.problem.constraints.constraint import on_answers

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from odtc.data.file_text.text_pieces import text_pieces
-from odtc.data.reading import check_names
+from odtc.data.cells.column_names import check_names
+from odtc.data.cells.text_pieces import text_pieces
 from odtc.errors import DataError
 
 NAME = "json_lines"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from odtc.base.system import STDERR
-from odtc.data.readers.parquet_headers import expect_counts
+from odtc.data.cells.readers.parquet_headers import expect_counts
 from odtc.errors import DataError
 
 NAME = "parquet"

@@ -1,7 +1,7 @@
 """Records of text tables whose form is described by options: header, separator, comments, skipped and bad lines.
 
 A record is the list of the cells of a row. A quoted cell may contain separators and line ends. White space as separator
-is any run of blanks and tabs. Files without such options take the quicker path of odtc.data.readers.csv.
+is any run of blanks and tabs. Files without such options take the quicker path of odtc.data.cells.readers.csv.
 """
 
 import csv

@@ -16,12 +16,10 @@ import polars as pl
 from odtc.algorithms.number_places import LEAST_CELLS, NumberPlaces, bits_of
 from odtc.base import deadline, phases
 from odtc.base.wording import option
-from odtc.data import column_types
-from odtc.data.coded_columns import CodedColumn, narrowed, occurring
-from odtc.data.dataset import NUMERIC
-from odtc.data.file_text import written_numbers
-from odtc.data.file_text.missing_marks import Marks, without_marks
-from odtc.data.reading_spec import MISSING_CELLS
+from odtc.data.cells import column_types, written_numbers
+from odtc.data.cells.missing_marks import Marks, without_marks
+from odtc.data.reading_spec import MISSING_CELLS, NUMERIC
+from odtc.data.table.coded_columns import CodedColumn, narrowed, occurring
 from odtc.errors import DataError, OdtcError, TimeLimitReached
 
 PATIENCE = 5.0  # seconds for reading also after a limit, because without it there is no tree
@@ -44,7 +42,7 @@ class Column:
     name : str
     dtype : the type in the file
     cells : Series
-        The different cells (odtc.data.column_types.column_cells) in the order in which they first appear, or nearly.
+        The different cells (odtc.data.cells.column_types.column_cells), nearly in the order in which they first appear.
     code : unsigned integers (rows,)
         0 for a missing cell, otherwise one more than the position in `cells`.
     values : float64 (rows,) or None
@@ -57,11 +55,11 @@ class Column:
         The same for currencies and signs next to its numbers.
     met : set of str
         For a part that a worker read: the cells that are marks of missing cells
-        (odtc.data.file_text.missing_marks).
+        (odtc.data.cells.missing_marks).
     taken : set of str
         The built-in texts that were taken for missing cells, without the empty one.
     decimal : str or None
-        As in odtc.data.column_types.finite_numbers.
+        As in odtc.data.cells.column_types.finite_numbers.
     as_written : bool
         Whether 1 and 1.0 are two labels, because the program that made the table means text.
     """
@@ -111,7 +109,7 @@ class Column:
         return np.isnan(self.values) if self.values is not None else self.code == 0
 
     def kind(self, categorical: bool, numeric: bool) -> str:
-        """Return the kind of the column, as odtc.data.column_types.kind_of."""
+        """Return the kind of the column, as odtc.data.cells.column_types.kind_of."""
         if self.values is not None:
             return NUMERIC
         return column_types.kind_of(self.dtype, self.cells, categorical, numeric, self.decimal)
@@ -248,7 +246,7 @@ class ColumnCoder:
         """Start with `series`, a first piece, of which only name and type are used.
 
         With `keep_words` the column is never stored only as numbers; `decimal` is as in
-        odtc.data.column_types.finite_numbers, `missing` as in `column_cells`. Raises DataError for a type that
+        odtc.data.cells.column_types.finite_numbers, `missing` as in `column_cells`. Raises DataError for a type that
         contains no words.
         """
         self.missing = missing
@@ -344,10 +342,10 @@ def beside_cells(cells: pl.Series, decimal: str | None) -> frozenset[str]:
 
 
 def exact_numbers(cells: pl.Series, name: str, decimal: str | None = None) -> np.ndarray:
-    """Return the cells (odtc.data.column_types.column_cells) of a column as float64, NaN if missing.
+    """Return the cells (odtc.data.cells.column_types.column_cells) of a column as float64, NaN if missing.
 
-    `decimal` is as in odtc.data.column_types.finite_numbers. Raises WordsNeeded if one is not a number, or one that
-    doubles do not distinguish from others.
+    `decimal` is as in odtc.data.cells.column_types.finite_numbers. Raises WordsNeeded if one is not a number, or one
+    that doubles do not distinguish from others.
     """
     numbers = column_types.finite_numbers(cells, decimal)
     if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
@@ -364,7 +362,7 @@ def named_columns(
     met: dict[str, set[str]] | None = None,
 ) -> pl.DataFrame:
     """Return the columns with exactly these names, because `select` takes `*` for all columns, and `^b.*$` for a
-    pattern. Cells that are `marks` (odtc.data.file_text.missing_marks) of their column are missing; `met` receives
+    pattern. Cells that are `marks` (odtc.data.cells.missing_marks) of their column are missing; `met` receives
     them, by column."""
     columns = [frame.get_column(name) for name in names]
     if not marks:
@@ -395,9 +393,9 @@ def code_columns(
     keep_words : collection of str
         Columns that are not stored only as numbers, because they are named as categories or contain the labels.
     decimal : str or None
-        As in odtc.data.column_types.finite_numbers.
+        As in odtc.data.cells.column_types.finite_numbers.
     missing : sequence of str
-        As in odtc.data.column_types.column_cells.
+        As in odtc.data.cells.column_types.column_cells.
 
     Raises
     ------

@@ -6,7 +6,7 @@ import polars as pl
 
 from odtc.base.memory import require_memory
 from odtc.base.system import STDERR
-from odtc.data.readers.arrow_buffers import MAGIC, unpacked_size
+from odtc.data.cells.readers.arrow_buffers import MAGIC, unpacked_size
 from odtc.errors import DataError
 
 NAME = "arrow"

@@ -1,6 +1,6 @@
 """Reader of text separated by commas, semicolons, tabs, | or white space, plain or gzipped, every cell as text.
 
-Files of any other form are described by options (odtc.data.file_text.text_records). A column without a name whose
+Files of any other form are described by options (odtc.data.cells.text_records). A column without a name whose
 cells are all missing, as spreadsheets write them next to the table, is left out.
 """
 
@@ -20,9 +20,10 @@ import polars as pl
 
 from odtc.base.system import STDERR
 from odtc.base.wording import option
-from odtc.data.column_types import MISSING_CELLS
-from odtc.data.file_text.data_files import BATCH
-from odtc.data.file_text.text_pieces import (
+from odtc.data.cells.column_names import AGAIN, check_names
+from odtc.data.cells.column_types import MISSING_CELLS
+from odtc.data.cells.data_files import BATCH
+from odtc.data.cells.text_pieces import (
     UTF_16,
     encoding_of,
     head_of,
@@ -31,7 +32,7 @@ from odtc.data.file_text.text_pieces import (
     save_as_utf8,
     text_pieces,
 )
-from odtc.data.file_text.text_records import (
+from odtc.data.cells.text_records import (
     MAX_CELL_CHARACTERS,
     SEPARATOR_LINE,
     TextForm,
@@ -42,7 +43,6 @@ from odtc.data.file_text.text_records import (
     lines_below,
     text_records,
 )
-from odtc.data.reading import AGAIN, check_names
 from odtc.data.reading_spec import SPACE
 from odtc.errors import DataError
 

@@ -11,7 +11,7 @@ import polars as pl
 from odtc.base.registry import did_you_mean
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.column_types import PADDED, finite_numbers
+from odtc.data.cells.column_types import PADDED, finite_numbers
 from odtc.errors import ChoiceError
 
 Marks = Mapping[str, Sequence[str]]  # by column
@@ -84,7 +84,7 @@ def without_marks(cells: pl.Series, marks: Sequence[str], decimal: str | None = 
     cells : Series
     marks : sequence of str
     decimal : str or None
-        As of odtc.data.column_types.finite_numbers.
+        As of odtc.data.cells.column_types.finite_numbers.
 
     Returns
     -------

@@ -13,10 +13,8 @@ import polars as pl
 
 from odtc.base.text import show_number
 from odtc.base.wording import option
-from odtc.data.cost_matrix import expect_addable
-from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
-from odtc.data.file_text import written_numbers
-from odtc.data.reading_spec import DATES, MISSING_CELLS, date_columns
+from odtc.data.cells import written_numbers
+from odtc.data.reading_spec import BOOLEAN, CATEGORICAL, DATES, MISSING_CELLS, NUMERIC, date_columns
 from odtc.errors import DataError
 
 # A number that is written as a code is, such as 00123: as a level it is not the number 123.
@@ -201,7 +199,7 @@ def numbers(
 
 def finite_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     """Return the cells of a column that are finite numbers, as Float64; null if missing or not a number. `decimal` is
-    the sign before the decimals where people wrote them (odtc.data.file_text.written_numbers), None for numbers as
+    the sign before the decimals where people wrote them (odtc.data.cells.written_numbers), None for numbers as
     programs write them."""
     values = _as_numbers(column, decimal)
     if np.isfinite(values.to_numpy()).sum() == len(values) - values.null_count():
@@ -291,30 +289,6 @@ def expect_apart(cells, values: np.ndarray, where: str, rows: Iterable[int], adv
                 f"expected numbers that differ as doubles in {where}, got {first[value]} and, in row {row + 1}, "
                 f"{exact}, beyond 2^53 = 9007199254740992; {advice}"
             )
-
-
-def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
-    """Return the weights, float64 of shape (rows,), NaN if missing; raises DataError below 0, if all are 0, and if
-    they add up to too much."""
-    if (values < 0).any():
-        row = (values < 0).argmax()
-        raise DataError(
-            f"expected weights of 0 or more in column {name!r} of {place}, got {show_number(values[row])} in row "
-            f"{row + 1}; correct it"
-        )
-    if not (values > 0).any():
-        raise DataError(f"expected a weight above 0 in column {name!r} of {place}, got none; name another column")
-    expect_addable(values, "weights", f"column {name!r} of {place}")
-    return values
-
-
-def expect_weight_left(values: np.ndarray, name: str, place: str) -> None:
-    """Raise DataError if the remaining rows have no weight; `values` are their weights, float64 (rows,)."""
-    if not (values > 0).any():
-        raise DataError(
-            f"expected a weight above 0 in column {name!r} of {place} in a row without missing cells, got none; fill "
-            f"them in, choose {option('missing', 'separate')}, or name another column"
-        )
 
 
 def levels_of(text: pl.Series, as_written: bool = False) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def read_codebook(path: str | Path) -> Codebook:
     DataError
         If the columns are others, or two lines give one thing different names.
     """
-    from odtc.data.file_text.data_files import load  # it loads polars, and a tree is imported without
+    from odtc.data.cells.data_files import load  # it loads polars, and a tree is imported without
 
     table = load(Path(path), layout={"only_missing": ""})
     names = {name.strip().lower(): name for name in table.columns}

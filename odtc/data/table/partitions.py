@@ -20,9 +20,9 @@ from odtc.base import deadline
 from odtc.base.cluster import Cluster, lost
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import as_here, option
-from odtc.data.coded_columns import kind_for
-from odtc.data.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
-from odtc.data.file_text.missing_marks import Marks
+from odtc.data.cells.missing_marks import Marks
+from odtc.data.table.coded_columns import kind_for
+from odtc.data.table.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
 from odtc.errors import OdtcError, TimeLimitReached
 
 RETRIES = 3  # of a part whose worker was lost
@@ -51,11 +51,11 @@ def columns_of(
     ----------
     cluster : Cluster, whose workers see the file under the same path
     path : path
-    reader : module of odtc.data.readers
-    words : collection of str, as `keep_words` of odtc.data.column_coding.code_columns
+    reader : module of odtc.data.cells.readers
+    words : collection of str, as `keep_words` of odtc.data.table.column_coding.code_columns
     size : int, bytes of a part
     names : sequence of str, the columns that are read; None for all
-    decimal : str or None, as of odtc.data.column_types.finite_numbers
+    decimal : str or None, as of odtc.data.cells.column_types.finite_numbers
     marks : dict of str to sequence of str, or None, the marks of missing cells by column
 
     Raises
@@ -63,7 +63,7 @@ def columns_of(
     Unread
         If the file has one part only, or a worker could not read its part.
     WordsNeeded
-        As odtc.data.column_coding.code_columns.
+        As odtc.data.table.column_coding.code_columns.
     TimeLimitReached
         If the deadline comes before the columns are here.
     """
@@ -142,10 +142,10 @@ class Cells:
     ----------
     name : str
     dtype : the type in the file
-    cells : Series, as of odtc.data.column_coding.Column; none if the column is held as numbers
+    cells : Series, as of odtc.data.table.column_coding.Column; none if the column is held as numbers
     rows : int
     held : bool, whether it is held as numbers
-    decimal : str or None, as of odtc.data.column_types.finite_numbers
+    decimal : str or None, as of odtc.data.cells.column_types.finite_numbers
     """
 
     name: str
@@ -168,7 +168,7 @@ def coded(
 ) -> "list[Column] | str | None":
     """Return the columns of parts that follow one another, one part in memory at a time; the name of a column that
     needs its words; None if a part cannot be read here. `words`, `names`, `decimal` and `marks` as of `columns_of`."""
-    from odtc.data.file_text.data_files import READERS  # it uses this module
+    from odtc.data.cells.data_files import READERS  # it uses this module
 
     try:
         read = READERS.get(reader).part

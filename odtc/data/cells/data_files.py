@@ -21,7 +21,7 @@ from odtc.base import deadline
 from odtc.base.memory import available
 from odtc.base.registry import Contract, Registry, did_you_mean
 from odtc.base.wording import option
-from odtc.data.file_text.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
+from odtc.data.cells.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
 from odtc.data.reading_spec import OF_ALL_FORMATS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
@@ -105,7 +105,7 @@ class Reader(Protocol):
 
 READERS = Registry(
     "reader",
-    "odtc.data.readers",
+    "odtc.data.cells.readers",
     ("csv", "parquet", "arff", "arrow", "excel", "json_lines"),
     Contract(always=(Reader,)),
     "odtc.readers",
