@@ -1,8 +1,12 @@
 """The command line: of `python -m odtc`, and of the command `odtc`."""
 
+import _signal
 import gc
 import os
 import sys
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until we hear it, Ctrl-C ends the process without a traceback
 
 gc.set_threshold(200_000)  # new objects before Python looks for cycles among them: imports make 130,000 and drop none
 
@@ -20,14 +24,17 @@ for number in range(3):  # a shell's >&- leaves none, and the next file that is 
     except OSError:
         os.open(os.devnull, os.O_RDWR)
 
-from odtc.base import interrupts, system  # noqa: E402  nothing may be imported from the working directory
+from odtc.base import interrupts  # noqa: E402  nothing may be imported from the working directory
 
 interrupts.hear(starting=True)
+
+from odtc.base import system  # noqa: E402  what takes time is imported once a signal has its answer
+
 if refused := system.prepare_address_space():
     os.write(2, f"odtc: error: {refused}\n".encode())
     os._exit(1)
 
-from odtc.cli.app import program  # noqa: E402  what takes time is imported once a signal has its answer
+from odtc.cli.app import program  # noqa: E402
 
 if __name__ == "__main__":
     program()

@@ -139,6 +139,17 @@ def test_a_signal_in_an_import_at_the_start(module, table):
     expect_whole(said, table, number, FIT)
 
 
+@SIGNALS
+@pytest.mark.parametrize("module", ["odtc.base.interrupts", "odtc.base.system", "odtc.cli"])
+def test_a_signal_before_the_command_has_begun(module, number, table):
+    """Python would answer Ctrl-C with a traceback. Until odtc handles signals, they kill the process as they kill any
+    program; afterwards there is one sentence."""
+    said = as_it_loads(module, number, FIT, table)
+    sentence = "odtc: error: interrupted before there was a result; no incomplete file was written\n"
+    assert (said.code, said.err) in [(-number, ""), (128 + number, sentence)]
+    assert not said.out and contents(table).keys() == {"t.csv"}
+
+
 def test_a_signal_as_numba_fills_its_tables_hands_in_the_tree(table, tmp_path):
     """It was a KeyError of numba, once a table of its was half filled."""
     more = {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
