@@ -14,14 +14,14 @@ class Options:
         None,
         "Wall seconds for the whole run (default: no limit).",
         metavar="S",
-        wanted="seconds above 0",
-        fits=lambda value: value is None or 0 < value < 1e9,
+        wanted="seconds above 0 and below 1000000000",
+        fits=lambda value: value is None or 0 < value < 1_000_000_000,
     )
     threads: int | None = spec_field(
         None,
         "Threads (default: the choice of the solver; without a solver, all cores of the process).",
         metavar="N",
-        wanted="a whole number from 1",
+        wanted="a whole number from 1 to 1024",
         fits=lambda value: value is None or 1 <= value <= 1024,
     )
     seed: int = spec_field(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 
 import pytest
 from typer.main import get_command
@@ -32,6 +33,16 @@ def test_every_field_is_an_option_with_its_own_help(name, part, field):
     one = fields_by_name(part)[field]
     (option,) = [found for found in get_command(app).commands[name].params if flag(one.name) in found.opts]
     assert option.help == one.metadata["help"] and option.metavar == one.metadata["metavar"]
+
+
+@pytest.mark.parametrize("field", ["time_limit", "threads", "seed", "gap", "hold_out", "ridge", "workers"])
+def test_a_refusal_names_the_end_of_the_range_that_the_value_is_beyond(field):
+    """`--time-limit 1e12` was answered by "expected seconds above 0"."""
+    (one,) = {part: fields_by_name(part)[field] for part in PARTS["fit"] if field in fields_by_name(part)}.values()
+    fits, ends = one.metadata["fits"], [float(number) for number in re.findall(r"\d+", one.metadata["wanted"])]
+    for side in (-1, 1):
+        if not fits(side * 1e300):
+            assert any((fits(end) or fits(end - side)) and not fits(end + side) for end in ends)
 
 
 def test_the_estimator_has_the_defaults_of_a_run():
