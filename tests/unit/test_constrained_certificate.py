@@ -255,6 +255,22 @@ def test_a_fit_checks_the_certificate_of_its_own_search(constraints):
     assert facts["termination"] == "optimal" and facts["certified"] is True
 
 
+def test_numbers_too_large_for_a_certificate_leave_the_proof_of_the_search(tmp_path):
+    """The sums of the certificate are in finer units than those of the search: a million times 1,000 and 0.001."""
+    rows = "b,1000,y c,0.001,x a,1000,x b,1,x a,1,x".split()
+    (tmp_path / "t.csv").write_text("\n".join(["f,w,y", *rows]) + "\n")
+    done = pipeline.fit(
+        tmp_path / "t.csv",
+        depth=1,
+        weights="w",
+        cost="x:y=1e6,y:x=1e6",
+        params={"lambda": "0.001"},
+        constraints=["leaves <= 2", "leaf_rows >= 2"],
+    )
+    assert done.proved and done.facts["objective"] == 999000.001 and done.verified
+    assert done.certified is None and "round weights, costs and the penalty lambda" in done.uncertified_words
+
+
 @pytest.mark.parametrize("depth, recall", [(1, 0.6), (2, 0.7), (1, 0.999)])
 def test_a_search_over_some_tests_first_has_a_certificate_too(depth, recall, monkeypatch):
     monkeypatch.setattr(engines, "FEW_TESTS", 5)

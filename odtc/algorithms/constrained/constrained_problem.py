@@ -21,7 +21,6 @@ import numpy as np
 
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.value_class import value_class
-from odtc.base.wording import option
 
 EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
 FINEST = 26  # bits behind the point of a multiplier
@@ -232,7 +231,7 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
         if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT:
             return 2**bits, most.astype(np.int64)
     raise TooLarge(
-        f"costs and uses are too large for whole numbers below 2^52; round weights, costs and {option('lambda')} to "
+        "costs and uses are too large for whole numbers below 2^52; round weights, costs and the penalty lambda to "
         "fewer digits"
     )
 

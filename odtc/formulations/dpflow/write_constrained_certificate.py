@@ -359,7 +359,7 @@ def certify_found(
             needed = len(read.walked) < len(arrays.subsets)
             factor = facts["scale"] * unit * _factor(problem, search, arrays) if needed else None
             return facts | _evidence(read, arrays, search, facts["claim"], order, factor) | {"of": read.terms}
-        except CertificateError as refused:
+        except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
 
     return make
