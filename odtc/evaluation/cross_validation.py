@@ -1,18 +1,15 @@
-"""A grid of models, depths and parameters by cross-validation on one machine, and the best of it.
+"""Cross-validation: the settings of a grid, the folds of rows, the score of a fit, and the choice among settings.
 
-Every fold is fitted by itself (joblib), with one thread each; the folds are the same for all settings, and
-each class is dealt out evenly. Of settings that score alike the one with the smaller trees is better.
+The folds are the same for all settings, and each class is dealt out evenly. Of settings that score alike the one with
+the smaller trees is better.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import cached_property
 from itertools import product
 
 import numpy as np
 
-from odtc import __version__
 from odtc.base.text import count_of
 from odtc.base.value_class import value_class
 from odtc.base.wording import option, param
@@ -20,9 +17,8 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import ENCODINGS
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError, NoSolutionError
-from odtc.evaluation.studies.engine import Pool, Step, Store, key_of, local, run_tasks
-from odtc.evaluation.studies.fold_scores import agrees, scores_of
-from odtc.evaluation.studies.price_path import beside_price, path_of, price_of, turns
+from odtc.evaluation.studies.fold_scores import scores_of
+from odtc.evaluation.studies.price_path import path_of, price_of
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import has_parameter, parse_params
 from odtc.trees.complete_tree import CompleteTree
@@ -114,14 +110,16 @@ class Result:
 
 
 def grid(
-    models, depths, params: dict[str, list[str]], leaf_rows=(None,), encodings=(None,), constraints=((),)
+    models, depths, params: dict[str, list[str]], leaf_rows=(None,), encodings=("auto",), tries=()
 ) -> list[Setting]:
-    """Return all settings, in order: for each encoding and each set of constraints all others. Depth 0 is one setting,
-    first. A parameter is varied for the models that have it (`known`). Raises ChoiceError for an invalid depth or
-    number of rows, for an unknown model or encoding, and for a parameter that no model has or a value that one does
-    not take."""
+    """Return all settings, in order: for each encoding, and without and with each constraint of `tries`, all others.
+    Depth 0 is one setting, first. A parameter is varied for the models that have it (`known`). One encoding is that of
+    the run. Raises ChoiceError for an invalid depth or number of rows, for an unknown model or encoding, and for a
+    parameter that no model has or a value that one does not take."""
     takers(models, params)
     expect_valid(models, depths, params, leaf_rows, encodings)
+    encodings = encodings if len(encodings) > 1 else (None,)
+    constraints = ((), *((text,) for text in tries))
     return [Setting(LEAF_MODEL, 0)] * (0 in depths) + [
         Setting(model, depth, chosen, least, encoding, given)
         for encoding, given, model, depth, least in product(
@@ -136,7 +134,7 @@ def expect_valid(models, depths, params: dict[str, list[str]], leaf_rows, encodi
     parameter does not take."""
     for depth in filter(None, depths):
         CompleteTree(depth)
-    for encoding in filter(None, encodings):
+    for encoding in encodings:
         ENCODINGS.parse(encoding)
     for least in leaf_rows:
         if least is not None and least < 1:
@@ -283,84 +281,6 @@ def deal_rows(dataset: Dataset, n_folds: int, seed: int = 0, option: str = "--fo
     return fold[group]
 
 
-def run(
-    dataset: Dataset,
-    settings: list[Setting],
-    fold: np.ndarray,
-    spec: RunSpec = PLAIN,
-    pool: Pool | None = None,
-    tell: Callable[[Fold], None] | None = None,
-    store: Store | None = None,
-) -> list[list[Fold]]:
-    """Fit every setting on every fold: a list of folds per setting. `tell` is called with each as it ends; `spec` has
-    the settings that all fits have in common; a `pool` runs the fits, by default this process. With a `store`
-    finished fits are not repeated. Raises the errors of a fit, except for those that `score_fold` records."""
-    tasks, n_folds = fold_tasks(dataset, settings, fold, spec), int(fold.max()) + 1
-    told = None if tell is None else lambda place, result, before: tell(Fold(**result))
-    results = [Fold(**result) for result in run_tasks(tasks, pool or local(1), store, told)]
-    return [results[at : at + n_folds] for at in range(0, len(results), n_folds)]
-
-
-def fold_tasks(dataset: Dataset, settings: list[Setting], fold: np.ndarray, spec: RunSpec = PLAIN) -> list["FoldTask"]:
-    """Return the fits of `run`; the folds of one setting follow each other."""
-    content, specs = _content(dataset, fold), [setting.of(spec) for setting in settings]
-    turn = turns(one.model for one in specs)
-    return [
-        FoldTask(dataset, fold, one, number, k, content, turn[one.model.depth, price_of(one.model)])
-        for number, one in enumerate(specs)
-        for k in range(int(fold.max()) + 1)
-    ]
-
-
-@value_class
-class FoldTask:
-    """A setting on a fold of data in memory, as a task of the engine."""
-
-    dataset: Dataset
-    fold: np.ndarray
-    spec: RunSpec
-    number: int
-    k: int
-    content: str
-    turn: int = 0
-
-    @cached_property
-    def key(self) -> str:
-        return key_of(self._facts(self.spec.model, self.number))
-
-    @cached_property
-    def step(self) -> Step:
-        """The step of the path of fits on the same rows at other depths and penalties."""
-        return Step(key_of(self._facts(beside_price(self.spec.model), None)), str(self.spec.model.depth), self.turn)
-
-    def _facts(self, model, number: int | None) -> dict:
-        data = self.dataset
-        words = (data.features, data.classes, data.target, data.missing, model, self.spec.solving, number, self.k)
-        return {"odtc": __version__, "content": self.content, "words": repr(words)}
-
-    def run(self) -> dict:
-        return asdict(score_fold(*self._parts, self.spec, self.number, self.k, self.step.path))
-
-    def agrees(self, result: dict) -> bool:
-        """Return whether a stored result can be its own (odtc.evaluation.studies.fold_scores)."""
-        placed = (result.get("setting"), result.get("fold")) == (self.number, self.k)
-        return placed and result.keys() == Fold.__dataclass_fields__.keys() and agrees(result, *self._parts, self.spec)
-
-    @property
-    def _parts(self) -> tuple[Dataset, Dataset]:
-        """The rows of the fit, and those that it is scored on."""
-        return self.dataset.taken(self.fold != self.k), self.dataset.taken(self.fold == self.k)
-
-
-def _content(dataset: Dataset, fold: np.ndarray) -> str:
-    """Return a digest of the cells of a data set and the folds of its rows, in 64 hexadecimal digits."""
-    cells = (dataset.X, dataset.y, dataset.weight, dataset.copies, dataset.auxiliary_X, dataset.sums, fold)
-    found = hashlib.sha256()
-    for one in cells:
-        found.update(np.ascontiguousarray(one))
-    return found.hexdigest()
-
-
 @value_class
 class Nested:
     """Result of choosing a setting, on rows that took no part in the choice: one outer fold each.
@@ -393,35 +313,9 @@ class Nested:
 
 
 def outer_folds(dataset: Dataset, n_folds: int, seed: int = 0) -> np.ndarray:
-    """The folds of `run_nested`, int64 (rows,): of as many folds they are not those by which the choice on all rows of
-    this seed is made. Raises as `deal_rows`."""
+    """The outer folds of nested cross-validation, int64 (rows,): of as many folds they are not those by which the
+    choice on all rows of this seed is made. Raises as `deal_rows`."""
     return deal_rows(dataset, n_folds, seed + 1, "--nested")
-
-
-def run_nested(
-    dataset: Dataset,
-    outer: np.ndarray,
-    choose: Callable[[Dataset], tuple[list["Result"], int]],
-    spec: RunSpec = PLAIN,
-    score: str = "accuracy",
-    store: Store | None = None,
-) -> Nested:
-    """Make the whole choice within each fold of `outer`, int64 (rows,): `choose` receives the other rows, and returns
-    the results of all settings and the position of one, which is fitted on these rows and scored on the fold."""
-    scores, inner, chosen, seconds, content = [], [], [], 0.0, _content(dataset, outer)
-    for k in range(int(outer.max()) + 1):
-        results, best = choose(dataset.taken(outer != k))
-        setting = results[best].setting
-        (found,) = run_tasks([FoldTask(dataset, outer, setting.of(spec), best, k, content)], local(1), store, None)
-        if found[score] is None:
-            raise ChoiceError(
-                f"no tree came of {setting} without fold {k + 1}; allow more time ({option('time_limit')})"
-            )
-        scores.append(found[score])
-        inner.append(results[best].score)
-        chosen.append(best)
-        seconds += sum(result.seconds for result in results) + (found["seconds"] or 0.0)
-    return Nested(tuple(scores), tuple(inner), tuple(chosen), seconds)
 
 
 def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:

@@ -77,7 +77,7 @@ def test_a_file_read_through_a_link_is_the_same_file(work):
 )
 def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, words):
     from odtc.evaluation import plots
-    from odtc.evaluation.studies import tuning
+    from odtc.evaluation.studies import study
     from odtc.formulations.dpflow import threshold_search
     from odtc.workflow import pipeline
     from odtc.workflow.row_selection import selection
@@ -86,7 +86,7 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
         raise AssertionError("the work was done first")
 
     for module, name in (
-        (tuning, "run"),  # where the name is bound: who imports it first meanwhile would keep this one
+        (study, "score_fold"),  # where the name is bound: who imports it first meanwhile would keep this one
         (threshold_search, "certify"),
         (pipeline, "compile_model"),
         (pipeline, "solve"),

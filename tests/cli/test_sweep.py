@@ -101,7 +101,8 @@ def test_the_same_command_and_the_folder_alone_do_nothing_again(quiet, tmp_path)
 def test_a_study_of_another_version_is_run_again_and_that_is_said(quiet, tmp_path, monkeypatch):
     copy = tmp_path / "s"
     shutil.copytree(quiet[0], copy)
-    monkeypatch.setattr("odtc.evaluation.studies.sweep.__version__", "9.9.9")
+    for module in ("sweep", "study"):
+        monkeypatch.setattr(f"odtc.evaluation.studies.{module}.__version__", "9.9.9")
     words = [MONKS / "monks-1.csv", "--model", "cart", "--depths", "1", "--folds", "3", "--seeds", "0"]
     for more in (words, []):
         study = json.loads((copy / "study.json").read_text())
@@ -127,10 +128,10 @@ def test_tune_says_that_kept_fits_are_of_another_grid(tmp_path):
 @pytest.mark.parametrize("replaced", [True, False])
 def test_a_study_that_is_replaced_or_removed_while_it_runs(replaced, tmp_path, monkeypatch):
     """Two runs of different grids wrote their tables into one folder, and study.json was of one of them."""
-    from odtc.evaluation.studies import sweep
+    from odtc.evaluation.studies import study
 
     words = ["sweep", MONKS / "monks-1.csv", "--model", "cart", "--folds", "2", "-o", tmp_path / "s"]
-    fits, score_fold = [], sweep.score_fold
+    fits, score_fold = [], study.score_fold
 
     def as_the_other_begins(*given):
         fits.append(given)
@@ -141,7 +142,7 @@ def test_a_study_that_is_replaced_or_removed_while_it_runs(replaced, tmp_path, m
                 shutil.rmtree(tmp_path / "s")
         return score_fold(*given)
 
-    monkeypatch.setattr(sweep, "score_fold", as_the_other_begins)
+    monkeypatch.setattr(study, "score_fold", as_the_other_begins)
     said = odtc(*words, "--depths", "1,2")
     if replaced:
         assert said.code == 1 and "another run has replaced it meanwhile" in said.err
@@ -205,9 +206,9 @@ def test_a_study_that_is_killed_goes_on_where_it_was(quiet, tmp_path):
 
 
 def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
-    from odtc.evaluation import cross_validation
+    from odtc.evaluation.studies import study
 
-    fits, score_fold = [], cross_validation.score_fold
+    fits, score_fold = [], study.score_fold
 
     def killed_at_the_fourth(*given):
         fits.append(given)
@@ -215,7 +216,7 @@ def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return score_fold(*given)
 
-    monkeypatch.setattr(cross_validation, "score_fold", killed_at_the_fourth)
+    monkeypatch.setattr(study, "score_fold", killed_at_the_fourth)
     words = [
         "tune",
         MONKS / "monks-1.csv",
@@ -438,7 +439,7 @@ def test_the_best_trees_are_found_side_by_side_where_the_fits_were(quiet, tmp_pa
     before = {path.name: path.read_bytes() for path in (folder / "best").glob("*.tree.json")}
     shutil.rmtree(folder / "best")
     study, sent = sweep_study.kept(folder), []
-    results = [json.loads((folder / "tasks" / f"{task.key}.json").read_text("utf-8")) for task in study.tasks]
+    results = [json.loads((folder / "tasks" / f"{task.key}.json").read_text("utf-8")) for task in study.study.tasks]
 
     def pool(tasks, store):
         sent.append(len(tasks))

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 import odtc as package
 from odtc.cli.commands.tune import nested_text, whole_numbers
 from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import Fold, Result, Setting
 from odtc.evaluation.majority import Majority
 from odtc.evaluation.studies.engine import local, run_tasks
+from odtc.evaluation.studies.study import Study, TableRows
 from odtc.workflow.run import run as run_spec
 from tests.command_line import odtc, refused
 
@@ -145,11 +147,20 @@ def test_no_fit_waits_behind_another_while_a_worker_has_none(tmp_path):
     assert all(result["met"] for result in run_tasks(tasks, local(2)))
 
 
+def study_of(data: Dataset, settings, folds: int, seed: int) -> Study:
+    return Study((TableRows.of(data),), settings, cross_validation.PLAIN, folds, ((seed,),))
+
+
+def scored(study: Study):
+    """The results of all settings of each table."""
+    return study.results(dict(enumerate(run_tasks(study.tasks, local(1)))), "accuracy")
+
+
 def test_a_score_is_that_of_the_rows_left_out(folder):
     data = package.read(folder / "rows.csv")
     fold = cross_validation.deal_folds(data.y, 3, seed=1)
-    (found,) = cross_validation.run(data, [Setting("dpflow", 2)], fold)
-    for k, one in enumerate(found):
+    ((found,),) = scored(study_of(data, [Setting("dpflow", 2)], 3, 1))
+    for k, one in enumerate(found.folds):
         train = Dataset(
             "train",
             data.X[fold != k].copy(),
@@ -228,8 +239,8 @@ def test_weights_and_missing_cells_stay_with_their_rows():
         np.arange(1.0, 9.0),
         missing="separate",
     )
-    (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal_folds(y, 2))
-    assert all(one.accuracy is not None for one in found)
+    ((found,),) = scored(study_of(data, [Setting("dpflow", 1)], 2, 0))
+    assert all(one.accuracy is not None for one in found.folds)
 
 
 def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_path):
@@ -269,9 +280,7 @@ def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_
 
 
 def test_depth_zero_encodings_and_constraints_are_settings():
-    settings = cross_validation.grid(
-        ["dpflow"], [0, 1], {}, encodings=("auto", "onehot"), constraints=((), ("features <= 1",))
-    )
+    settings = cross_validation.grid(["dpflow"], [0, 1], {}, encodings=("auto", "onehot"), tries=("features <= 1",))
     assert [str(one) for one in settings] == [
         "depth 0, a single leaf",
         "dpflow, depth 1, auto",
@@ -326,13 +335,10 @@ def test_nested_scores_are_those_of_choices_made_without_the_rows():
     data = grid_data(noise=True)
     settings = cross_validation.grid(["dpflow"], [0, 1, 2], {})
     outer = cross_validation.deal_folds(data.y, 3, 1)
-
-    def choose(rows):
-        fits = cross_validation.run(rows, settings, cross_validation.deal_folds(rows.y, 2, 0))
-        results = cross_validation.summarise(settings, fits)
-        return results, cross_validation.best_setting(results)
-
-    found = cross_validation.run_nested(data, outer, choose)
+    study = replace(study_of(data, settings, 2, 0), nested=3)
+    ((found,),) = study.nested_choices(
+        run_tasks(study.inner_tasks, local(1)), "accuracy", "best", lambda tasks: run_tasks(tasks, local(1))
+    )
     for k in range(3):
         train, test = data.taken(outer != k), data.taken(outer == k)
         fold = cross_validation.deal_folds(train.y, 2, 0)
@@ -361,7 +367,7 @@ def test_nested_scores_are_those_of_choices_made_without_the_rows():
 )
 def test_how_often_a_setting_was_chosen_is_said(chosen, says):
     honest = cross_validation.Nested((0.5, 0.7, 0.6), (0.6, 0.6, 0.6), chosen, 1.0)
-    assert nested_text(honest, "abc", None, {}).endswith(says)
+    assert nested_text(honest, "abc", TASKS.get("classification"), {}).endswith(says)
 
 
 def test_nested_goes_on_where_it_was_stopped(folder):

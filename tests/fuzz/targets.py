@@ -23,8 +23,9 @@ from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.evaluation.benchmark import expect_results
 from odtc.evaluation.benchmark_formats import profiles
-from odtc.evaluation.cross_validation import FoldTask, Setting, fold_tasks
+from odtc.evaluation.cross_validation import Setting
 from odtc.evaluation.studies.engine import Store
+from odtc.evaluation.studies.study import FitTask, TableRows
 from odtc.evaluation.studies.sweep import kept as kept_study
 from odtc.evaluation.studies.sweep import version_note
 from odtc.evaluation.studies.tuning import read_tuned
@@ -44,6 +45,7 @@ from odtc.workflow.near_optimal import read_pool
 from odtc.workflow.near_optimal_set import read_near_optimal_set
 from odtc.workflow.provenance.frontier_file import read_frontier
 from odtc.workflow.run_record import read_run
+from odtc.workflow.specification import RunSpec
 from tests.command_line import MONKS
 from tests.fuzz.second_reader import HIGHS, difference
 
@@ -166,17 +168,16 @@ def _journal(path) -> None:
 
 
 @functools.cache
-def fit_of_tiny() -> tuple[Store, FoldTask]:
+def fit_of_tiny() -> tuple[Store, FitTask]:
     """A fit of a study whose finished fits a target reads, and the folder of these."""
     store = Store(folder() / f"{os.getpid()}-tasks")
     store.make()
     return store, tiny_fit()
 
 
-def tiny_fit() -> FoldTask:
+def tiny_fit() -> FitTask:
     """The fit that the seed is of."""
-    (task, _) = fold_tasks(tiny().dataset, [Setting("cart", 2)], np.array([0, 1, 1, 0, 1]))
-    return task
+    return FitTask(TableRows.of(tiny().dataset), Setting("cart", 2).of(RunSpec()), 0, 0, 2)
 
 
 def _finished(path) -> None:

@@ -12,8 +12,9 @@ from odtc.errors import ChoiceError
 from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import score_fold
 from odtc.evaluation.studies import price_path
-from odtc.evaluation.studies.engine import Step, bundles, finish_in_turn, local
-from odtc.evaluation.studies.sweep import study_of
+from odtc.evaluation.studies.engine import Step, bundles, finish_in_turn, local, run_tasks
+from odtc.evaluation.studies.study import Study, TableRows
+from odtc.evaluation.studies.sweep import sweep_of
 from odtc.workflow.specification import ModelSpec, RunSpec
 
 PRICES = ("0", "0.3", "0.55", "0.7", "0.9", "0.97")
@@ -59,10 +60,12 @@ def test_a_path_scores_as_fits_of_their_own(seed, n, m, values, classes, least, 
 def test_a_grid_of_prices_is_a_few_fits(monkeypatch):
     data, prices = table(1, 60, 3, 5, 2), [str(k / 20) for k in range(20)]
     grid = cross_validation.grid(["dpflow"], [1, 2], {"lambda": prices})
-    fold, ran = cross_validation.deal_folds(data.y, 2), []
+    ran = []
     whole = cross_validation.run_spec
     monkeypatch.setattr(cross_validation, "run_spec", lambda *given: ran.append(given) or whole(*given))
-    found = cross_validation.run(data, grid, fold)
+    study = Study((TableRows.of(data),), grid, cross_validation.PLAIN, 2)
+    (results,) = study.results(dict(enumerate(run_tasks(study.tasks, local(1)))), "accuracy")
+    found = [result.folds for result in results]
     assert len(grid) * 2 == 80 and len(ran) <= 40
     # In the order of the grid, whatever the order of the fits.
     assert [[(one.setting, one.fold) for one in mine] for mine in found] == [[(s, 0), (s, 1)] for s in range(40)]
@@ -135,9 +138,9 @@ def test_both_ends_come_before_the_middle():
 def test_auto_has_the_parameters_of_the_models_that_it_chooses(tmp_path):
     (tmp_path / "t.csv").write_text("a,class\n" + "".join(f"{at},{at % 2}\n" for at in range(12)))
     grid = {"models": ["auto"], "depths": [1], "encodings": ["auto"], "seeds": [0], "folds": 2}
-    study = study_of([tmp_path / "t.csv"], RunSpec(), grid | {"params": {"lambda": ["0", "0.9"]}})
+    study = sweep_of([tmp_path / "t.csv"], RunSpec(), grid | {"params": {"lambda": ["0", "0.9"]}}).study
     assert [task.spec.model.params for task in study.tasks] == [{"lambda": "0"}] * 2 + [{"lambda": "0.9"}] * 2
     parts = [study.part(which, 3) for which in range(3)]
     assert sorted(task.key for part in parts for task in part) == sorted(task.key for task in study.tasks)
     with pytest.raises(ChoiceError, match="none of them has"):
-        study_of([tmp_path / "t.csv"], RunSpec(), grid | {"params": {"lamda": ["0"]}})
+        sweep_of([tmp_path / "t.csv"], RunSpec(), grid | {"params": {"lamda": ["0"]}})

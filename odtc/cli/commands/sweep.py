@@ -1,14 +1,12 @@
 """`odtc sweep`: a grid over data sets, models and settings, resumable, on this machine, a cluster or a queue."""
 
 import contextlib
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from odtc.base import interrupts
-from odtc.base.text import count_of
 from odtc.cli import console
 from odtc.cli.commands.tune import (
     EACH_FIT,
@@ -19,7 +17,11 @@ from odtc.cli.commands.tune import (
     param_values,
     place_of,
     print_results,
-    say_script,
+    run_fits,
+    run_part,
+    say_finished_before,
+    terms_of,
+    write_script,
 )
 from odtc.cli.options import (
     READING,
@@ -97,15 +99,16 @@ def sweep(
     The same command continues an interrupted study, because each finished fit is a file in the folder.
     """
     from odtc.evaluation import cross_validation
-    from odtc.evaluation.studies import sweep as study_module
+    from odtc.evaluation.studies import sweep as sweeps
+    from odtc.evaluation.studies.engine import Store
 
     which = place_of(part, jobs, script)
     _expect_known(score, rule)
-    params = param_values(p)
+    params, lists = param_values(p), None
     if data:
         cross_validation.score_of(spec.reading.task, score, params)
         spec = cross_validation.limited(spec, params, console.say)
-        grid = {
+        lists = {
             "models": tuple(name.strip() for name in model.split(",")),
             "depths": whole_numbers(depths, "--depths (or --depth)"),
             "params": params,
@@ -116,31 +119,35 @@ def sweep(
             "tries": tuple(try_constraint),
             "nested": nested,
         }
-    study = _kept_study(o, lambda: study_module.study_of(data, spec, grid, console.say) if data else None)
-    score = cross_validation.score_of(study.spec.reading.task, score, study.params)
-    if note := cross_validation.standing_note(study.params, score):
+    described = _kept_sweep(o, lambda: sweeps.sweep_of(data, spec, lists, console.say) if data else None)
+    study, again = described.study, f"odtc sweep -o {o}"
+    score = cross_validation.score_of(study.spec.reading.task, score, described.params)
+    if note := cross_validation.standing_note(described.params, score):
         console.say(note)
     if script:
-        _write_script(script, study, jobs, o, as_json)
+        path = o / ("job-array.sh" if script == "slurm" else "parts.sh")
+        write_script(script, path, ["sweep", "-o", "."], again, jobs, study, as_json)
     elif which[1] > 1:
-        _run_part(study, which, jobs, cluster, score, as_json, o)
+        # An interrupted job prints no setting, because the folds of a setting are in different jobs.
+        with _interrupted(described, {}, score, as_json, o):
+            run_part(study, which, jobs, cluster, Store(o / "tasks"), f"`{again}` makes the table when all are")
     else:
-        facts, honest = _run_all(study, jobs, cluster, score, rule, as_json, o)
+        facts, honest = _run_all(described, jobs, cluster, score, rule, as_json, o)
         if as_json:
             console.print_json(facts)
         else:
             _print_study(study, facts, honest, score)
 
 
-def _kept_study(folder: Path, new):
-    """Return the study of a folder, which is from now on the one that `new()` returns, unless that is None; print a
+def _kept_sweep(folder: Path, new):
+    """Return the sweep of a folder, which is from now on the one that `new()` returns, unless that is None; print a
     note if another version of odtc made its fits."""
-    from odtc.evaluation.studies import sweep as study_module
+    from odtc.evaluation.studies import sweep as sweeps
 
-    other, study = study_module.version_note(folder), new()
-    kept = study_module.kept(folder) if study is None else study
-    if study is not None or other:
-        study_module.keep(kept, folder)
+    other, sweep = sweeps.version_note(folder), new()
+    kept = sweeps.kept(folder) if sweep is None else sweep
+    if sweep is not None or other:
+        sweeps.keep(kept, folder)
     if other:
         console.say(other)
     return kept
@@ -155,120 +162,53 @@ def _expect_known(score: str, rule: str) -> None:
             raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
 
 
-def _write_script(kind: str, study, jobs: int, folder: Path, as_json: bool) -> None:
-    """Write a job array into the folder of the study, instead of running it."""
-    from odtc.evaluation.studies.job_array import write_script
-
-    path, limit = folder / ("job-array.sh" if kind == "slurm" else "parts.sh"), study.spec.solving.time_limit
-    n_tasks = len(study.tasks) + len(study.inner_tasks)
-    parts = write_script(kind, path, ["sweep", "-o", "."], jobs, n_tasks, limit)
-    say_script(kind, path, parts, n_tasks, f"odtc sweep -o {folder}", as_json)
-
-
-def _run_part(study, which: tuple[int, int], jobs: int, cluster: str | None, score: str, as_json: bool, folder: Path):
-    """Run the fits of one job of an array: `which` is its place, and how many there are.
-
-    An interrupted job prints no setting, because the folds of a setting are in different jobs.
-    """
-    from odtc.evaluation.studies.cluster import pool_of
-    from odtc.evaluation.studies.engine import Store
-
-    tasks = study.part(*which)
-    with pool_of(jobs, cluster, console.say) as pool:
-        with console.counted(len(tasks), "fits") as done, _interrupted(study, {}, score, as_json, folder):
-            _, n_before = _run_fits(tasks, pool, Store(folder / "tasks"), {}, done)
-        _say_finished_before(n_before, tasks)
-        console.say(
-            f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; `odtc sweep -o {folder}` makes the "
-            "table when all are"
-        )
-
-
-def _run_all(study, jobs: int, cluster: str | None, score: str, rule: str, as_json: bool, folder: Path) -> tuple:
-    """Run all fits, and write the table and the best trees; return (the facts of the study, for each data file the
+def _run_all(described, jobs: int, cluster: str | None, score: str, rule: str, as_json: bool, folder: Path) -> tuple:
+    """Run all fits, and write the table and the best trees; return (the facts of the sweep, for each data file the
     results of nested cross-validation)."""
     from odtc.base.cluster import LOCAL
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.evaluation.studies.engine import Store, run_tasks
-    from odtc.evaluation.studies.nested import nested_of
     from odtc.evaluation.studies.sweep import conclude
 
-    own, store, kept = study.tasks, Store(folder / "tasks"), {}
-    tasks = own + study.inner_tasks
-    with pool_of(jobs, cluster, console.say) as pool:
-        with console.counted(len(tasks), "fits") as done, _interrupted(study, kept, score, as_json, folder):
-            results, n_before = _run_fits(tasks, pool, store, kept, done)
-            again = lambda some: run_tasks(some, pool, store)
-            honest = nested_of(study, results[len(own) :], score, rule, again)
-        _say_finished_before(n_before, tasks)
+    study, store, kept = described.study, Store(folder / "tasks"), {}
+    tasks, n = study.tasks + study.inner_tasks, len(study.tasks)
+    with pool_of(jobs, cluster, console.say) as pool, _interrupted(described, kept, score, as_json, folder):
+        results, n_before = run_fits(tasks, pool, store, kept)
+        honest = study.nested_choices(results[n:], score, rule, lambda some: run_tasks(some, pool, store))
+        say_finished_before(n_before, tasks)
         near = pool if cluster in (None, LOCAL) else None  # workers elsewhere need not see the folder
-        with _interrupted(study, kept, score, as_json, folder):
-            facts = conclude(study, results[: len(own)], folder, score, rule, console.say, near)
-    for path, parts in honest.items():
-        facts["data"][path]["nested"] = [one if isinstance(one, str) else one.to_json() for one in parts]
-    return facts, honest
-
-
-def _run_fits(tasks: list, pool, store, kept: dict[int, dict], done) -> tuple[list[dict], int]:
-    """Return (the results of the tasks, how many were finished before); `kept` receives each result by the place of
-    its task as it ends, and `done` its name."""
-    from odtc.evaluation.studies.engine import run_tasks
-
-    before = []
-
-    def tell(place: int, result: dict, was_there: bool) -> None:
-        before.append(was_there)
-        kept[place] = result
-        task = tasks[place]
-        done(f"{Path(task.data).name}, {task.spec.model.model}, depth {task.depth}, fold {task.fold + 1}")
-
-    return run_tasks(tasks, pool, store, tell), sum(before)
-
-
-def _say_finished_before(n_before: int, tasks: list) -> None:
-    """Print how many fits an earlier run had finished, if any."""
-    if n_before:
-        console.say(f"{n_before:,} of {count_of(len(tasks), 'fit')} were finished before")
+        facts = conclude(described, results[:n], folder, score, rule, console.say, near)
+    for path, choices in zip(described.data, honest):
+        facts["data"][path]["nested"] = [str(one) if isinstance(one, Exception) else one.to_json() for one in choices]
+    return facts, dict(zip(described.data, honest))
 
 
 def _print_study(study, facts: dict, honest: dict, score: str) -> None:
     """Print a table for each data file with its results of nested cross-validation, and the written files."""
-    from odtc.data.task import TASKS
-
-    task, settings = TASKS.get(study.spec.reading.task), [setting for setting, _ in study.settings]
-    terms = task.terms(asdict(study.spec.reading))
     for path, one in facts["data"].items():
-        _print_table(study, path, one["results"], one["best"], score)
+        print(Path(path).name)
+        print_results(one["results"], one["best"], score, study)
         for seed, made in zip(study.seeds, honest.get(path, ())):
-            told = made if isinstance(made, str) else nested_text(made, settings, task, terms)
+            told = str(made) if isinstance(made, Exception) else nested_text(made, study.settings, *terms_of(study))
             print(told if len(study.seeds) == 1 else f"{told} (seed {seed})")
         print()
     print("wrote " + ", ".join(facts["files"]))
 
 
-def _print_table(study, path: str, results: list[dict], best: int | None, score: str) -> None:
-    """Print the name of a data file and the table of its settings."""
-    from odtc.data.task import TASKS
-
-    task = TASKS.get(study.spec.reading.task)
-    print(Path(path).name)
-    terms = task.terms(asdict(study.spec.reading))
-    print_results(results, best, score, len(study.seeds) * study.folds, task, terms)
-
-
 @contextlib.contextmanager
-def _interrupted(study, kept: dict[int, dict], score: str, as_json: bool, folder: Path):
+def _interrupted(described, kept: dict[int, dict], score: str, as_json: bool, folder: Path):
     """At an interruption, print the settings whose fits are all done; `kept` has results by the place of their fit."""
-    from odtc.evaluation.studies.sweep import finished
-
     try:
         yield
     except KeyboardInterrupt:
-        data = finished(study, kept, score)
+        study = described.study
+        found = dict(zip(described.data, study.results(kept, score)))
+        data = {path: [result.to_json() for result in mine] for path, mine in found.items() if mine}
         if as_json:
             console.print_json({"interrupted": True, "data": data})
         for path, results in () if as_json else data.items():
-            _print_table(study, path, results, None, score)
+            print(Path(path).name)
+            print_results(results, None, score, study)
             print()
         interrupts.leaves(f"the finished fits are kept: `odtc sweep -o {folder}` goes on")
         raise

@@ -1,5 +1,6 @@
 """`odtc tune`: a grid by cross-validation, a table, and the best setting fitted on all rows."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -97,28 +98,27 @@ def tune(
 ) -> None:
     """Choose depth and parameters by cross-validation, and fit the best setting on all rows."""
     from odtc.evaluation import cross_validation
+    from odtc.evaluation.studies.study import Study, TableRows
     from odtc.evaluation.studies.tuning import Tuning
 
     which = place_of(part, jobs, script)
     models, params = [name.strip() for name in model.split(",")], param_values(p)
-    settings = cross_validation.grid(
-        models,
-        whole_numbers(depths, "--depths (or --depth)"),
-        params,
-        whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
-        tuple(encoding) if len(encoding) > 1 else (None,),
-        ((), *((text,) for text in try_constraint)),
-    )
-    spec = spec.with_model(encoding=encoding[0]).with_solving(threads=1)
+    least = whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,)
+    whole_depths = whole_numbers(depths, "--depths (or --depth)")
+    settings = cross_validation.grid(models, whole_depths, params, least, encoding, try_constraint)
+    spec = spec.with_model(encoding=encoding[0])
     _say_of_parameters(models, params)
     dataset = _read(data, spec.reading)
     stem = stem_named(o, f"{dataset.name}_tuned")
     score, spec = _scored_by(score, dataset.task, params, spec)
     every = tuple(dict.fromkeys(whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
-    tuning = Tuning(dataset, settings, spec, folds, every, nested, score, rule)
+    study = Study((TableRows.of(dataset),), settings, spec.with_solving(threads=1), folds, (every,), nested)
+    tuning = Tuning(dataset, study, score, rule)
     tuning.check()
     if script:
-        _write_script(script, Path(f"{stem}.tune.{script}"), jobs, tuning, as_json)
+        words = words_without("--script", "--jobs", "--part")
+        again = f"odtc {shlex.join(words)}"
+        write_script(script, Path(f"{stem}.tune.{script}"), words, again, jobs, study, as_json, Path())
     else:
         _run(tuning, stem, which, jobs, cluster, as_json)
 
@@ -138,19 +138,23 @@ def place_of(part: str | None, jobs: int, script: str | None) -> tuple[int, int]
 
 def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | None, as_json: bool) -> None:
     """Run the fits of a job of an array, or all of them, and write and print the result."""
-    folder = Path(f"{stem}.tune.fits")
+    from odtc.evaluation.studies.cluster import pool_of
+    from odtc.evaluation.studies.engine import run_tasks
+
+    folder, study, kept = Path(f"{stem}.tune.fits"), tuning.study, {}
     store = _open_store(folder, cluster, tuning, which)
-    fits: list = []
     try:
         if which[1] > 1:
-            _run_part(tuning, which, jobs, cluster, store)
+            run_part(study, which, jobs, cluster, store, "the command without --part ends the study")
             return
-        tuned = _run_all(tuning, jobs, cluster, store, fits)
+        with pool_of(jobs, cluster, console.say) as pool:
+            results, _ = run_fits(study.tasks + study.inner_tasks, pool, store, kept)
+            tuned = tuning.choose(results, lambda tasks: run_tasks(tasks, pool, store))
         majority, fitted, sink = _fit_chosen(tuning, tuned, stem)
     except KeyboardInterrupt:
-        _print_finished(tuning, fits, as_json)
-        if kept := len(list(folder.glob("*.json"))):
-            interrupts.leaves(f"the finished fits ({kept}) are kept in {folder}: the same command goes on")
+        _print_finished(tuning, kept, as_json)
+        if left := len(list(folder.glob("*.json"))):
+            interrupts.leaves(f"the finished fits ({left}) are kept in {folder}: the same command goes on")
         raise
     with interrupts.held(last=True):  # the result is written and reported
         facts = tuning.to_json(tuned, majority)
@@ -196,12 +200,18 @@ def _open_store(folder: Path, cluster: str | None, tuning, which: tuple[int, int
 
     store = Store(folder if cluster is None else folder.absolute())  # workers may run in other folders
     store.make()
-    if which[1] == 1 and any(folder.glob("*.json")) and not tuning.goes_on(store):
+    if which[1] == 1 and any(folder.glob("*.json")) and not _goes_on(tuning.study, folder):
         console.say(
             f"the fits kept in {str(folder)!r} were made for another grid, other data or by another version of odtc: "
             "all are run again"
         )
     return store
+
+
+def _goes_on(study, folder: Path) -> bool:
+    """Return whether one of the fits on all rows is finished in a folder."""
+    kept = {path.stem for path in folder.glob("*.json")}
+    return any(task.key in kept for task in study.tasks)
 
 
 def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
@@ -215,76 +225,78 @@ def _say_of_parameters(models: list[str], params: dict[str, list[str]]) -> None:
             )
 
 
-def _write_script(kind: str, path: Path, jobs: int, tuning, as_json: bool) -> None:
-    """Write a job array in place of the study."""
-    import shlex
+def write_script(
+    kind: str, path: Path, words: list[str], again: str, jobs: int, study, as_json: bool, folder: Path | None = None
+) -> None:
+    """Write a job array in place of a study, and report it; `words` run the study in `folder` (by default in that of
+    the script), `again` is the command that ends it. A script of sh ends the study itself."""
+    from odtc.evaluation.studies import job_array
 
-    from odtc.evaluation.studies.job_array import write_script
+    n_fits = len(study.tasks) + len(study.inner_tasks)
+    parts = job_array.write_script(kind, path, words, jobs, n_fits, study.spec.solving.time_limit, folder)
+    if as_json:
+        console.print_json({"script": str(path), "parts": parts, "fits": n_fits})
+        return
+    how = f"submit it from {path.parent}: sbatch {path.name}" if kind == "slurm" else f"run it: sh {path}"
+    print(f"wrote {path}: {parts} jobs for {count_of(n_fits, 'fit')}; {how}")
+    if kind == "slurm":
+        print(f"afterwards: {again}")
 
-    words = words_without("--script", "--jobs", "--part")
-    parts = write_script(kind, path, words, jobs, tuning.n_fits, tuning.spec.solving.time_limit, Path())
-    say_script(kind, path, parts, tuning.n_fits, f"odtc {shlex.join(words)}", as_json)
 
-
-def _run_part(tuning, which: tuple[int, int], jobs: int, cluster: str | None, store) -> None:
-    """The fits of one job of an array: `which` is its place, and how many there are."""
-    from odtc.evaluation.cross_validation import Fold
+def run_part(study, which: tuple[int, int], jobs: int, cluster: str | None, store, ends: str) -> None:
+    """Run the fits of one job of an array: `which` is its place, and how many there are; `ends` says what ends the
+    study."""
     from odtc.evaluation.studies.cluster import pool_of
-    from odtc.evaluation.studies.engine import part, run_tasks
 
     with pool_of(jobs, cluster, console.say) as pool:
-        tasks = part(tuning.tasks, *which)
-        with console.counted(len(tasks), "fits") as done:
-            run_tasks(tasks, pool, store, lambda place, result, before: done(_fit_text(tuning, Fold(**result))))
-        console.say(
-            f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; the command without --part "
-            "ends the study"
-        )
+        tasks = study.part(*which)
+        _, n_before = run_fits(tasks, pool, store, {})
+        say_finished_before(n_before, tasks)
+        console.say(f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; {ends}")
 
 
-def _run_all(tuning, jobs: int, cluster: str | None, store, fits: list):
-    """Run the grid; `fits` receives each fit as it ends."""
-    from odtc.evaluation.studies.cluster import pool_of
+def run_fits(tasks: list, pool, store, kept: dict[int, dict]) -> tuple[list[dict], int]:
+    """Return (the results of tasks, how many were finished before); `kept` receives each result by the place of its
+    task as it ends."""
+    from odtc.evaluation.studies.engine import run_tasks
 
-    def tell(fit) -> None:
-        fits.append(fit)
-        done(_fit_text(tuning, fit))
+    before = []
 
-    with pool_of(jobs, cluster, console.say) as pool, console.counted(tuning.n_fits, "fits") as done:
-        return tuning.run(pool, tell, store)
+    def tell(place: int, result: dict, was_there: bool) -> None:
+        before.append(was_there)
+        kept[place] = result
+        done(tasks[place].title)
+
+    with console.counted(len(tasks), "fits") as done:
+        return run_tasks(tasks, pool, store, tell), sum(before)
 
 
-def _print_finished(tuning, fits: list, as_json: bool) -> None:
-    """Print the settings of an interrupted study whose folds are all done; nested fits come after these."""
-    from odtc.data.task import TASKS
+def say_finished_before(n_before: int, tasks: list) -> None:
+    """Print how many fits an earlier run had finished, if any."""
+    if n_before:
+        console.say(f"{n_before:,} of {count_of(len(tasks), 'fit')} were finished before")
 
-    results = tuning.finished(fits)
+
+def _print_finished(tuning, kept: dict[int, dict], as_json: bool) -> None:
+    """Print the settings of an interrupted study whose folds are all done; `kept` has results by the place of their
+    fit."""
+    (results,) = tuning.study.results(kept, tuning.score)
+    told = [result.to_json() for result in results]
     if as_json:
-        console.print_json({"interrupted": True, "results": [result.to_json() for result in results]})
-    elif results:
-        task = TASKS.get(tuning.dataset.task)
-        terms = task.terms(asdict(tuning.spec.reading))
-        print_results([result.to_json() for result in results], None, tuning.score, tuning.n_folds, task, terms)
+        console.print_json({"interrupted": True, "results": told})
+    elif told:
+        print_results(told, None, tuning.score, tuning.study)
 
 
 def _print_tuned(tuning, tuned, majority) -> None:
     """Print the table of the settings, the score of the most frequent class, and the result of nested
     cross-validation."""
-    from odtc.data.task import TASKS
-
-    task = TASKS.get(tuning.dataset.task)
-    terms = task.terms(asdict(tuning.spec.reading))
-    results = [result.to_json() for result in tuned.results]
-    print_results(results, tuned.chosen, tuning.score, tuning.n_folds, task, terms)
+    print_results([result.to_json() for result in tuned.results], tuned.chosen, tuning.score, tuning.study)
     if majority is not None:
         print(f"majority  {_shown(majority.mean)} by always predicting the most frequent class of the other folds")
     if tuned.nested is not None:
-        print(nested_text(tuned.nested, tuning.settings, task, terms))
+        print(nested_text(tuned.nested, tuning.study.settings, *terms_of(tuning.study)))
     print()
-
-
-def _fit_text(tuning, fit) -> str:
-    return f"{tuning.settings[fit.setting]}, fold {fit.fold + 1}"
 
 
 def _fit_chosen(tuning, tuned, stem: str):
@@ -294,7 +306,7 @@ def _fit_chosen(tuning, tuned, stem: str):
 
     majority = tuning.majority()
     sink = FileSink(lambda problem: stem, log=False)
-    return majority, run(tuning.settings[tuned.chosen].of(tuning.spec), tuning.dataset, sink=sink), sink
+    return majority, run(tuning.study.settings[tuned.chosen].of(tuning.study.spec), tuning.dataset, sink=sink), sink
 
 
 def _write(facts: dict, stem: str, store, sink) -> dict:
@@ -312,11 +324,11 @@ def _write(facts: dict, stem: str, store, sink) -> dict:
 def _say_of_majority(tuning, tuned, majority) -> None:
     """Print a warning if the chosen setting does not surely beat the most frequent class. With costs, weights or
     constraints a tree may be worse on purpose."""
-    own = tuning.spec.model
+    own = tuning.study.spec.model
     if majority is None or own.class_weight is not None or own.cost is not None:
         return
     result = tuned.results[tuned.chosen]
-    if not result.setting.of(tuning.spec).model.constraints and not majority.is_surely_beaten(result):
+    if not result.setting.of(tuning.study.spec).model.constraints and not majority.is_surely_beaten(result):
         ahead, error = majority.lead(result)
         place = "behind" if ahead < 0 else "ahead of"
         console.say(
@@ -326,16 +338,12 @@ def _say_of_majority(tuning, tuned, majority) -> None:
         )
 
 
-def say_script(kind: str, path: Path, parts: int, n_fits: int, afterwards: str, as_json: bool) -> None:
-    """Report the script that was written in place of a study, and how to run it; a script of sh ends the study
-    itself."""
-    if as_json:
-        console.print_json({"script": str(path), "parts": parts, "fits": n_fits})
-        return
-    how = f"submit it from {path.parent}: sbatch {path.name}" if kind == "slurm" else f"run it: sh {path}"
-    print(f"wrote {path}: {parts} jobs for {count_of(n_fits, 'fit')}; {how}")
-    if kind == "slurm":
-        print(f"afterwards: {afterwards}")
+def terms_of(study) -> tuple:
+    """Return the task of a study, and its terms (`Task.terms`)."""
+    from odtc.data.task import TASKS
+
+    task = TASKS.get(study.spec.reading.task)
+    return task, task.terms(asdict(study.spec.reading))
 
 
 def nested_text(honest, settings, task, terms: Mapping) -> str:
@@ -366,19 +374,12 @@ def _shown(value: float, task=None, terms: Mapping = MappingProxyType({})) -> st
     return f"{task.headline({**terms, task.HEADLINE: figure})[1]:.6g}"
 
 
-def print_results(
-    results: list[dict],
-    chosen: int | None,
-    score: str,
-    folds: int,
-    task=None,
-    terms: Mapping = MappingProxyType({}),
-) -> None:
-    """Print a table of settings, as in `Result.to_json`, with the chosen one; `folds` fits each. `terms` are the terms
-    of the task (`Task.terms`)."""
+def print_results(results: list[dict], chosen: int | None, score: str, study) -> None:
+    """Print a table of settings, as in `Result.to_json`, with the chosen one."""
     from odtc.base.text import aligned, one_line
 
-    named = score.replace("_", " ") if task is None or task.CLASSES else task.headline(terms)[0]
+    task, terms = terms_of(study)
+    named = score.replace("_", " ") if task.CLASSES else task.headline(terms)[0]
     lines = [["", "setting", named, "sd", "leaves", "proved", "seconds"]]
     for place, result in enumerate(results):
         known = result["score"] is not None
@@ -389,7 +390,7 @@ def print_results(
                 _shown(result["score"], task, terms) if known else "no tree",
                 _shown(result["deviation"], task, terms).lstrip("-").removesuffix(" %") if known else "",
                 f"{result['n_leaves']:.1f}" if known else "",
-                f"{result['proved']} of {folds}",
+                f"{result['proved']} of {study.n_folds}",
                 f"{result['seconds']:.1f}",
             ]
         )

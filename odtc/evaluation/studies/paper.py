@@ -8,7 +8,6 @@ so a study that was stopped goes on, and two tables with the same fits share the
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ from odtc import __version__
 from odtc.base.system import children_cpu_seconds
 from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
-from odtc.data.reading import fingerprint, read_as
+from odtc.data.reading import fingerprint
 from odtc.errors import DataError, OdtcError
 from odtc.evaluation.cross_validation import deal_folds
 from odtc.evaluation.studies.engine import Pool, Store, kept, key_of, run_tasks
 from odtc.evaluation.studies.paper_protocols import DataFile, Line, Method, Protocol, Split
+from odtc.evaluation.studies.study import FileRows
 from odtc.problem.parameters import has_parameter
 from odtc.workflow.run import run
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
@@ -81,7 +81,7 @@ class PaperFit:
     @property
     def _parts(self) -> tuple[Dataset, dict[str, Dataset]]:
         """Return the rows of the fit, and those that it is judged on by the name of the figure."""
-        dataset = _read(self.path, self.sha256)
+        dataset = FileRows(self.path, self.sha256).read(self.spec.reading)
         train, validation, test = parts(dataset.n_rows, self.split)
         if self.part == VALIDATION:
             return dataset.taken(train), {VALIDATION: dataset.taken(validation)}
@@ -105,14 +105,6 @@ class PaperFit:
 
 def _cpu_seconds() -> float:
     return time.process_time() + (children_cpu_seconds() or 0.0)
-
-
-@lru_cache(1)
-def _read(path: str, sha256: str) -> Dataset:
-    dataset = read_as(path, RunSpec().reading)
-    if dataset.source["sha256"] != sha256:
-        raise DataError(f"expected the data of the study in {path!r}, but the file was changed since it began")
-    return dataset
 
 
 def parts(n_rows: int, split: Split) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
