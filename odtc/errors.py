@@ -125,6 +125,6 @@ class NotProvedError(OdtcError):
 
 
 class OutputError(OdtcError):
-    """`result` is the Fit (odtc.workflow.telling.figures) whose files cannot be written, None if there was none yet."""
+    """`result` is the Fit (odtc.workflow.results) whose files cannot be written, None if there was none yet."""
 
     result = None

@@ -17,7 +17,7 @@ from contextvars import ContextVar, Token
 import numpy as np
 from numpy.typing import DTypeLike
 
-from odtc.base.threads.matrix_products import for_product
+from odtc.base.threads import for_product
 from odtc.base.wording import option
 from odtc.errors import ModelError, TimeLimitReached
 

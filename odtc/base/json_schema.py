@@ -19,9 +19,9 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from odtc.base.commit import expect_settled
-from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import of_this_stem
 from odtc.base.system import read_file
+from odtc.base.wording import kind_by_name
 
 TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
     "a text",

@@ -16,10 +16,9 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
-from odtc.base import commit, interrupts, system
+from odtc.base import commit, interrupts, system, threads
 from odtc.base.commit import tell_by
 from odtc.base.plug_ins import take_option
-from odtc.base.threads import matrix_products
 from odtc.base.wording import on_command_line
 from odtc.cli import console
 from odtc.cli.help_page import CommandHelp, GroupHelp
@@ -178,7 +177,7 @@ def program() -> None:
 
 def main() -> None:
     """Run the command line: errors of odtc are one sentence on stderr and their exit code."""
-    matrix_products.one_thread()
+    threads.one_thread()
     interrupts.hear()  # SIGTERM like Ctrl-C: the best tree so far is kept
     interrupts.begin()
     tell_by(console.say)
@@ -208,9 +207,9 @@ def main() -> None:
 def _goes_on() -> bool:
     """Return whether a thread is running that nobody waits for: a solver that ignores interrupts, or work of numba
     after Ctrl-C."""
-    solve, threads = (sys.modules.get(f"odtc.{name}") for name in ("solvers.solve", "base.threads"))
+    solve = sys.modules.get("odtc.solvers.solve")
     left = solve is not None and any(thread.is_alive() for thread in solve.LEFT)
-    return left or (threads is not None and threads.is_apart())
+    return left or threads.is_apart()
 
 
 def _exit_code() -> int:

@@ -129,7 +129,7 @@ def print_no_solution(problem, files, as_json: bool) -> None:
 def print_tree_result(done, facts: dict, as_json: bool) -> None:
     """Print the tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a
     check failed, after the output."""
-    from odtc.workflow.telling.figures import figures, size_lines
+    from odtc.workflow.results import figures, size_lines
 
     with interrupts.held(last=True):
         if as_json:
@@ -199,7 +199,7 @@ def print_score(facts: dict) -> None:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
     most = facts.get("majority_accuracy")
     if most is not None and facts["accuracy"] <= most:
-        from odtc.workflow.telling.figures import no_better_text
+        from odtc.workflow.results import no_better_text
 
         say(no_better_text(facts["majority"], most))
 
@@ -398,7 +398,7 @@ def at_work(command: str, as_json: bool):
 
 def print_assured(done) -> None:
     """Print the constraints that new rows satisfy, a line for each constraint on new rows."""
-    from odtc.workflow.telling.figures import assured_lines
+    from odtc.workflow.results import assured_lines
 
     for text, remarked in assured_lines(done):
         if remarked:

@@ -12,7 +12,7 @@ from os import PathLike
 
 from odtc.base.spec_fields import default_of, fields_by_name
 from odtc.data.reading_spec import LEAVES, ReadingSpec
-from odtc.model.options import Options
+from odtc.model.solution import Options
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 INDENT, WIDTH = "    ", 112  # of a docstring

@@ -25,8 +25,8 @@ from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.tree import Leaf
+from odtc.workflow.claims import Claim
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
-from odtc.workflow.telling.claims import Claim
 
 MOST_ROUNDING = 1e-11  # of costs or of the penalty of a branch node: nothing is proved for a larger relative error
 ROUNDED = (

@@ -36,18 +36,17 @@ from odtc.trees.tree import Tree, read_tree, tree_of
 from odtc.verification.certificate import read_certificate
 from odtc.workflow import artifacts, run_facts
 from odtc.workflow.constrained.assurance import rate_interval, share_interval
-from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.decoding import finish, with_rows_of
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, held_out_rows, test_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
-from odtc.workflow.provenance.settings import of_manifest
 from odtc.workflow.provenance.without_model import open_record
-from odtc.workflow.run_record import read_solving
+from odtc.workflow.results import Fit
+from odtc.workflow.run_facts import kept_facts
+from odtc.workflow.run_record import of_manifest, read_solving
 from odtc.workflow.specification import RunSpec, SolvingSpec
-from odtc.workflow.telling.figures import Fit
 
 ENDINGS = (
     ".tree.json",

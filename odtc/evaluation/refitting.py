@@ -35,10 +35,10 @@ from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
 from odtc.workflow.provenance.without_model import reading_of_tree
+from odtc.workflow.results import Fit
 from odtc.workflow.run import run
 from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec
-from odtc.workflow.telling.figures import Fit
 
 # Of the weight of the rows, or for another task of the cost of one leaf for all rows: how much worse than the best a
 # tree may be by default.

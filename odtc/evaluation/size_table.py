@@ -167,7 +167,7 @@ def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
     DataError, ChoiceError
         For errors in the data or in the specification.
     """
-    from odtc.formulations.auto import choose
+    from odtc.workflow.posing import choose
 
     cuts = choose_cuts(spec.model.cuts)
     problem = pose_run(replace(spec, fitting=False), data, prepared=False)

@@ -23,11 +23,10 @@ from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream, ParallelGzip
 from odtc.base.commit import expect_settled
 from odtc.base.compression import TooLargeError, gunzip
-from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Contract, Registry, of_this_stem
 from odtc.base.system import return_freed_memory
 from odtc.base.text import show_number, visible
-from odtc.base.wording import option
+from odtc.base.wording import kind_by_name, option
 from odtc.errors import ModelError
 from odtc.fileformats.direct_file import DirectFile
 from odtc.model import vectors

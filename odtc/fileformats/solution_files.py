@@ -18,11 +18,11 @@ from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import expect_settled
 from odtc.base.compression import TooLargeError, gunzip
-from odtc.base.file_kinds import kind_by_name
 from odtc.base.memory import require_memory
 from odtc.base.registry import Contract, Registry, of_this_stem
 from odtc.base.text import count_of
 from odtc.base.value_class import frozen_class
+from odtc.base.wording import kind_by_name
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
 from odtc.model.blocks import Block, NamedBlock

@@ -1,4 +1,4 @@
-"""Estimates of a formulation's size before anything is built, for `--model auto` (odtc.formulations.auto)."""
+"""Estimates of a formulation's size before anything is built, for `--model auto` (odtc.workflow.posing)."""
 
 from math import inf
 

@@ -375,7 +375,7 @@ class SearchesItself(Protocol):
 
 
 class Estimates(Protocol):
-    """A formulation that can say how large a problem is for it (odtc.formulations.auto)."""
+    """A formulation that can say how large a problem is for it (odtc.workflow.posing)."""
 
     @abstractmethod
     def estimate(self, sizes: Sizes) -> Estimate:

@@ -20,10 +20,10 @@ from odtc.data.table.coded_columns import RowsOf
 from odtc.data.task import TASKS
 from odtc.errors import DataError, TreeError
 from odtc.trees import places, text_drawing
-from odtc.trees.nodes import Branch as Branch
-from odtc.trees.nodes import Leaf as Leaf
-from odtc.trees.nodes import Line as Line
-from odtc.trees.nodes import Node as Node
+from odtc.trees.places import Branch as Branch
+from odtc.trees.places import Leaf as Leaf
+from odtc.trees.places import Line as Line
+from odtc.trees.places import Node as Node
 from odtc.trees.places import Place
 
 SCHEMA = "odtc.tree/1"

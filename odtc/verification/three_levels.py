@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from odtc.base.threads.matrix_products import for_product
+from odtc.base.threads import for_product
 from odtc.errors import CertificateError
 from odtc.verification.node_cuts import NodeCuts, Rows
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtc.base import deadline, interrupts, phases
+from odtc.base.text import count_of
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import with_rows
 from odtc.data.task import TASKS
@@ -18,11 +19,10 @@ from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, 
 from odtc.model.feasibility import Check, check_point, is_close
 from odtc.model.solution import EDITED, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken, complete
-from odtc.problem.exact_objective import comparable_cost, settled_bound
+from odtc.problem.exact_objective import comparable_cost, costs_no_more, settled_bound
 from odtc.problem.problem import Problem
-from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.simplifying import simplify_tree
+from odtc.trees.simplifying import simplify_heap, simplify_tree
 from odtc.verification.verify import (
     UNSUPPORTED,
     one_leaf,
@@ -47,10 +47,9 @@ from odtc.workflow.messages import (
     START_INSTEAD,
     no_solution_text,
 )
-from odtc.workflow.results import Decoded, Unsolved, settled, tree_cost
+from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
-from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
@@ -82,7 +81,7 @@ def decode(
     known : sequence of (str, HeapTree)
         Trees with their names. The bound of the solution is compared with their cost, and with that of CART's tree.
     simplify : bool
-        Whether needless branch nodes of the tree are removed (odtc.problem.simplifying); otherwise it is the tree of
+        Whether needless branch nodes of the tree are removed (odtc.workflow.decoding); otherwise it is the tree of
         the point.
 
     Returns
@@ -531,3 +530,49 @@ def finish(
     model = with_rows_of(model, dataset)
     decoded = decode(model, solution, dataset, known, simplify)
     return Fit(model.problem, model, decoded, SolveFacts.of(settled(model, decoded)), dataset, labelled)
+
+
+def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
+    """Return the tree without the branch nodes that no row needs (odtc.trees.simplifying).
+
+    A node stays if the tree without it would violate a constraint, have a leaf with fewer rows than the parameters
+    require, or cost more. A tree that the model does not represent is returned unchanged, and so is a tree of selected
+    rows, because the rows that were not selected may need its nodes.
+
+    Returns
+    -------
+    HeapTree
+        The same object if no node is removed.
+    """
+    dataset = problem.encoded.dataset
+    if dataset is not None and dataset.selected is not None:
+        return heap
+    try:
+        problem.module.objective(problem, heap)
+    except TreeError:
+        return heap
+    least, keeps = problem.module.least_rows(problem), not broken(problem, heap)
+
+    def accepts(smaller: HeapTree) -> bool:
+        try:
+            dear = not costs_no_more(problem, smaller, heap)
+        except TreeError:
+            return False
+        return not dear and smaller.fewest_rows(problem.encoded) >= least and not (keeps and broken(problem, smaller))
+
+    return simplify_heap(heap, problem.encoded, accepts)
+
+
+def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Check:
+    """Return the check that a smaller tree has the same predictions as the larger one, and costs no more."""
+    encoded = problem.encoded
+    was, now = (heap.label[heap.reach(encoded.X)] for heap in (before, after))
+    other = int(encoded.copies[was != now].sum())
+    paid, costs = (problem.module.objective(problem, heap) for heap in (before, after))
+    return Check(
+        "simplified",
+        bool(np.array_equal(was, now)) and costs_no_more(problem, after, before),
+        f"{before.n_branch_nodes - after.n_branch_nodes} of {count_of(before.n_branch_nodes, 'branch node', '')} were "
+        f"needless; {count_of(other, 'row', '')} are predicted otherwise without them, and the tree costs "
+        f"{costs:.10g}, with them {paid:.10g}",
+    )

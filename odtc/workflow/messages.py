@@ -1,36 +1,23 @@
 """Sentences about a run: the rows left out of the data, and the reasons for a missing start or tree."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from odtc.base.text import count_of, percent_text, some
+from odtc.base.text import count_of, some
 from odtc.base.wording import command, option
 from odtc.data.cells.text_records import skipped_text
-from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.data.encoding import ENCODINGS, encode
-from odtc.data.encodings.auto import SINGLE
+from odtc.data.dataset import Dataset
+from odtc.data.encoding import ENCODINGS
 from odtc.data.notes import notes_on
 from odtc.data.reading import is_same_table, taken_text
-from odtc.data.table.coded_columns import RowsOf, distinct
-from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
-from odtc.trees.tree import Leaf, Node
-from odtc.workflow.results import Result
-from odtc.workflow.row_selection.selection import first_tree, undecided_text
-from odtc.workflow.run_facts import AllRowsFacts
+from odtc.workflow.row_selection.selection import undecided_text
 from odtc.workflow.specification import RunSpec
 
-LESS = 1e-9  # by which a loss is lower, relatively
-OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
 COMPILER = "odtc"  # in place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
-CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
 START_INSTEAD = "the solver had no solution yet: the tree is the start"
 INTERRUPTED_FIRST = "interrupted before the solver ran: the tree is the start"
 SEARCH_PROVED = (
@@ -110,40 +97,6 @@ def why_dropped(dataset: Dataset) -> str:
     return ", ".join(words)
 
 
-def level_set_text(done: Result) -> str:
-    """Report that CART over sets of levels loses less than the tree, some of whose splits take one level each, with
-    the encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
-    problem, rows = done.problem, done.dataset
-    if rows is None or rows.X.size > CART_CELLS or problem.constraints or done.selection is not None:
-        return ""
-    encoding, options = ENCODINGS.parse(problem.encoded.scheme)
-    taken = max(SINGLE, options.get("levels", 0))
-    has_single = any(
-        feature.kind == CATEGORICAL and not feature.ordered and len(distinct(rows.X, at)[0]) > taken
-        for at, feature in enumerate(rows.features)
-    )
-    if not has_single or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
-        return ""
-    grown = partial(_cart_of_sets, problem, rows)
-    least, nodes = problem.encoded.derived(("CART over sets of levels", problem.topology.depth), grown)
-    loss = done.decoded.heap.loss(problem.encoded)
-    if nodes > done.tree.n_branch_nodes or least >= loss - LESS * max(1.0, abs(loss)):
-        return ""
-    return (
-        f"a tree that splits on sets of levels loses {least:.10g}, and this one {loss:.10g}: "
-        f"{option('encoding', 'subsets')} searches for the best tree over such sets"
-    )
-
-
-def _cart_of_sets(problem: Problem, rows: Dataset) -> tuple[float, int]:
-    """Return the loss and the number of branch nodes of CART over sets of levels. Of these only the sets that an order
-    by outcome divides are tried, because all sets take several times as long as the fit."""
-    encoded = encode(rows, "subsets:levels=2")
-    encoded = replace(encoded, cost=problem.encoded.cost, whole_cost=problem.encoded.whole_cost)
-    cart = HEURISTICS.get("cart").tree(encoded, problem.topology)
-    return cart.loss(encoded), cart.n_branch_nodes
-
-
 def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """Return remarks on a problem before it is solved: which formulation "auto" chose, and where its parameters do not
     help; with `read_here` also which rows of the data file are not in it."""
@@ -170,66 +123,6 @@ def file_notes(problem: Problem, spec: RunSpec) -> list[str]:
     # A tree under costs or constraints has another goal than to be correct on most rows.
     asked = problem.constraints or spec.model.cost is not None or spec.model.class_weight is not None
     return [note for note in [*notes, *data_notes(whole, {"imbalance"} if asked else set())] if note]
-
-
-def cart_of_all_text(done: Result) -> str:
-    """Report that CART on all rows has a lower loss on them than a tree of selected ones; "" if it does not, may break
-    a constraint, or the table has too many cells."""
-    every = done.all_rows
-    if every is None or done.problem.constraints or done.dataset.selected.whole.X.size > CART_CELLS:
-        return ""
-    whole = done.dataset.selected.whole
-    cart = AllRowsFacts.of(first_tree(whole, done.problem.topology.depth), done.problem.encoded.cost)
-    if cart.loss >= every.loss:
-        return ""
-    return (
-        f"CART of all rows has {cart.correct} of {cart.n_rows} correct ({percent_text(cart.accuracy)}) and loses "
-        f"{cart.loss:.10g}, less than this tree of {count_of(done.dataset.n_rows, 'row')}: select more of them, or "
-        f"train on all (without {option('select')})"
-    )
-
-
-def simplified_text(done: Result) -> str:
-    """Report which branch nodes were removed because no row needed them; "" if none were."""
-    before = done.simplified
-    if before is None:
-        return ""
-    went, paid = before["n_branch_nodes"] - done.tree.n_branch_nodes, done.proof.objective
-    price = (
-        ""
-        if paid is None or paid >= before["objective"]
-        else f", and the tree costs {before['objective'] - paid:.6g} less"
-    )
-    nodes = (
-        "1 branch node that no row needs is"
-        if went == 1
-        else f"{count_of(went, 'branch node', '')} that no row needs are"
-    )
-    return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
-
-
-def unmeasured_text(done: Result) -> str:
-    """Report how many training rows went right at a threshold because they lack its number, by column; "" if none did.
-    A split such as "x > 3" does not show that its rows may be such."""
-    dataset = done.problem.encoded.dataset or done.dataset
-    if done.tree.missing != "separate" or dataset is None:
-        return ""
-    lacking: dict[str, np.ndarray] = {}
-    stack: list[tuple[Node, np.ndarray]] = [(done.tree.root, np.arange(dataset.n_rows))]
-    while stack:
-        node, rows = stack.pop()
-        if isinstance(node, Leaf):
-            continue
-        X = RowsOf(dataset.X, rows)
-        for place in node.split.measured:
-            name = done.tree.features[place].name
-            found = lacking.setdefault(name, np.zeros(dataset.n_rows, bool))
-            found[rows[np.isnan(X[:, place])]] = True
-        left = node.split.left(X)
-        stack += [(node.right, rows[~left]), (node.left, rows[left])]
-    counts = {name: int(dataset.copies[found].sum()) for name, found in lacking.items()}
-    told = ", ".join(f"{name!r} ({rows:,} row{'' if rows == 1 else 's'})" for name, rows in counts.items() if rows)
-    return f"a row without the number goes right at its threshold (>): {told}" if told else ""
 
 
 def data_notes(dataset: Dataset, without: Collection[str] = ()) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from odtc.base import deadline
 from odtc.base.registry import did_you_mean
 from odtc.base.text import as_remark
-from odtc.base.threads.matrix_products import in_one_thread
+from odtc.base.threads import in_one_thread
 from odtc.data.dataset import Dataset
 from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading import read, read_arrays
@@ -34,16 +34,15 @@ from odtc.workflow.constrained.exact_frontier import Frontier
 from odtc.workflow.constrained.frontier import frontier as points_of
 from odtc.workflow.constrained.frontier import varied
 from odtc.workflow.decoding import finish, learn, out_of_time, proved, unfinished
-from odtc.workflow.messages import COMPILER, file_notes, no_solution_text, simplified_text
+from odtc.workflow.messages import COMPILER, file_notes, no_solution_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.plan import Plan, searches
 from odtc.workflow.posing import pose, pose_run, test_rows
-from odtc.workflow.results import Decoded
+from odtc.workflow.results import Decoded, Fit, simplified_text
 from odtc.workflow.run import plan_of, run
 from odtc.workflow.searching import searched
 from odtc.workflow.solving import CallbackReporter, loop_of, relaxations, solve, solve_or_loop
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec, take_reading
-from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.workflow.provenance.certifying import Certificate

@@ -18,7 +18,8 @@ from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS, expect_classes, priced
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
-from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.estimates import Estimate, Sizes
+from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.problem.parameters import able_models, keeps_rows, params_to_json, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.complete_tree import CompleteTree
@@ -39,7 +40,7 @@ def pose_run(
 ) -> Problem:
     """Build the Problem of a specification.
 
-    The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes and for
+    The model "auto" is chosen by the size of the data (odtc.workflow.posing). Searches for hyperplanes and for
     a margin end within a part of the time limit.
 
     Parameters
@@ -110,7 +111,7 @@ def _chosen(spec: RunSpec, encoded: Encoded, began: float) -> Choice:
     if TASKS.get(encoded.dataset.task).MOMENTS:
         model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
         return Choice(model, f"{model} proves trees whose leaves answer numbers")
-    from odtc.formulations.auto import choose  # it loads dpflow, which other formulations do without
+    from odtc.workflow.posing import choose  # it loads dpflow, which other formulations do without
 
     with _part_of_limit(spec, began):
         kinds = tuple(constraint.parse(text, encoded).name for text in spec.model.constraints)
@@ -244,3 +245,33 @@ def test_rows(problem: Problem, path) -> Dataset:
         )
     keep = ~incomplete
     return rows.taken(keep, n_dropped=int((incomplete * rows.copies).sum()))
+
+
+# `--model auto`: each formulation may state, for the sizes of a problem, whether it fits and about how much work its
+# proof takes (odtc.problem.formulation.Estimates). Of those that fit, the one with the least work is chosen. One that
+# cannot estimate its work, because only a search can find out, comes last.
+
+
+def choose(
+    n_candidate_splits: int,
+    depth: int,
+    constraints: tuple[str, ...] = (),
+    encoded: Encoded | None = None,
+    fitting: bool = False,
+) -> Choice:
+    """Return the formulation for a problem of these sizes (odtc.problem.estimates.Sizes), and why: its own statement,
+    and the statement of the one that is next in order or does not fit."""
+    sizes = Sizes(n_candidate_splits, depth, constraints, encoded, fitting)
+    estimates: dict[str, Estimate] = {}
+    for name in reversed(
+        FORMULATIONS.able(Estimates)
+    ):  # the search is asked first: a model that cannot win is not loaded
+        estimates = {name: FORMULATIONS.get(name).estimate(sizes)} | estimates
+        if estimates[name].fits and not estimates[name].sums:
+            break
+    best, *others = sorted(estimates, key=lambda name: (not estimates[name].fits, estimates[name].sums))
+    why = f"{best} {estimates[best].words}"
+    for other in others[:1]:
+        said = estimates[other]
+        why += f"; {option('model', other)} {said.words} instead" if said.fits else f"; {other} {said.words}"
+    return Choice(best, why)

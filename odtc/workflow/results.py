@@ -1,18 +1,22 @@
-"""Results of a run: the decoded tree with its checks, and the figures under the keys of `--json`."""
+"""Results of a run: the decoded tree with its checks, the figures under the keys of `--json`, and the lines of a result
+on screen and in Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtc.base.text import count_of, in_notebook, percent_text
 from odtc.base.value_class import value_class
-from odtc.base.wording import param
-from odtc.data.dataset import Dataset
+from odtc.base.wording import option, param
+from odtc.data.dataset import CATEGORICAL, Dataset
+from odtc.data.encoding import ENCODINGS, encode
+from odtc.data.encodings.auto import SINGLE
 from odtc.data.label_types import TEXT
 from odtc.data.reading import rows_of
+from odtc.data.table.coded_columns import RowsOf, distinct
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -23,10 +27,11 @@ from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solver_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.tree import Tree
+from odtc.trees.tree import Leaf, Node, Tree
 from odtc.verification.verify import UNSUPPORTED, RowPredictions
-from odtc.workflow.constrained.kept_constraints import kept_facts
-from odtc.workflow.row_selection.selection import fill_leaves
+from odtc.workflow.claims import BEST, CLOSEST, Claim, reason_of
+from odtc.workflow.messages import dropped_text
+from odtc.workflow.row_selection.selection import fill_leaves, first_tree, undecided_text
 from odtc.workflow.run_facts import (
     AllRowsFacts,
     CartFacts,
@@ -35,12 +40,19 @@ from odtc.workflow.run_facts import (
     SolveFacts,
     TestFacts,
     TreeFacts,
+    broken_text,
+    kept_facts,
+    kept_line,
+    majority_of,
 )
-from odtc.workflow.telling.claims import BEST, CLOSEST, Claim, reason_of
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
     from odtc.workflow.constrained.assurance import Assured
+
+LESS = 1e-9  # by which a loss is lower, relatively
+OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
+CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +64,7 @@ class Decoded:
     tree: Tree
     checks: list[Check]
     solution: Solution
-    # The tree before its needless branch nodes were removed (odtc.problem.simplifying); None if it was not simplified.
+    # The tree before its needless branch nodes were removed (odtc.workflow.decoding); None if it was not simplified.
     point_heap: HeapTree | None = None
 
     @property
@@ -82,8 +94,8 @@ class Decoded:
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
-    """A finished run: the checked tree, its proof, and its figures.
+class Fit:
+    """A finished run: the checked tree, its proof, and its figures. `print` shows the tree and the lines of `odtc fit`.
 
     Attributes
     ----------
@@ -148,6 +160,22 @@ class Result:
     closest: bool = False
     confidence: float | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        found = [*figures(self), *((text, False) for text in size_lines(self)), *assured_lines(self)]
+        notes = [*self.notes, *(text for text, remarked in found if remarked)]
+        if not self.notes and self.dataset is not None and (dropped := dropped_text(self.dataset)):
+            notes.insert(0, dropped)
+        lines = [text for text, remarked in found if not remarked]
+        return "\n".join([f"{self.tree}\n\n{self.claim}", *lines, *notes])
+
+    def _repr_html_(self) -> str:
+        return in_notebook(str(self))
+
+    def __repr__(self) -> str:
+        many = f"; {len(self.notes)} note{'s' * (len(self.notes) > 1)}" if self.notes else ""
+        told = f"{self.tree.size}; {self.claim}{many}"
+        return f"<Fit of {self.problem.encoded.name} by {self.problem.formulation}: {told}>"
 
     @property
     def tree(self) -> Tree:
@@ -533,3 +561,298 @@ def settled(model: "Model", decoded: Decoded) -> Solution:
         else:
             bound = settled_solver_bound(model.problem, bound, paid)
     return replace(solution, objective=paid, bound=bound)
+
+
+ROWS_OF = {"cart": "CART", "cart_test": "  CART"}  # the trees and rows of the figures of a task
+Line = tuple[str, bool]  # a line, and whether it is a remark on the figures
+
+
+def figures(done: Fit) -> Iterator[Line]:
+    """Yield the figures of the tree on its rows, and on test rows, compared with CART.
+
+    Parameters
+    ----------
+    done : Fit
+
+    Yields
+    ------
+    (str, bool) : a line, and whether it is a remark, which is not a result
+    """
+    if done.metrics is not None:
+        yield from _task_figures(done)
+        return
+    size, training, cart = done.size, done.training, done.cart_training
+    weighted = training.train_weighted_accuracy is not None
+    shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
+    ours, theirs = (f", by weight {percent_text(share)}" if weighted else "" for share in shares)
+    yield (
+        f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
+        f"{'rows ' * weighted}correct ({percent_text(training.train_accuracy)}{ours}), "
+        f"CART {cart.cart_train_correct} ({percent_text(cart.cart_train_accuracy)}{theirs})",
+        False,
+    )
+    if size.cost is not None:
+        yield (
+            f"loss      {training.loss:.10g}, CART {cart.cart_loss:.10g}; balanced accuracy "
+            f"{percent_text(training.train_balanced_accuracy)}",
+            False,
+        )
+    if done.all_rows:
+        yield from _all_rows(done)
+    for entry in done.kept:
+        yield kept_line(entry, done.tree), False
+    if words := broken_text(done.kept):
+        yield f"          CART violates {words}", False
+    for name, line in done.robust_lines:
+        yield f"{'robust' if name == 'training' else '  ' + name:<8}  {line}", False
+    if done.test is not None and done.test.test_accuracy is not None:
+        yield from _test(done, done.test)
+    if words := level_set_text(done):
+        yield f"note: {words}", True
+
+
+def size_lines(done: Fit) -> list[str]:
+    """Return the lines on missing numbers, on the size of the tree, on an absent certificate, and on the checks."""
+    lines = []
+    if words := unmeasured_text(done):
+        lines.append(f"missing   {words}")
+    if done.smallest_words:
+        lines.append(f"smallest  {done.smallest_words}")
+    if done.uncertified_words:
+        lines.append(f"not certified: {done.uncertified_words}")
+    return [*lines, f"verified  {done.decoded.passed}"]
+
+
+def assured_lines(done: Fit) -> Iterator[Line]:
+    """Yield which constraints new rows satisfy, if the fit has a confidence: a line for each constraint on new rows.
+
+    Parameters
+    ----------
+    done : Fit
+
+    Yields
+    ------
+    (str, bool) : a line, and whether it is a remark, which is not a result
+    """
+    from odtc.workflow.constrained.assurance import assumption, assured_text
+
+    if done.confidence is None:
+        return
+    entries = done.assured()
+    for entry in entries:
+        yield f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, done.confidence)}", False
+    yield f"          if {assumption(done.problem, done.labelled, done.requested)}", False
+    if others := of_the_tree(done):
+        yield f"          of the tree and its training rows only: {', '.join(others)}", False
+    if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
+        yield (
+            f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "
+            "training rows",
+            True,
+        )
+
+
+def assured_facts(done: Fit) -> dict:
+    """Return which constraints new rows satisfy, under the key "assured" of `--json`."""
+    from odtc.workflow.constrained.assurance import assumption
+
+    entries = done.assured()
+    return {
+        "all": all(entry.holds for entry in entries),
+        "confidence": done.confidence,
+        "assumption": assumption(done.problem, done.labelled, done.requested),
+        "constraints": [entry.to_json() for entry in entries],
+        "of_the_tree": of_the_tree(done),
+        "searched": [str(given) for given in done.problem.constraints],
+    }
+
+
+def of_the_tree(done: Fit) -> list[str]:
+    """Return the constraints that are not on new rows: they are on the tree itself, or count training rows."""
+    from odtc.workflow.constrained.assurance import speaks_of_new_rows
+
+    return [str(given) for given in done.requested or done.problem.constraints if not speaks_of_new_rows(given)]
+
+
+def no_better_text(label: str, share: float) -> str:
+    """Report that a tree is correct on no more rows than its most frequent class."""
+    return (
+        f"warning: the tree is correct on no more of these rows than its most frequent class {label!r} is "
+        f"({percent_text(share)}): it may have learned only noise; `odtc tune` finds a depth that works on other rows, "
+        "if there is one"
+    )
+
+
+def _task_figures(done: Fit) -> Iterator[Line]:
+    """Yield the figures of a task other than classification."""
+    task = TASKS.get(done.problem.encoded.task)
+    for name, facts in done.metrics.items():
+        for line in task.figure_lines(facts):
+            yield f"{ROWS_OF.get(name, name):<8}  {line}", False
+    for entry in done.kept:
+        yield kept_line(entry, done.tree), False
+
+
+def _test(done: Fit, test: TestFacts) -> Iterator[Line]:
+    """Yield the figures of test rows, with a warning if the most frequent class is correct on as many of them as the
+    tree. There is no warning under costs, weights and constraints, because such a tree has another goal."""
+    shares = (test.test_weighted_accuracy, test.cart_test_weighted_accuracy)
+    ours, theirs = ("" if share is None else f", by weight {percent_text(share)}" for share in shares)
+    rows = "row" if test.n_test_rows == 1 else "rows"
+    yield (
+        f"test      {percent_text(test.test_accuracy)} of {test.n_test_rows} {rows} correct{ours}, "
+        f"CART {percent_text(test.cart_test_accuracy)}{theirs}"
+        + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else ""),
+        False,
+    )
+    most = test.test_majority_accuracy
+    to_be_right = done.size.cost is None and test.test_weighted_accuracy is None and not done.problem.constraints
+    if to_be_right and done.tree.n_leaves > 1 and most is not None and test.test_accuracy <= most:
+        yield no_better_text(done.tree.classes[majority_of(done.tree)], most), True
+
+
+def _all_rows(done: Fit) -> Iterator[Line]:
+    """Yield the figures of all rows, from which the rows of the tree were selected."""
+    every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
+    ours, theirs = (
+        "" if one.weighted_accuracy is None else f", by weight {percent_text(one.weighted_accuracy)}"
+        for one in (every, cart)
+    )
+    yield (
+        f"all rows  {every.correct} of {every.n_rows} correct ({percent_text(every.accuracy)}{ours}), "
+        f"CART of the selected rows {cart.correct} ({percent_text(cart.accuracy)}{theirs})",
+        False,
+    )
+    if costs:
+        yield (
+            f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
+            f"{percent_text(every.balanced_accuracy)}",
+            False,
+        )
+    if every.bound is not None:
+        yield (
+            f"          no tree of this depth over all thresholds loses less than {every.bound:.10g} of all rows; "
+            f"this one loses {every.loss:.10g}",
+            False,
+        )
+    if every.relabelled:
+        yield (
+            f"          {every.relabelled} of {count_of(training.n_leaves, 'leaf', '')} predict what loses least of "
+            "all their rows, not of the selected",
+            False,
+        )
+    if words := undecided_text(done.selection):
+        yield f"note: {words}", True
+    if heavy := done.selection.get("n_heavy"):
+        yield (
+            f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
+            "correct: objective, loss and constraints of the selected rows use these weights, the figures of all rows "
+            "do not",
+            True,
+        )
+    if not costs and every.accuracy < training.train_accuracy:
+        yield (
+            f"note: {percent_text(1 - training.train_accuracy)} of the selected rows are misclassified, but "
+            f"{percent_text(1 - every.accuracy)} of all: "
+            "for each misclassified row that was selected there may be others that were not; select more of them, or "
+            "train on all",
+            True,
+        )
+    if words := cart_of_all_text(done):
+        yield f"note: {words}", True
+    for broken in every.breaks:
+        yield f"note: the constraint is kept on the selected rows only: {broken}", True
+
+
+def level_set_text(done: Fit) -> str:
+    """Report that CART over sets of levels loses less than the tree, some of whose splits take one level each, with
+    the encoding that has such sets; "" if it does not, may break a constraint, or the table has too many cells."""
+    problem, rows = done.problem, done.dataset
+    if rows is None or rows.X.size > CART_CELLS or problem.constraints or done.selection is not None:
+        return ""
+    encoding, options = ENCODINGS.parse(problem.encoded.scheme)
+    taken = max(SINGLE, options.get("levels", 0))
+    has_single = any(
+        feature.kind == CATEGORICAL and not feature.ordered and len(distinct(rows.X, at)[0]) > taken
+        for at, feature in enumerate(rows.features)
+    )
+    if not has_single or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
+        return ""
+    grown = partial(_cart_of_sets, problem, rows)
+    least, nodes = problem.encoded.derived(("CART over sets of levels", problem.topology.depth), grown)
+    loss = done.decoded.heap.loss(problem.encoded)
+    if nodes > done.tree.n_branch_nodes or least >= loss - LESS * max(1.0, abs(loss)):
+        return ""
+    return (
+        f"a tree that splits on sets of levels loses {least:.10g}, and this one {loss:.10g}: "
+        f"{option('encoding', 'subsets')} searches for the best tree over such sets"
+    )
+
+
+def _cart_of_sets(problem: Problem, rows: Dataset) -> tuple[float, int]:
+    """Return the loss and the number of branch nodes of CART over sets of levels. Of these only the sets that an order
+    by outcome divides are tried, because all sets take several times as long as the fit."""
+    encoded = encode(rows, "subsets:levels=2")
+    encoded = replace(encoded, cost=problem.encoded.cost, whole_cost=problem.encoded.whole_cost)
+    cart = HEURISTICS.get("cart").tree(encoded, problem.topology)
+    return cart.loss(encoded), cart.n_branch_nodes
+
+
+def cart_of_all_text(done: Fit) -> str:
+    """Report that CART on all rows has a lower loss on them than a tree of selected ones; "" if it does not, may break
+    a constraint, or the table has too many cells."""
+    every = done.all_rows
+    if every is None or done.problem.constraints or done.dataset.selected.whole.X.size > CART_CELLS:
+        return ""
+    whole = done.dataset.selected.whole
+    cart = AllRowsFacts.of(first_tree(whole, done.problem.topology.depth), done.problem.encoded.cost)
+    if cart.loss >= every.loss:
+        return ""
+    return (
+        f"CART of all rows has {cart.correct} of {cart.n_rows} correct ({percent_text(cart.accuracy)}) and loses "
+        f"{cart.loss:.10g}, less than this tree of {count_of(done.dataset.n_rows, 'row')}: select more of them, or "
+        f"train on all (without {option('select')})"
+    )
+
+
+def simplified_text(done: Fit) -> str:
+    """Report which branch nodes were removed because no row needed them; "" if none were."""
+    before = done.simplified
+    if before is None:
+        return ""
+    went, paid = before["n_branch_nodes"] - done.tree.n_branch_nodes, done.proof.objective
+    price = (
+        ""
+        if paid is None or paid >= before["objective"]
+        else f", and the tree costs {before['objective'] - paid:.6g} less"
+    )
+    nodes = (
+        "1 branch node that no row needs is"
+        if went == 1
+        else f"{count_of(went, 'branch node', '')} that no row needs are"
+    )
+    return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
+
+
+def unmeasured_text(done: Fit) -> str:
+    """Report how many training rows went right at a threshold because they lack its number, by column; "" if none did.
+    A split such as "x > 3" does not show that its rows may be such."""
+    dataset = done.problem.encoded.dataset or done.dataset
+    if done.tree.missing != "separate" or dataset is None:
+        return ""
+    lacking: dict[str, np.ndarray] = {}
+    stack: list[tuple[Node, np.ndarray]] = [(done.tree.root, np.arange(dataset.n_rows))]
+    while stack:
+        node, rows = stack.pop()
+        if isinstance(node, Leaf):
+            continue
+        X = RowsOf(dataset.X, rows)
+        for place in node.split.measured:
+            name = done.tree.features[place].name
+            found = lacking.setdefault(name, np.zeros(dataset.n_rows, bool))
+            found[rows[np.isnan(X[:, place])]] = True
+        left = node.split.left(X)
+        stack += [(node.right, rows[~left]), (node.left, rows[left])]
+    counts = {name: int(dataset.copies[found].sum()) for name, found in lacking.items()}
+    told = ", ".join(f"{name!r} ({rows:,} row{'' if rows == 1 else 's'})" for name, rows in counts.items() if rows)
+    return f"a row without the number goes right at its threshold (>): {told}" if told else ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from odtc.algorithms.thresholds import workers
 from odtc.base import deadline, interrupts, threads
-from odtc.base.threads.matrix_products import in_one_thread
+from odtc.base.threads import in_one_thread
 from odtc.base.wording import option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
@@ -29,14 +29,13 @@ from odtc.workflow.decoding import by_own_splits, finish, learn, no_solution, un
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes, test_is_training_text
 from odtc.workflow.plan import LEARNER, LOOP, SEARCH, Decision, Plan
 from odtc.workflow.posing import held_out_rows, pose_run, read_in_time, test_rows
-from odtc.workflow.results import Unsolved
+from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.run_facts import RoundFacts
 from odtc.workflow.searching import Start, expect_feasible, raised, searched, without_point
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, Reporter, choose_solver, listening, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
-from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model

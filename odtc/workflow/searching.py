@@ -23,12 +23,11 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import proves, raise_bound_to_floor
 from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
-from odtc.workflow.constrained.kept_constraints import no_worse_than_cart, open_text, unmet_text
 from odtc.workflow.decoding import by_own_search, no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
-from odtc.workflow.results import Unsolved
-from odtc.workflow.telling.figures import Fit
+from odtc.workflow.results import Fit, Unsolved
+from odtc.workflow.run_facts import no_worse_than_cart, open_text, unmet_text
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model

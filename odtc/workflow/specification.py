@@ -15,7 +15,7 @@ from odtc.base.value_class import frozen_class, value_class
 from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
-from odtc.model.options import Options
+from odtc.model.solution import Options
 
 DEFAULT_SOLVER = "highs"  # if one is needed and none is named
 # Short options for frequent constraints: field of the option -> (the constraint's words, help).
@@ -170,7 +170,7 @@ class SolvingSpec(Options):
 class RunSpec:
     """Specification of a whole run. With `fitting` the loop of a formulation that has one is run, and its parameters
     have the defaults of `odtc fit`; otherwise its one model is made, as `odtc build` writes it. With `simplify`
-    needless branch nodes of the tree are removed (odtc.problem.simplifying). `confidence` is the one of `odtc fit
+    needless branch nodes of the tree are removed (odtc.workflow.decoding). `confidence` is the one of `odtc fit
     --confidence`."""
 
     reading: ReadingSpec = ReadingSpec()

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from odtc.cli import app, plain_values
+from odtc.cli import app, help_page
 from tests.command_line import MONKS, environment
 
 TYPED = (
@@ -52,18 +52,18 @@ def test_each_option_of_each_command_reads_what_typer_reads(tmp_path, monkeypatc
             own = parameter.get_runtime_param()
             for value in GIVEN:
                 theirs = means(own, value, parameter, context)
-                ours = means(plain_values.PlainFirst(lambda own=own: own), value, parameter, context)
+                ours = means(help_page.PlainFirst(lambda own=own: own), value, parameter, context)
                 assert ours == theirs, (command.name, parameter.name, value)
-                read, plain = read + 1, plain + (plain_values._plain(value, parameter) is not plain_values.UNREAD)
+                read, plain = read + 1, plain + (help_page._plain(value, parameter) is not help_page.UNREAD)
     assert read > 5 * len(GIVEN) and plain > read / 10
 
 
 def test_a_file_that_may_not_be_read_is_left_to_typer(tmp_path, monkeypatch):
     (tmp_path / "shut.csv").touch()
-    monkeypatch.setattr(plain_values.os, "access", lambda path, mode: False)  # root may read every file
+    monkeypatch.setattr(help_page.os, "access", lambda path, mode: False)  # root may read every file
     command = get_command(app.command_line("fit")).commands["fit"]
     data = next(one for one in command.params if one.name == "data")
-    assert plain_values._plain(str(tmp_path / "shut.csv"), data) is plain_values.UNREAD
+    assert help_page._plain(str(tmp_path / "shut.csv"), data) is help_page.UNREAD
 
 
 @pytest.mark.parametrize("more", [(), ("--time-limit", "60", "--hold-out", "25%", "--gap", "0.01")])

@@ -13,10 +13,10 @@ from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.formulations.auto import choose
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.workflow import pipeline
+from odtc.workflow.posing import choose
 from tests.command_line import MONKS, environment
 from tests.command_line import odtc as command
 

@@ -15,9 +15,9 @@ from odtc.heuristics.cart import grown_splits
 from odtc.problem.constraints.constraint import broken, mended
 from odtc.trees.heap_tree import settle
 from odtc.workflow.compiling import known_tree, prepare
-from odtc.workflow.constrained.kept_constraints import no_worse_than_cart
 from odtc.workflow.pipeline import pose
 from odtc.workflow.provenance.certifying import certify
+from odtc.workflow.run_facts import no_worse_than_cart
 from odtc.workflow.searching import searched
 
 

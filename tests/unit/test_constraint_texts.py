@@ -20,7 +20,7 @@ from odtc.problem.constraints.kinds import leaf_rows
 from odtc.problem.constraints.search_units import whole
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
-from odtc.workflow.constrained.kept_constraints import kept_text
+from odtc.workflow.run_facts import kept_text
 
 
 def encoded(classes=("no", "yes"), weight=None, columns=("x", "c"), n=12):

@@ -17,7 +17,6 @@ from odtc.cli.commands.certify import verify_certificate
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Threshold
 from odtc.model.solution import Solution, Termination, gap
-from odtc.problem.simplifying import simplified_check
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.trees.tree import Branch
 from odtc.verification.against_file import check_against_file
@@ -25,6 +24,7 @@ from odtc.verification.encoding_again import check_encoding
 from odtc.verification.file_as_written import read_written
 from odtc.verification.verify import verify_filled, verify_tree
 from odtc.workflow import pipeline
+from odtc.workflow.decoding import simplified_check
 from odtc.workflow.near_optimal import Pool
 from odtc.workflow.provenance.frontier_file import recheck_frontier
 from odtc.workflow.provenance.model_file import _confirmed, file_checks
@@ -441,7 +441,7 @@ def a_solver_that_finds_less(built, _):
     return refusing([_confirmed(claimed, 5.0, "other", Solution(None, Termination.OPTIMAL, 4.0, 4.0, 1.0, "Other 2"))])
 
 
-@refused_by("simplified", "simplifying.simplified_check: simplified")
+@refused_by("simplified", "decoding.simplified_check: simplified")
 def a_smaller_tree_that_predicts_otherwise(built, _):
     return refusing([simplified_check(built[0].problem, built[2], leaf_of(built))])
 

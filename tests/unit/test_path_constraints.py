@@ -13,7 +13,6 @@ from odtc.algorithms.dp import lattice
 from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError
-from odtc.formulations.auto import choose
 from odtc.formulations.dpflow import path_constraints
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.threshold_search import certify
@@ -24,6 +23,7 @@ from odtc.testing.exhaustive import least_losses
 from odtc.testing.problems import problems
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
+from odtc.workflow.posing import choose
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import odtc
 from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError
-from odtc.formulations.auto import choose
 from odtc.formulations.dpflow import forms
 from odtc.formulations.dpflow.forms import resources
 from odtc.problem.constraints.constraint import broken, built, complete, posed
@@ -19,6 +18,7 @@ from odtc.problem.problem import Problem
 from odtc.testing.optima import assert_point_of, optimum
 from odtc.testing.problems import heaps, problems, texts
 from odtc.workflow import pipeline
+from odtc.workflow.posing import choose
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 

@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from odtc import fit
 from odtc.base import deadline, system, threads
-from odtc.base.threads import matrix_products
 from odtc.workflow import run as workflow_run
 from tests.command_line import MONKS, environment
 
@@ -31,31 +30,31 @@ def two_threads():
 
 
 def test_inside_there_is_one_thread_and_behind_it_as_many_as_before(two_threads):
-    with matrix_products.for_product(SMALL):
-        with matrix_products.for_product(SMALL):
+    with threads.for_product(SMALL):
+        with threads.for_product(SMALL):
             assert most() == {1}
         assert most() == {1}
     assert most() == {2}
-    with pytest.raises(ZeroDivisionError), matrix_products.for_product(SMALL):
+    with pytest.raises(ZeroDivisionError), threads.for_product(SMALL):
         1 / 0  # noqa: B018
     assert most() == {2}
 
 
 @pytest.mark.parametrize("multiplications", [10.0, 1e12])
 def test_other_products_are_left_to_the_library(two_threads, multiplications):
-    with matrix_products.for_product(multiplications):
+    with threads.for_product(multiplications):
         assert most() == {2}
 
 
 def test_of_a_run_large_products_alone_have_the_threads_that_it_may_use(two_threads):
-    with threads.at_most(3), matrix_products.in_one_thread():
+    with threads.at_most(3), threads.in_one_thread():
         assert most() == {1}
-        with matrix_products.for_product(1e12):
+        with threads.for_product(1e12):
             assert most() == {3}
-        with matrix_products.in_one_thread(), matrix_products.for_product(SMALL):
+        with threads.in_one_thread(), threads.for_product(SMALL):
             assert most() == {1}
         assert most() == {1}
-    with matrix_products.for_product(1e12):
+    with threads.for_product(1e12):
         assert most() == {2}
 
 
@@ -76,7 +75,7 @@ def test_a_command_has_one_unless_the_environment_says_how_many(said, number, tm
         "try:\n    main()\nfinally:\n    import numpy, threadpoolctl\n"
         "    print(json.dumps([one['num_threads'] for one in threadpoolctl.threadpool_info()]))"
     )
-    bare = {name: text for name, text in environment().items() if name not in matrix_products.VARIABLES}
+    bare = {name: text for name, text in environment().items() if name not in threads.VARIABLES}
     ran = subprocess.run([sys.executable, "-c", code], env=bare | said, capture_output=True, text=True, check=True)
     most = max(json.loads(ran.stdout.splitlines()[-1]))
     assert most == number if number == 1 else most != 1 or system.cores() == 1
@@ -84,7 +83,7 @@ def test_a_command_has_one_unless_the_environment_says_how_many(said, number, tm
 
 def test_a_product_of_another_thread_is_left_to_the_library(two_threads):
     def work() -> set[int]:
-        with matrix_products.for_product(SMALL):
+        with threads.for_product(SMALL):
             return most()
 
     with ThreadPoolExecutor(1) as pool:

@@ -19,7 +19,7 @@ from odtc.problem.projection import project_tree
 from odtc.trees.tree import Branch, Leaf
 from odtc.workflow.artifacts import write_tree
 from odtc.workflow.posing import pose
-from odtc.workflow.provenance.settings import (
+from odtc.workflow.run_record import (
     OF_OLD_ROWS,
     WHOLE_RUN,
     inherited,

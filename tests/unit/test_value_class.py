@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.base.value_class import frozen_class, value_class
-from odtc.model.options import Options
+from odtc.model.solution import Options
 
 
 def _made(mark) -> type:

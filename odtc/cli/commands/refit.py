@@ -132,7 +132,7 @@ def refit(
 
 def _report(done, drift: dict, target: str, files: list[str], as_json: bool) -> None:
     """Print the new tree and the change, and which constraints new rows satisfy if the run has a confidence."""
-    from odtc.workflow.telling.figures import assured_facts
+    from odtc.workflow.results import assured_facts
 
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
     assured = done.chosen.confidence is not None
@@ -178,8 +178,8 @@ def _write(done, drift: dict, spec, stem: str, templates: Path | None) -> list[s
     from odtc.base.commit import together
     from odtc.evaluation.drift import render_drift
     from odtc.workflow.artifacts import write_tree
-    from odtc.workflow.provenance.settings import write_settings
     from odtc.workflow.provenance.without_model import write_record
+    from odtc.workflow.run_record import write_settings
 
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
     with together(stem):
@@ -212,7 +212,7 @@ def _named(context: typer.Context) -> set[str]:
 def _with_settings_of(tree: Path, given, named: set[str], forget: tuple[str, ...]):
     """Return the specification with all settings of the run of an old tree that this one does not set, and sentences
     that report this once the rows are read."""
-    from odtc.workflow.provenance.settings import inherited, inherited_texts, settings_of
+    from odtc.workflow.run_record import inherited, inherited_texts, settings_of
 
     old = settings_of(tree)
     if old is None:

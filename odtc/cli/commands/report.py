@@ -121,7 +121,7 @@ def explain(
             answers = list(map(one_line, moved[path.number]["predictions"]))
             print(f"  {' or '.join(answers)} {'if' if answers[1:] else 'wherever'} moved ({moved[path.number]['by']})")
     if kept:
-        from odtc.workflow.constrained.kept_constraints import kept_line
+        from odtc.workflow.run_facts import kept_line
 
         for entry in kept:
             print(kept_line(entry, loaded))
@@ -129,7 +129,7 @@ def explain(
 
 def _moved(tree: Path, loaded, X, numbers: list[int]) -> dict[int, dict]:
     """Return for each row the predictions of the tree wherever it is moved; {} for a tree whose rows stay."""
-    from odtc.workflow.run_parameter import run_parameter
+    from odtc.workflow.provenance.run_parameter import run_parameter
 
     if run_parameter(tree, "robust") is None:
         return {}

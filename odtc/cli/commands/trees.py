@@ -47,7 +47,7 @@ def show(
     from odtc.trees.tree import read_tree
     from odtc.workflow.near_optimal import read_pool
     from odtc.workflow.near_optimal_set import read_near_optimal_set
-    from odtc.workflow.run_parameter import about_run, run_parameter
+    from odtc.workflow.provenance.run_parameter import about_run, run_parameter
 
     near = read_near_optimal_set(tree)
     pool = near or read_pool(tree)
@@ -93,7 +93,7 @@ def export(
     from odtc.trees.exporting import export as exported
     from odtc.trees.exporting import named
     from odtc.trees.tree import read_tree
-    from odtc.workflow.run_parameter import about_run
+    from odtc.workflow.provenance.run_parameter import about_run
 
     o = _file(o)
     to = to or (o.suffix.removeprefix(".") if o is not None else "")
@@ -236,7 +236,7 @@ def _write_predictions(write, o: Path | None, shown: bool):
 
 def _boxes(tree: Path, score: bool):
     """Return the boxes within which --score moves rows, or None; print a note if a robust tree has no row moved."""
-    from odtc.workflow.run_parameter import run_parameter
+    from odtc.workflow.provenance.run_parameter import run_parameter
 
     moves, boxes = run_parameter(tree, "robust"), None
     if moves and score:
@@ -253,7 +253,7 @@ def _say_of_training_rows(tree: Path, read, data: Path, layout) -> None:
     """Print a note if the file that is scored is the one that the tree was trained on."""
     from odtc.data.dataset import layout_of
     from odtc.data.reading import is_same_table
-    from odtc.workflow.run_parameter import training_file
+    from odtc.workflow.provenance.run_parameter import training_file
 
     source = {"sha256": training_file(tree), "sheet": layout_of(read.features).get("sheet")}
     if source["sha256"] is not None and is_same_table(data, layout, source):

@@ -21,8 +21,8 @@ from functools import lru_cache
 from typing import Any
 
 from odtc.base.value_class import value_class
+from odtc.workflow.results import Fit
 from odtc.workflow.specification import ModelSpec
-from odtc.workflow.telling.figures import Fit
 
 PRICE = "lambda"
 PATHS = 4  # that a process remembers

@@ -13,7 +13,7 @@ from odtc.errors import ChoiceError
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
-from odtc.model.options import Options
+from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.optima import optimum

@@ -36,11 +36,11 @@ from odtc.workflow.constrained.assurance import (
 )
 from odtc.workflow.messages import file_notes
 from odtc.workflow.posing import encode_run, held_out_rows, read_in_time, test_rows
+from odtc.workflow.results import Fit
 from odtc.workflow.run import run
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import Reporter
 from odtc.workflow.specification import RunSpec
-from odtc.workflow.telling.figures import Fit
 
 RATE = "recall[{}] >= 0.7"
 HELD_OUT = 0.3  # of the rows, if no others are named

@@ -22,8 +22,8 @@ from odtc.verification.coverage import words
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import proved
 from odtc.workflow.provenance.certificates import LEAST
-from odtc.workflow.run_parameter import TREE
-from odtc.workflow.telling.figures import Fit
+from odtc.workflow.provenance.run_parameter import TREE
+from odtc.workflow.results import Fit
 
 
 def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[Path, Dataset]:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from odtc.base.commit import expect_settled
-from odtc.base.file_kinds import what_it_is
 from odtc.base.value_class import value_class
+from odtc.base.wording import what_it_is
 from odtc.errors import ChoiceError
 from odtc.verification.certificate import SCHEMA
 from odtc.verification.certificate import SUFFIX as CERTIFICATE

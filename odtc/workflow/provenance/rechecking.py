@@ -21,10 +21,9 @@ from odtc.verification.encoding_again import check_encoding
 from odtc.workflow.manifest import Manifest
 from odtc.workflow.provenance.model_file import confirm, file_checks, model_file, same_model
 from odtc.workflow.provenance.searched_again import SECONDS
-from odtc.workflow.results import tree_cost
+from odtc.workflow.results import Fit, tree_cost
 from odtc.workflow.row_selection.selection import rounds_of, select_rows, undecided_text
 from odtc.workflow.run_record import record_of
-from odtc.workflow.telling.figures import Fit
 
 ADDED = 5e-13  # relative: rounding of c·x, and of c, whose sums a manifest contains as doubles
 LOGGED = 1e-4  # relative: rounding by the digits of a log

@@ -29,7 +29,7 @@ from odtc.workflow.provenance.certified_splits import uncovered_splits
 from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
-from odtc.workflow.telling.figures import Fit
+from odtc.workflow.results import Fit
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
 INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves

@@ -31,13 +31,12 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.compiling import greedy, quickly_searched
 from odtc.workflow.decoding import without_model
 from odtc.workflow.posing import POSED, model_to_json, pose_run
-from odtc.workflow.provenance.settings import from_folder
+from odtc.workflow.results import Fit
 from odtc.workflow.row_selection.selection import rounds_of
-from odtc.workflow.run_record import SCHEMA, write_run
+from odtc.workflow.run_record import SCHEMA, from_folder, write_run
 from odtc.workflow.run_record import SHAPE as RECORD
 from odtc.workflow.solving import learns
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
-from odtc.workflow.telling.figures import Fit
 
 if TYPE_CHECKING:
     from odtc.workflow.provenance.searched_again import SearchedAgain

@@ -9,7 +9,7 @@ from pathlib import Path
 from odtc.base.system import read_file
 from odtc.errors import OdtcError
 from odtc.model.solution import is_proved
-from odtc.workflow.telling.claims import BEST, CERTIFIED, PROVED
+from odtc.workflow.claims import BEST, CERTIFIED, PROVED
 
 TREE, MANIFEST, RECORD = ".tree.json", ".odt.json", ".run.json"
 

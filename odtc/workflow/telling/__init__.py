@@ -1,1 +1,0 @@
-"""Lines that report a result: on screen, and for a printed fit in Python."""
