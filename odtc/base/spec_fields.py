@@ -5,8 +5,10 @@ makes a run again are derived from its fields, so this module imports nothing th
 """
 
 import dataclasses
+import inspect
+import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from odtc.base.wording import SWITCHES, flag, option
 from odtc.errors import ChoiceError
@@ -14,6 +16,8 @@ from odtc.errors import ChoiceError
 # How a field is written on the command line, if not as one plain word.
 NAMES, REPEATED, PAIRS = "names", "repeated", "pairs"  # A,B · one option each · KEY=VALUE, one option each
 SEVERAL = (NAMES, REPEATED, PAIRS)  # whose option may come several times
+INDENT, WIDTH = "    ", 112  # of a docstring
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def spec_field(
@@ -42,7 +46,7 @@ def spec_field(
     **written
         How the command line writes the field: `form` (NAMES, REPEATED, PAIRS), `type` (of its value there, by default
         the annotation), `completes` (a registry of `odtc list`, or a tuple of words) and `group` (its section of the
-        help).
+        help); and `in_python`, a sentence that follows the help in docstrings.
     """
     about = {"help": help, "metavar": metavar, "wanted": wanted, "fits": fits, **written}
     if isinstance(default, dict):
@@ -60,6 +64,53 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 def fields_by_name(cls: Any) -> dict[str, dataclasses.Field[Any]]:
     """The fields of a specification, in order."""
     return {field.name: field for field in dataclasses.fields(cls)}
+
+
+def takes_fields(record: Any) -> Callable[[Function], Function]:
+    """Decorate a function that takes the fields of a specification as keywords: its signature has them, and in its
+    docstring they replace the line "{fields}"."""
+
+    def mark(function: Function) -> Function:
+        fields, own = fields_by_name(record), inspect.signature(function).parameters
+        kept = [one for one in own.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        kept += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default_of(field), annotation=field.type)
+            for name, field in fields.items()
+            if name not in own
+        ]
+        lines = [line for name, field in fields.items() for line in parameter_lines(name, field, default_of(field))]
+        found: Any = function
+        found.__signature__ = inspect.signature(function).replace(parameters=kept)
+        found.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("{fields}", "\n".join(lines))
+        return function
+
+    return mark
+
+
+def parameter_lines(
+    name: str, field: dataclasses.Field[Any] | None, default: Any, kind: str = "", more: str = ""
+) -> list[str]:
+    """Return the lines on a parameter in the section Parameters of a docstring.
+
+    Parameters
+    ----------
+    name : str
+    field : Field or None
+        The field of a specification that the parameter sets: its type and help are used.
+    default : object
+    kind : str
+        The type, if it is another one than that of the field, or of the default.
+    more : str
+        A text in addition to the help of the field.
+    """
+    of_field = type(default) if field is None else field.type
+    words = of_field.__name__ if isinstance(of_field, type) else str(of_field)
+    kind = kind or words.replace(" | ", " or ").replace("tuple[str, ...]", "tuple of str")
+    told = [] if field is None else [field.metadata["help"], field.metadata.get("in_python", "")]
+    text = " ".join(filter(None, [*told, more]))
+    return [f"{name} : {kind}, default {default!r}"] + textwrap.wrap(
+        text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT
+    )
 
 
 def check_ranges(spec: Any) -> None:

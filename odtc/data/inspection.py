@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
 from odtc.base.text import count_of, in_notebook, one_line, show_figure, show_number, some
 from odtc.base.wording import option
 from odtc.data.codebook import codebook_of
@@ -21,7 +20,7 @@ from odtc.data.splits import Splits
 from odtc.data.table.coded_columns import distinct
 from odtc.data.task import TASKS
 from odtc.data.tasks import regression
-from odtc.errors import ChoiceError, NotClassesError, OdtcError
+from odtc.errors import NotClassesError, OdtcError
 
 WIDTH = 44  # letters of a column's values; twice as many with texts of a codebook
 
@@ -150,15 +149,11 @@ def inspect(data, y=None, *, encoding: str = "auto", depth: int = 2, **reading) 
     iris: 150 rows
     ...
     """
-    known = ReadingSpec().keywords
-    for name in reading:
-        if name not in known:
-            raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
     if isinstance(y, str):
         reading["target"] = y
     elif y is not None:
         data, reading["target"] = table_of_arrays(data, y)
-    return inspect_data(data, ReadingSpec(**reading), encoding, depth)
+    return inspect_data(data, ReadingSpec.of(**reading), encoding, depth)
 
 
 def inspect_data(

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import polars as pl
 from odtc.base import cluster as clusters
 from odtc.base import phases
 from odtc.base.registry import did_you_mean
+from odtc.base.spec_fields import takes_fields
 from odtc.base.system import open_file
 from odtc.base.text import count_of, some
 from odtc.base.value_class import value_class
@@ -47,9 +47,7 @@ from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_k
 from odtc.data.reading_spec import (
     CLASSIFICATION,
     DATES,
-    LAYOUT,
     POLICIES,
-    TASK_FIELDS,
     ReadingSpec,
     date_columns,
     dates_of_columns,
@@ -69,59 +67,17 @@ NO_KNOWN_CELL = "expected a known cell in some feature column of {}, got only mi
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
 
 
-def read(
-    path,
-    target=None,
-    categorical=(),
-    numeric=(),
-    missing="drop",
-    weights=None,
-    name=None,
-    auxiliary=(),
-    hold_out: float = 0.0,
-    ignore=(),
-    ordered=(),
-    decimal=None,
-    missing_mark=(),
-    **more,
-) -> Dataset:
+@takes_fields(ReadingSpec)
+def read(path, target=None, *, name: str | None = None, **reading) -> Dataset:
     """Read a data set from a file or a data frame.
 
     Parameters
     ----------
     path : path, pandas.DataFrame or polars.DataFrame
         A data file, whose suffix determines its format (`odtc list readers`), or a data frame.
-    target : str or None
-        The column of labels; None is the last column that is not `weights`.
-    categorical, numeric : sequence of str
-        Columns whose type is not to be guessed.
-    missing : {"drop", "error", "separate"}
-        drop: rows with a missing cell are left out and counted. separate: a missing feature stays, as NaN; a row
-        without label or weight is left out.
-    weights : str, array (rows,) or None
-        A column of numbers >= 0, the weights of the rows; it is then not a feature. With a data frame also the numbers
-        themselves.
+    {fields}
     name : str or None
         Name of the data set; None is the stem of the file, or "data".
-    auxiliary : sequence of str
-        Columns that are not features, but that constraints may refer to.
-    hold_out : float
-        Share of the rows, 0 to less than 1, that are set aside at random before anything is learnt from them; the same
-        rows each time. They are `Dataset.held_out`.
-    ignore : sequence of str
-        Columns that are not read: they may have any type, and no row is left out because of a missing cell in them.
-    ordered : sequence of str
-        Columns whose levels have an order, such as "size=small<medium<large", or only the name for the order in which
-        levels are sorted. An ordered categorical of pandas need not be named.
-    decimal : {".", ","} or None
-        The sign before decimals if numbers in text are as people write them: "," reads "1.234,50 €" and "5 %" (as 5),
-        "." reads "$1,234.50". None for numbers as programs write them.
-    missing_mark : sequence of str
-        Texts that mean a missing cell, such as "-999" or "unknown"; "COL=99" means it only in that column.
-    **more
-        `labels`, `task` and the options of that task, and the form of the file (`header`, `separator`, `comment`,
-        `skip_lines`, `on_bad_line`, `text_encoding`, `sheet`, `only_missing`, `dates`), as fields of
-        odtc.data.reading_spec.ReadingSpec.
 
     Returns
     -------
@@ -143,21 +99,7 @@ def read(
     >>> rows.X.shape, rows.classes
     ((150, 4), ('setosa', 'versicolor', 'virginica'))
     """
-    how = ReadingSpec(
-        target,
-        categorical,
-        numeric,
-        missing,
-        weights,
-        auxiliary,
-        hold_out=hold_out,
-        ignore=ignore,
-        ordered=ordered,
-        decimal=decimal,
-        missing_mark=missing_mark,
-        **_more_options(more),
-    )
-    return read_as(path, how, name)
+    return read_as(path, ReadingSpec.of(target=target, **reading), name)
 
 
 def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
@@ -168,7 +110,7 @@ def read_as(path, how: ReadingSpec, name: str | None = None) -> Dataset:
 
 def _read_as(path, how: ReadingSpec, name: str | None) -> Dataset:
     _check_policy(how.missing)
-    how = _with_lists(how)
+    how = _with_marks(how)
     if hasattr(path, "columns") and hasattr(path, "shape"):
         from odtc.data.frames import table_of, with_weights  # a file needs no conversion
 
@@ -208,11 +150,8 @@ def _read_file(path: Path, how: ReadingSpec, name: str | None) -> Dataset:
     return _dataset_of(columns, name, how, {"path": str(path), "sha256": fingerprint(path)}, remarks)
 
 
-def _with_lists(how: ReadingSpec) -> ReadingSpec:
-    """Return the specification with names and texts in tuples, if they are single texts or lists."""
-    lists = {name: getattr(how, name) for name, default in ReadingSpec().keywords.items() if isinstance(default, tuple)}
-    texts = {name: tuple(map(str, [one] if isinstance(one, (str, Real)) else one)) for name, one in lists.items()}
-    how = replace(how, **texts)
+def _with_marks(how: ReadingSpec) -> ReadingSpec:
+    """Return the specification whose marks of missing cells include the texts of `only_missing`."""
     return replace(how, missing_mark=tuple(dict.fromkeys([*how.missing_mark, *how.only_missing_marks])))
 
 
@@ -270,7 +209,7 @@ def _columns_of(
     targets = _checked_columns(read_ones, place, how)
     if first.height < BATCH:  # in one of several frames a column may have no time of day by chance
         how = _with_typed_dates(first, targets, how, place)
-    words = {*targets, *_listed(how.categorical), *_ordered(how, read_ones, place)}
+    words = {*targets, *how.categorical, *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
     cluster = None if how.layout else clusters.present()
     while True:
@@ -330,7 +269,7 @@ def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> D
         )
     if not isinstance(reading.get("weights"), str | None):
         frame, reading["weights"] = with_weights(frame, reading["weights"])
-    how = _with_lists(ReadingSpec(target=target, missing=missing, **reading))
+    how = _with_marks(ReadingSpec.of(target=target, missing=missing, **reading))
     return from_frame(frame, name, _with_declared(X, how, target) if hasattr(X, "columns") else how)
 
 
@@ -377,14 +316,14 @@ def _with_declared(X, how: ReadingSpec, *beside: str) -> ReadingSpec:
     orders = {names[at]: order_text(names[at], order) for at, order in orders_of(X).items()}
     if not orders:
         return how
-    of_others = {how.weights, *_listed(how.numeric), *how.ignore, *_ordered(how, names, "the data frame")}
+    of_others = {how.weights, *how.numeric, *how.ignore, *_ordered(how, names, "the data frame")}
     of_others |= set(task_of(how).target_columns(names, how, "the data frame"))
     return replace(how, ordered=(*how.ordered, *(text for name, text in orders.items() if name not in of_others)))
 
 
 def _ordered(how: ReadingSpec, names: Sequence[str], place: str) -> dict[str, tuple[str, ...] | None]:
     """Return the columns whose levels have an order (odtc.data.table.level_orders)."""
-    return orders_of_texts(_listed(how.ordered), names, place)
+    return orders_of_texts(how.ordered, names, place)
 
 
 def _without_index(names: Sequence[str], place: str, how: ReadingSpec, path: str | Path | None) -> ReadingSpec:
@@ -411,7 +350,8 @@ def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
     """Return the columns that are not ignored; raises ChoiceError for an ignored one that is not there or
     has a part."""
     for role in ("target", "weights", "categorical", "numeric", "auxiliary"):
-        for name in _listed(getattr(how, role) or ()):
+        named = getattr(how, role) or ()
+        for name in [named] if isinstance(named, str) else named:
             if name in how.ignore:
                 raise ChoiceError(
                     f"expected another column for {option('ignore')}, got {name!r}, which {option(role)} names, too"
@@ -429,11 +369,10 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
     """Return the columns of the target, after checking that the names of columns are valid and that there is a feature
     among them."""
     check_names(names, place)
-    auxiliary = _listed(how.auxiliary)
-    targets = task_of(how).target_columns(names, replace(how, auxiliary=tuple(auxiliary)), place)
-    _check_columns(names, place, targets, how, auxiliary)
-    if not set(names) - {*targets, how.weights, *auxiliary}:
-        advice = "name fewer auxiliary columns" if auxiliary or how.ignore else "add one"
+    targets = task_of(how).target_columns(names, how, place)
+    _check_columns(names, place, targets, how)
+    if not set(names) - {*targets, how.weights, *how.auxiliary}:
+        advice = "name fewer auxiliary columns" if how.auxiliary or how.ignore else "add one"
         if len(names) == 1:
             signs = "commas, semicolons, tabs, | or white space"
             advice = f"add one, or separate the columns by {signs}, or name the sign ({option('separator')})"
@@ -448,7 +387,6 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     """Return the Dataset of columns; `table` is emptied, so that each column is in memory once. `remarks` are the
     first ones of `Dataset.left_out`."""
     place = repr(source["path"] or name)
-    categorical, numeric, auxiliary = _listed(how.categorical), _listed(how.numeric), _listed(how.auxiliary)
     targets = _checked_columns([column.name for column in table], place, how)
     columns = {column.name: column for column in table}
     table.clear()
@@ -460,10 +398,10 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     names = [n for n in columns if n not in (*targets, how.weights)]
     phases.begin("types of the columns")
     orders = _ordered(how, list(columns), place)
-    kinds = {n: columns[n].kind(n in categorical or n in orders, n in numeric) for n in names}
+    kinds = {n: columns[n].kind(n in how.categorical or n in orders, n in how.numeric) for n in names}
     advice = f"correct it, or name the column in {option('categorical')}"
     numbers = {n: columns[n].numbers(advice) for n, kind in kinds.items() if kind == NUMERIC}
-    padded = [(n, cell) for n in numbers if n not in numeric and (cell := columns[n].padded)]
+    padded = [(n, cell) for n in numbers if n not in how.numeric and (cell := columns[n].padded)]
     remarks = [*remarks, *_of_numbers(columns, numbers)]
     remarks += [(n, "empty", f"column {n!r} has no cell, and is left out") for n in empty]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
@@ -479,22 +417,22 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     if not any(column.has_number for column in coded):
         raise DataError(NO_KNOWN_CELL.format(place))
     n_kept = int(rows.keep.sum())
-    parts = [[column for n, column in zip(kinds, coded) if (n in auxiliary) == out] for out in (False, True)]
+    parts = [[column for n, column in zip(kinds, coded) if (n in how.auxiliary) == out] for out in (False, True)]
     X, auxiliary_X = (table_of_columns(part, n_kept) for part in parts)
     features = [replace(one, has_missing=bool(column.has_missing)) for one, column in zip(features, coded)]
     found = Dataset(
         name=name,
         X=X,
         y=np.zeros(n_kept, np.int32),
-        features=tuple(feature for feature in features if feature.name not in auxiliary),
+        features=tuple(feature for feature in features if feature.name not in how.auxiliary),
         classes=(),
         weight=rows.kept_weight,
         target=targets[0],
         missing=how.missing,
         n_dropped=int((~rows.keep).sum()),
         n_unlabelled=int(rows.unlabelled.sum()),
-        source=source | replace(how, categorical=categorical, numeric=numeric, auxiliary=auxiliary).to_source(),
-        auxiliary=tuple(feature for feature in features if feature.name in auxiliary),
+        source=source | how.to_source(),
+        auxiliary=tuple(feature for feature in features if feature.name in how.auxiliary),
         auxiliary_X=auxiliary_X,
         task=how.task,
         padded=tuple(padded),
@@ -680,7 +618,7 @@ def _label_type(rows: Dataset, target: Column) -> str:
 def _with_typed_dates(frame: pl.DataFrame, targets: Sequence[str], how: ReadingSpec, place: str) -> ReadingSpec:
     """Return how a table is read whose columns may have a type of dates: those without a time of day are read as if
     `dates` named them, because each date would be a category otherwise."""
-    with_role = {*targets, how.weights, *_listed(how.categorical), *_ordered(how, frame.columns, place), *how.ignore}
+    with_role = {*targets, how.weights, *how.categorical, *_ordered(how, frame.columns, place), *how.ignore}
     with_role |= {*date_columns(how.dates)}
     found = [name for name in frame.columns if name not in with_role and column_types.has_days(frame[name])]
     return replace(how, dates=dates_of_columns(how.dates, found)) if found else how
@@ -693,7 +631,7 @@ def _without_empty(
     rows, unless an option names them or there are no others."""
     if how.missing != "drop":
         return how, []
-    named = {*targets, how.weights, *_listed(how.categorical), *_listed(how.numeric), *_listed(how.auxiliary)}
+    named = {*targets, how.weights, *how.categorical, *how.numeric, *how.auxiliary}
     named |= set(_ordered(how, list(columns), place))
     features = [name for name in columns if name not in named]
     empty = [name for name in features if columns[name].missing.all()]
@@ -714,7 +652,7 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
             f"{(source or {}).get('path') or name!r}, got {kept.height} and {held_out.height}; choose another "
             f"{option('hold_out')}"
         )
-    listed = list(dict.fromkeys([*_listed(how.categorical), *worded]))
+    listed = list(dict.fromkeys([*how.categorical, *worded]))
     target = whole.target if how.task == CLASSIFICATION else how.target
     try:
         left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
@@ -723,7 +661,7 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
             f"{problem}; {held_out.height} of {count_of(frame.height, 'row', '')} are set aside by "
             f"{option('hold_out', how.hold_out)}: set fewer aside"
         ) from None
-    told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
+    told = {"categorical": list(how.categorical), "numeric": list(how.numeric), "hold_out": how.hold_out}
     also = [one for one in left.left_out if one[1] == "empty"]  # but in rows that are set aside
     left_out = tuple(dict.fromkeys([*whole.left_out, *also]))
     return replace(left, source=left.source | told, held_out=held_out, left_out=left_out)
@@ -899,10 +837,6 @@ def _check_policy(missing: str) -> None:
         raise ChoiceError(f"unknown policy for missing cells {missing!r}{hint}; known: {', '.join(POLICIES)}")
 
 
-def _listed(names) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
 def _meant(name, names: Sequence[str]) -> str:
     """Return the end of a message on a name that is none of these: the columns of a text that lists them, or the
     closest name."""
@@ -912,25 +846,14 @@ def _meant(name, names: Sequence[str]) -> str:
     return did_you_mean(str(name), names) or f"; it has {some(names)}"
 
 
-def _more_options(given: dict) -> dict:
-    """Return the options of a task and of the form of a file; raises ChoiceError for an unknown one."""
-    known = ("labels", "task", *TASK_FIELDS, *LAYOUT)
-    for name in given:
-        if name not in known:
-            raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}")
-    return given
-
-
-def _check_columns(names, place: str, targets, how: ReadingSpec, auxiliary) -> None:
+def _check_columns(names, place: str, targets, how: ReadingSpec) -> None:
     """Raise ChoiceError for a column named in an option that does not exist or does not fit."""
-    weights, categorical, numeric = how.weights, _listed(how.categorical), _listed(how.numeric)
-    ordered = list(_ordered(how, names, place))
     for role, named in (
-        ("weights", [weights] if weights else []),
-        ("categorical", categorical),
-        ("numeric", numeric),
-        ("auxiliary", auxiliary),
-        ("ordered", ordered),
+        ("weights", [how.weights] if how.weights else []),
+        ("categorical", how.categorical),
+        ("numeric", how.numeric),
+        ("auxiliary", how.auxiliary),
+        ("ordered", list(_ordered(how, names, place))),
     ):
         for name in named:
             if name not in names:
@@ -941,15 +864,15 @@ def _check_columns(names, place: str, targets, how: ReadingSpec, auxiliary) -> N
                 raise ChoiceError(
                     f"expected another column for {option(role)}, got {name!r}, which is the target of {place}"
                 )
-            if role in ("categorical", "numeric", "auxiliary", "ordered") and name == weights:
+            if role in ("categorical", "numeric", "auxiliary", "ordered") and name == how.weights:
                 raise ChoiceError(
                     f"expected a feature column for {option(role)}, got {name!r}, which holds the weights"
                 )
-            if role == "numeric" and name in categorical:
+            if role == "numeric" and name in how.categorical:
                 raise ChoiceError(
                     f"expected the column {name!r} in {option('categorical')} or in {option('numeric')}, got it in both"
                 )
-            if role == "ordered" and name in numeric:
+            if role == "ordered" and name in how.numeric:
                 raise ChoiceError(
                     f"expected the column {name!r} in {option('ordered')} or in {option('numeric')}, got it in both"
                 )

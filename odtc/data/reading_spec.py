@@ -7,10 +7,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
+from numbers import Real
 from typing import Any
 
-from odtc.base.spec_fields import NAMES, REPEATED, changes_of, check_ranges, spec_field
+from odtc.base.spec_fields import (
+    NAMES,
+    REPEATED,
+    changes_of,
+    check_ranges,
+    default_of,
+    fields_by_name,
+    spec_field,
+)
+from odtc.base.text import did_you_mean
 from odtc.base.value_class import value_class
+from odtc.errors import ChoiceError
 
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"  # kinds of columns
 POLICIES = ("drop", "error", "separate")
@@ -39,6 +50,7 @@ LAYOUT = (
     "sheet",
     *OF_ALL_FORMATS,
 )  # of the file
+NEEDED = ("target", "missing", "weights", "categorical", "numeric")  # of a manifest; it may lack the other fields
 ON_MISSING = ("refuse", "blank", "majority")  # how to handle a missing number in a column that the tree uses
 
 
@@ -55,7 +67,12 @@ class ReadingSpec:
         metavar="|".join(POLICIES),
         completes=POLICIES,
     )
-    weights: str | None = spec_field(None, "Column of row weights.", metavar="COL")
+    weights: str | None = spec_field(
+        None,
+        "Column of row weights.",
+        metavar="COL",
+        in_python="With a data frame also the weights themselves, float (rows,).",
+    )
     auxiliary: tuple[str, ...] = spec_field(
         (),
         "Columns that the tree may not split on but constraints use, for example a protected attribute.",
@@ -241,6 +258,11 @@ class ReadingSpec:
     )
 
     def __post_init__(self):
+        for name, field in fields_by_name(ReadingSpec).items():
+            if default_of(field) == ():  # in Python also a list, or a single text
+                given = getattr(self, name)
+                texts = [given] if isinstance(given, str | Real) else given
+                object.__setattr__(self, name, tuple(map(str, texts)))
         if self.separator == " ":
             object.__setattr__(self, "separator", SPACE)
         if self.task in ("regression", LINEAR) and self.leaf == LINEAR:  # linear leaves are a task of their own
@@ -249,30 +271,33 @@ class ReadingSpec:
         check_ranges(self)
 
     @classmethod
-    def from_manifest(cls, facts: dict) -> "ReadingSpec":
+    def of(cls, **keywords: Any) -> "ReadingSpec":
+        """Return the specification of the keywords of `odtc.read`; raises ChoiceError for one that it does not have."""
+        known = fields_by_name(cls)
+        for name in keywords:
+            if name not in known:
+                raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+        return cls(**keywords)
+
+    @classmethod
+    def from_manifest(cls, facts: Mapping[str, Any]) -> "ReadingSpec":
         """Return how the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one
         that does not state it."""
-        listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
-            key: tuple(facts.get(key, ())) for key in ("auxiliary", "ignore", "ordered", "missing_mark")
-        }
-        asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
-        told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
-        if {"actions", "treatment", "time"} & told.keys():
-            told["target"] = None  # the name of the answer, which is not named by --target
-        rows = {"hold_out": facts.get("hold_out", 0.0), "decimal": facts.get("decimal")}
-        rows |= {key: facts[key] for key in LAYOUT if key in facts}
-        return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows | told)
+        known = {name: facts[name] for name in fields_by_name(cls) if name in facts and name != "labels"}
+        known |= {name: facts[name] for name in NEEDED}
+        if {"actions", "treatment", "time"} & known.keys():
+            known["target"] = None  # the name of the answer, which is not named by --target
+        return cls(**known)
 
-    def to_source(self) -> dict:
+    def to_source(self) -> dict[str, Any]:
         """Return the record of the reading in a data set, and then in a manifest; the target and `missing` have keys
-        of their own there."""
-        source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
-        changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
-        told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
-        more = {"auxiliary": self.auxiliary, "hold_out": self.hold_out, "decimal": self.decimal} | {
-            key: list(getattr(self, key)) for key in ("ignore", "ordered", "missing_mark")
+        of their own there, and the labels are in the features."""
+        told = {name: getattr(self, name) for name in NEEDED} | changes_of(self)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in told.items()
+            if name not in ("target", "missing", "labels")
         }
-        return source | {key: value for key, value in more.items() if value} | self.layout | told
 
     @property
     def missing_texts(self) -> tuple[str, ...]:

@@ -4,18 +4,15 @@ import contextlib
 import inspect
 import math
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 
-from odtc.base.spec_fields import default_of, fields_by_name
+from odtc.base.spec_fields import default_of, fields_by_name, parameter_lines
 from odtc.data.reading_spec import LEAVES, ReadingSpec
 from odtc.model.solution import Options
 from odtc.workflow.specification import ModelSpec, SolvingSpec
-
-INDENT, WIDTH = "    ", 112  # of a docstring
 
 
 def _whole(least: int):
@@ -182,16 +179,8 @@ def section(cls: type) -> str:
     fields, lines = fields_by_name(SolvingSpec) | fields_by_name(ModelSpec), ["Parameters", "----------"]
     for name, given in inspect.signature(cls).parameters.items():
         field = fields.get(FIELD_OF.get(name, name))
-        kind = TYPES.get(name) or _type_of(field, given.default)
-        told = " ".join(filter(None, [field.metadata["help"] if field else "", TEXTS.get(name, "")]))
-        lines += [f"{name} : {kind}, default {given.default!r}"]
-        lines += textwrap.wrap(told, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+        lines += parameter_lines(name, field, given.default, TYPES.get(name, ""), TEXTS.get(name, ""))
     return "\n".join(lines)
-
-
-def _type_of(field, default) -> str:
-    kind = type(default) if field is None else field.type
-    return getattr(kind, "__name__", None) or str(kind).replace(" | ", " or ")
 
 
 def document(cls: type) -> type:

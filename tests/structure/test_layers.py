@@ -157,7 +157,6 @@ COMPILED_WHOLE = {
 MAY_HAVE_MORE = {
     "testing/exhaustive.py": "cheapest",  # the judge takes plain arrays, none of the records it judges
     "estimators/classifier.py": "__init__",
-    "data/reading.py": "read",  # the keywords are the fields of ReadingSpec
     "estimators/policy.py": "__init__",
     "estimators/leaf_sums.py": "__init__",
     "estimators/regressor.py": "__init__",

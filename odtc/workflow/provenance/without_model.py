@@ -164,7 +164,7 @@ def reading_of_tree(tree_path: Path) -> dict:
     neither states them."""
     for _, told in _told_of_tree(tree_path):
         with contextlib.suppress(KeyError, TypeError):
-            read_so = _reading(told) if "reading" in told else ReadingSpec.from_manifest(told["data"])
+            read_so = ReadingSpec(**told["reading"]) if "reading" in told else ReadingSpec.from_manifest(told["data"])
             return read_so.keywords | {"labels": None}
     return {}
 
@@ -181,14 +181,10 @@ def _told_of_tree(tree_path: Path) -> list[tuple[Path, dict]]:
     return found
 
 
-def _reading(told: dict) -> ReadingSpec:
-    return ReadingSpec(**{key: tuple(one) if isinstance(one, list) else one for key, one in told["reading"].items()})
-
-
 def _spec(facts: dict) -> RunSpec:
     told, options = facts["fit"], facts.get("options", {})
     known = {name: options[name] for name in fields_by_name(SolvingSpec) if name in options and name != "solver"}
-    return RunSpec(_reading(told), ModelSpec(**told["model"]), SolvingSpec(**known))
+    return RunSpec(ReadingSpec(**told["reading"]), ModelSpec(**told["model"]), SolvingSpec(**known))
 
 
 def _again(
