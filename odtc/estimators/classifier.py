@@ -162,8 +162,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         dataset, units = self._in_units(dataset)
         cost = self._cost(dataset)
         self.notes_ += self._remarks_on_classes(dataset)
-        if self._leaf_alone_is_best(dataset):
-            problem, (tree, solution), smallest = None, self._alone(dataset), (True, True)
+        if self._is_alone(dataset.X, len(np.unique(dataset.y)) < 2):
+            problem, smallest = None, (True, True)
+            tree, solution = self._alone(dataset, self._weight_of_all(dataset), cost)
         else:
             problem, tree, solution, smallest = self._searched(cost, dataset, solving, units)
         of_class = self._class_weights(dataset)
@@ -473,13 +474,6 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
             else np.zeros((1, 1))
         )
 
-    def _alone(self, dataset: Dataset) -> tuple[Tree, Solution]:
-        """Return the cheapest leaf that satisfies the constraints, with its proof; raises NoSolutionError if there is
-        none."""
-        cost = self._cost(dataset)
-        tree, solution = _leaf_alone(dataset, cost, self._labels_alone(dataset, self._fewest(dataset.n_rows), cost))
-        return tree, self._loss_counts(solution, self._weight_of_all(dataset))
-
     def _in_units(self, dataset: Dataset) -> tuple[Dataset, Units]:
         """Return the rows, and the units of their weights. The weights have a unit of their own if they are so small
         that their costs count as rounding, or so large that only the penalty of a branch node counts; 1 under
@@ -500,11 +494,6 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     def _weight_of_all(self, dataset: Dataset) -> float:
         """Return the weight of all rows, including the weights of their classes."""
         return float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ self._class_weights(dataset))
-
-    def _leaf_alone_is_best(self, dataset: Dataset) -> bool:
-        """Return whether every tree is a leaf: no depth, one class, or no column that distinguishes rows."""
-        same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
-        return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
     def _searched(self, cost: np.ndarray, dataset: Dataset, solving: SolvingSpec, units: Units):
         """Return the result of `_run`. Orders are required for all inputs, or among training rows if a model is
@@ -560,17 +549,6 @@ def _impurity(weights: np.ndarray) -> float:
     """The Gini impurity of a node by class, times its weight."""
     total = weights.sum()
     return float(total - (weights**2).sum() / total) if total > 0 else 0.0
-
-
-def _leaf_alone(dataset: Dataset, cost: np.ndarray, kept: list[int]) -> tuple[Tree, Solution]:
-    """The tree without a branch node, which is then the best one, with one of the labels that satisfy the
-    constraints."""
-    K = len(dataset.classes)
-    counts, rows = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
-    paid = np.where(np.isin(np.arange(K), kept), counts @ cost, np.inf)
-    leaf = Leaf(int(paid.argmin()), tuple(map(float, counts)), tuple(map(int, rows)))
-    tree = Tree(leaf, dataset.features, dataset.classes, dataset.target, dataset.missing, label_type=dataset.label_type)
-    return tree, Solution(None, Termination.OPTIMAL, float(paid.min()), float(paid.min()), 0.0, "odtc")
 
 
 def _label(label) -> str:

@@ -130,9 +130,11 @@ class InspectionMixin:
         """
         dataset = self._training_rows(self._coded(X), y, sample_weight, auxiliary)
         dataset, units = self._in_units(dataset)
+        cost = self._cost(dataset)
         if self.model_ is None:  # a single leaf
-            return self._checks_alone(self._leaf_alone_is_best(dataset), lambda: self._alone(dataset), units)
-        spec = self._model_spec(self._cost(dataset), dataset)
+            only = self._is_alone(dataset.X, len(np.unique(dataset.y)) < 2)
+            return self._checks_alone(only, lambda: self._alone(dataset, self._weight_of_all(dataset), cost), units)
+        spec = self._model_spec(cost, dataset)
         return self._checks(RunSpec(model=spec), dataset, units)
 
     def _checks(self, spec: RunSpec, dataset: Dataset, units: Units = ONE) -> list[Check]:

@@ -1,12 +1,14 @@
-"""Constraints of a tree that can only be a leaf: no depth, or no split that separates rows."""
+"""The best tree of data on which every tree is a single leaf: no depth, or no split that separates rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.splits import Splits
+from odtc.data.task import priced
 from odtc.errors import DataError, NoSolutionError
 from odtc.model.feasibility import Check, is_close
 from odtc.problem.constraints.constraint import parse
@@ -14,36 +16,44 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 
 
-def labels_that_keep(dataset: Dataset, scheme: str, cost: np.ndarray | None, texts: Sequence[str]) -> list[int]:
-    """Return the labels with which a single leaf satisfies the constraints.
+def best_leaf(
+    dataset: Dataset, scheme: str, texts: Sequence[str], cost: np.ndarray | None = None
+) -> tuple[Tree, float]:
+    """Return the tree of one leaf with the least loss among those that satisfy the constraints, and this loss.
 
     Parameters
     ----------
     dataset : Dataset
     scheme : str
         The encoding whose splits constraints may name.
-    cost : float64 (classes, classes) or None
     texts : sequence of str
         The constraints.
-
-    Returns
-    -------
-    list of int
-        At least one.
+    cost : float64 (classes, classes) or None
+        The cost of predicting column for row; None for the costs of the task.
 
     Raises
     ------
     ChoiceError
         If a constraint does not fit the data.
     NoSolutionError
-        If there is none.
+        If no leaf satisfies them.
     """
-    labels = list(range(max(1, len(dataset.classes))))
+    encoded = _without_splits(dataset, scheme)
+    encoded = priced(encoded) if cost is None else replace(encoded, cost=cost.copy())
+    kept = _labels_that_keep(encoded, texts)
+    paid = np.bincount(encoded.y, encoded.weight, len(encoded.classes)) @ encoded.cost
+    heap = _leaf(kept[int(paid[kept].argmin())])
+    return heap.to_tree(encoded), heap.loss(encoded)
+
+
+def _labels_that_keep(encoded: Encoded, texts: Sequence[str]) -> list[int]:
+    """Return the labels with which a single leaf satisfies the constraints, at least one; raises NoSolutionError if
+    there is none."""
+    labels = list(range(len(encoded.classes)))
     if not texts:
         return labels
-    encoded = _without_splits(dataset, scheme, cost)
     try:
-        named = encode(dataset, scheme, by_column=True)
+        named = encode(encoded.dataset, encoded.scheme, by_column=True)
     except DataError:  # no split separates rows
         named = encoded
     for given in [parse(text, named) for text in texts]:
@@ -105,7 +115,7 @@ def _leaf(label: int) -> HeapTree:
     return HeapTree(np.array([-1, -1], np.int32), np.array([-1, label], np.int32))
 
 
-def _without_splits(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> Encoded:
+def _without_splits(dataset: Dataset, scheme: str) -> Encoded:
     """Return each row of the data unchanged, without candidate splits."""
     n = dataset.n_rows
     return Encoded(
@@ -113,7 +123,7 @@ def _without_splits(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> E
         X=np.zeros((n, 0), bool),
         y=dataset.y.copy(),
         weight=dataset.weight.copy(),
-        copies=np.ones(n, np.int64),
+        copies=dataset.copies.copy(),
         row_of=np.arange(n),
         splits=Splits.of([]),
         ones_left=np.zeros(0, bool),
@@ -124,7 +134,7 @@ def _without_splits(dataset: Dataset, scheme: str, cost: np.ndarray | None) -> E
         stands_for=(),
         scheme=scheme,
         dataset=dataset,
-        cost=None if cost is None else cost.copy(),
         task=dataset.task,
         label_type=dataset.label_type,
+        sums=dataset.sums,
     )

@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 
 from odtc.data.dataset import Dataset
-from odtc.data.task import TASKS
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator, name_of
 from odtc.estimators.units import in_doubles, rounding_of_quotients
 from odtc.model.feasibility import Check
-from odtc.model.solution import Solution, Termination
-from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import RunSpec
 
 
@@ -99,12 +96,12 @@ class LeafSumsEstimator(TreeEstimator):
         rows, given = self._rows(X, y, sample_weight)
         targets, unit = self._in_units(given, rows.weight)
         weight, (rows, mass) = rows.weight, self._weighed(rows)
-        units = self._units(unit * mass, float(weight.sum()), self._power)
-        if self._is_alone(rows, targets):
+        in_costs, units = unit**self._power * mass, self._units(unit * mass, float(weight.sum()), self._power)
+        if self._is_alone(rows.X, _are_equal(targets)):
             self.model_ = None
-            tree, solution = self._alone(rows, targets, unit)
+            tree, solution = self._alone(self._of_one_leaf(rows, targets), float(weight.sum()) / in_costs)
         else:
-            spec = self._run_spec(weight, unit**self._power * mass)
+            spec = self._run_spec(weight, in_costs)
             problem, tree, solution, _ = self._run(spec, self._measured(rows, targets), units)
             self.model_ = problem.formulation
         cost = solution.objective * unit**self._power
@@ -147,11 +144,12 @@ class LeafSumsEstimator(TreeEstimator):
         rows, targets = self._rows(self._coded(X), y, sample_weight)
         targets, unit = self._in_units(targets, rows.weight)
         weight, (rows, mass) = rows.weight, self._weighed(rows)
-        units = self._units(unit * mass, float(weight.sum()), self._power)
+        in_costs, units = unit**self._power * mass, self._units(unit * mass, float(weight.sum()), self._power)
         if self.model_ is None:
-            only = self._is_alone(rows, targets)
-            return self._checks_alone(only, lambda: self._alone(rows, targets, unit), units)
-        spec = RunSpec(model=self._asked_model(weight, unit**self._power * mass))
+            rows = self._of_one_leaf(rows, targets)
+            only = self._is_alone(rows.X, _are_equal(targets))
+            return self._checks_alone(only, lambda: self._alone(rows, float(weight.sum()) / in_costs), units)
+        spec = RunSpec(model=self._asked_model(weight, in_costs))
         return self._checks(spec, self._measured(rows, targets), units)
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:
@@ -177,24 +175,11 @@ class LeafSumsEstimator(TreeEstimator):
         )
         return rows, targets[kept]
 
-    def _is_alone(self, rows: Dataset, targets: np.ndarray) -> bool:
-        """Return whether a leaf is the best tree: no depth, one number, or no column that distinguishes rows."""
-        same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
-        return bool(self.max_depth == 0 or (targets == targets[0]).all() or same.all())
+    def _of_one_leaf(self, rows: Dataset, targets: np.ndarray) -> Dataset:
+        """Return the data set of the rows with their targets, which may all be the same."""
+        return replace(rows, classes=(self.TASK.LABEL,), sums=self._sums(targets, rows.weight))
 
-    def _alone(self, rows: Dataset, targets: np.ndarray, unit: float) -> tuple[Tree, Solution]:
-        """Return the single leaf, with its proof; raises NoSolutionError if it breaks the constraints."""
-        least = self._fewest(rows.n_rows)
-        if self.constraints or least > 1:
-            self._labels_alone(replace(rows, classes=("y",)), least)  # for any numbers
-        tree, solution = self._leaf_alone(rows, self._sums(targets, rows.weight))
-        return tree, self._loss_counts(solution, float(rows.weight.sum()) / unit**self._power)
 
-    def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
-        """Return the tree without a branch node, which is then the best one."""
-        total, task = sums.sum(axis=0), self.TASK
-        counts = (float(rows.weight.sum()),), (len(sums),)
-        leaf = Leaf(0, *counts, tuple(map(float, total)), TASKS.get(task.NAME).curve(sums))
-        tree = Tree(leaf, rows.features, (task.LABEL,), rows.target, rows.missing, task.NAME)
-        cost = float(task.leaf_costs(total))
-        return tree, Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")
+def _are_equal(targets: np.ndarray) -> bool:
+    """Return whether all rows have the same target, float64 (rows, columns)."""
+    return bool((targets == targets[0]).all())

@@ -18,8 +18,6 @@ from odtc.estimators.parameters import warn_caller
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.estimators.units import divided, in_doubles, rounding_of_quotients
 from odtc.model.feasibility import Check, is_close
-from odtc.model.solution import Solution, Termination
-from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.specification import RunSpec
 
 
@@ -106,9 +104,10 @@ class OptimalPolicyTree(TreeEstimator):
         rows, given = _weighing(rows, self.costs_)
         costs, unit = self._in_units(given, rows.weight)
         units = self._units(unit, float(weight.sum()))
-        if self._is_alone(rows.X, costs):
+        if self._is_alone(rows.X, _are_equal(costs)):
             self.model_ = None
-            tree, solution = self._alone(policy.cast(rows, names, costs, "the costs", digits), unit)
+            votes = policy.cast(rows, names, costs, "the costs", digits)
+            tree, solution = self._alone(votes, float(rows.weight.sum()) / unit)
         else:
             dataset = policy.voting(rows, names, costs, "the costs", digits)
             problem, tree, solution, _ = self._run(self._run_spec(rows.weight, unit), dataset, units)
@@ -154,21 +153,10 @@ class OptimalPolicyTree(TreeEstimator):
         units = self._units(unit, float(weight.sum()))
         if self.model_ is None:
             votes = policy.cast(rows, _names(actions), costs, "the costs", digits)
-            return [*self._checks_alone(self._is_alone(rows.X, costs), lambda: self._alone(votes, unit), units), cost]
+            only, in_costs = self._is_alone(rows.X, _are_equal(costs)), float(weight.sum()) / unit
+            return [*self._checks_alone(only, lambda: self._alone(votes, in_costs), units), cost]
         dataset = policy.voting(rows, _names(actions), costs, "the costs", digits)
         return [*self._checks(RunSpec(model=self._asked_model(weight, unit)), dataset, units), cost]
-
-    def _is_alone(self, X, costs: np.ndarray) -> bool:
-        """Return whether a leaf is the best policy: no depth, no column that distinguishes rows, or actions of equal
-        cost."""
-        same = (X == X[0]) | (np.isnan(X) & np.isnan(X[0]))
-        return bool(self.max_depth == 0 or same.all() or (costs == costs[:, :1]).all())
-
-    def _alone(self, votes: Dataset, unit: float) -> tuple[Tree, Solution]:
-        """Return the single leaf, with its proof; raises NoSolutionError if it breaks the constraints."""
-        self._labels_alone(votes, self._fewest(votes.n_rows))
-        tree, solution = _leaf_alone(votes)
-        return tree, self._loss_counts(solution, float(votes.sums[:, 1].sum()) / unit)
 
     def _in_units(self, costs: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the costs, of rows of these weights, in a unit of their own, and that unit."""
@@ -319,20 +307,14 @@ def _weighing(rows: Dataset, costs: np.ndarray) -> tuple[Dataset, np.ndarray]:
     return rows.taken(held), costs[held]
 
 
+def _are_equal(costs: np.ndarray) -> bool:
+    """Return whether all actions cost the same on each row, float64 (rows, actions)."""
+    return bool((costs == costs[:, :1]).all())
+
+
 def _names(actions: np.ndarray) -> tuple[str, ...]:
     """The actions as they are written."""
     return tuple(show_number(one) if isinstance(one, float) else str(one) for one in actions.tolist())
-
-
-def _leaf_alone(votes: Dataset) -> tuple[Tree, Solution]:
-    """The best tree without a branch node."""
-    K = len(votes.classes)
-    counts, rows = (np.bincount(votes.y, told, K) for told in (votes.weight, votes.copies))
-    held = tuple(counts.tolist()), tuple(rows.astype(int).tolist()), tuple(votes.sums.sum(axis=0).tolist())
-    leaf, about = Leaf(int(counts.argmax()), *held), (votes.target, votes.missing, policy.NAME)
-    tree = Tree(leaf, votes.features, votes.classes, *about, votes.source.get("goal", ""))
-    paid = float(counts.sum() - counts.max())
-    return tree, Solution(None, Termination.OPTIMAL, paid, paid, 0.0, "odtc")
 
 
 def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

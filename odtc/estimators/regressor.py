@@ -15,8 +15,8 @@ from odtc.estimators.leaf_sums import LeafSumsEstimator
 from odtc.estimators.monotone import best_rising, directions, rises
 from odtc.estimators.parameters import warn_caller
 from odtc.estimators.units import ONE, Units, divided
-from odtc.model.solution import Solution, Termination, is_proved
-from odtc.trees.tree import Branch, Leaf, Line, Node, Tree
+from odtc.model.solution import is_proved
+from odtc.trees.tree import Branch, Node
 from odtc.workflow.specification import RunSpec
 
 CRITERIA = {"squared_error": regression, "absolute_error": median}
@@ -151,23 +151,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     def _source(self) -> dict:
         return {"ridge": float(self.ridge)} if self.TASK is linear else {}
 
-    def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
-        if self.TASK is regression:
-            return super()._leaf_alone(rows, sums)
-        if self.TASK is linear:
-            return self._line_alone(replace(rows, sums=sums, source=self._source))
-        dataset = median.as_classes(rows, sums[:, -1])
-        K = len(dataset.classes)
-        held = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
-        paid = median.losses(held[0], dataset.classes)
-        leaf = Leaf(int(paid.argmin()), *(tuple(one.tolist()) for one in (*held, sums.sum(axis=0))), median.curve(sums))
-        tree = Tree(leaf, rows.features, dataset.classes, rows.target, rows.missing, median.NAME)
-        cost = float(paid.min())
-        return tree, Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")
-
-    def _line_alone(self, rows: Dataset) -> tuple[Tree, Solution]:
-        tree, _ = super()._leaf_alone(rows, rows.sums)
-        costs, every = linear.exact(rows, np.zeros(rows.n_rows, np.int64)), np.zeros(1, np.int64)
-        line, cost = costs.line(every), float(costs.leaf(every) * costs.unit)
-        leaf = replace(tree.root, line=None if line is None else Line(*line))
-        return replace(tree, root=leaf), Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")
+    def _of_one_leaf(self, rows: Dataset, targets: np.ndarray) -> Dataset:
+        if self.TASK is median:
+            return median.as_classes(rows, targets[:, 0])
+        return super()._of_one_leaf(replace(rows, source=self._source), targets)

@@ -24,7 +24,7 @@ from odtc.estimators.units import IN_SEARCHES, IN_SOLVERS, ONE, Units, in_unit, 
 from odtc.estimators.wrong_parameters import expect_known
 from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination, is_proved
-from odtc.trees.tree import Leaf
+from odtc.trees.tree import Leaf, Tree
 from odtc.workflow.claims import Claim
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
@@ -310,22 +310,24 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         most = self.max_leaf_nodes
         return given if most is None else (*given, short_constraint("max_branch_nodes", most - 1))
 
-    def _labels_alone(self, dataset: Dataset, least: int, cost: np.ndarray | None = None) -> list[int]:
-        """Return the labels that a single leaf may have under the constraints; raises NoSolutionError if there are
-        none."""
-        from odtc.estimators.leaf_alone import labels_that_keep  # it loads the compiler
+    def _is_alone(self, X, same_target: bool) -> bool:
+        """Return whether every tree is a leaf, or no better than one: no depth, no column that distinguishes rows, or
+        the same target in all of them."""
+        same = (X == X[0]) | (np.isnan(X) & np.isnan(X[0]))
+        return bool(self.max_depth == 0 or same_target or same.all())
 
-        return labels_that_keep(dataset, self.encoding, cost, self._limits(least))
+    def _alone(self, dataset: Dataset, weight: float, cost: np.ndarray | None = None) -> tuple[Tree, Solution]:
+        """Return the best leaf under the constraints, with its proof: its loss in units of the objective (1-λ) loss + λ
+        branch nodes, for rows of this total weight. Raises NoSolutionError if no leaf satisfies the constraints, and
+        ChoiceError for a model or parameters that are not known."""
+        from odtc.estimators.leaf_alone import best_leaf  # it loads the compiler
+        from odtc.problem.parameters import able_models, parse_params
 
-    def _loss_counts(self, solution: Solution, weight: float) -> Solution:
-        """Return the proof of a single leaf of rows of this total weight, in units of the objective (1-λ) loss + λ
-        branch nodes. Raises ChoiceError for a model or parameters that are not known."""
-        from odtc.problem.parameters import able_models, parse_params  # it loads the compiler
-
+        tree, loss = best_leaf(dataset, self.encoding, self._limits(self._fewest(dataset.n_file_rows)), cost)
         given = self._priced(weight) or {}
         model = self.model if self.model != "auto" else able_models("robust")[0] if "robust" in given else "dpflow"
-        share = 1 - getattr(parse_params(model, given), "lambda_", 0.0)
-        return replace(solution, objective=share * solution.objective, bound=share * solution.bound)
+        paid = (1 - getattr(parse_params(model, given), "lambda_", 0.0)) * loss
+        return tree, Solution(None, Termination.OPTIMAL, paid, paid, 0.0, "odtc")
 
     def _units(self, unit: float, weight: float, power: int = 1) -> Units:
         """Return the units of numbers whose costs are their `power`, for rows of this total weight."""

@@ -19,7 +19,7 @@ from odtc.errors import DataError, DataWarning, ModelError, SolverError
 from odtc.estimators import units
 from odtc.estimators.classifier import _impurity
 from odtc.estimators.cost_complexity import Corner, envelope, penalty_of_branch_node
-from odtc.estimators.leaf_alone import checks_alone, labels_that_keep, same
+from odtc.estimators.leaf_alone import best_leaf, checks_alone, same
 from odtc.estimators.least_weight import _cut_back
 from odtc.estimators.monotone import directions
 from odtc.estimators.parameters import TEXTS, section
@@ -238,15 +238,19 @@ def test_what_a_leaf_alone_says_is_checked_field_by_field():
     assert not same(1.0, "1")
 
 
-def test_the_labels_of_a_leaf_alone():
-    model = odtc.OptimalTreeClassifier(1).fit(X, LABELS)
-    dataset = model._training_rows(X, LABELS, None)
-    unit = 1 - np.eye(2)
-    assert labels_that_keep(dataset, "auto", unit, ()) == [0, 1]
-    assert labels_that_keep(dataset, "auto", unit, ("recall[1] >= 0.5",)) == [1]
-    assert labels_that_keep(dataset, "auto", None, ("recall[0] >= 1", "leaf_rows >= 8")) == [0]
-    rows = replace(dataset, y=np.zeros(8, np.int32), classes=())
-    assert labels_that_keep(rows, "auto", None, ()) == [0]
+def test_the_best_leaf_under_costs_and_constraints():
+    dataset = odtc.OptimalTreeClassifier(1).fit(X, LABELS)._training_rows(X, LABELS, None)
+
+    def found(texts=(), cost=None):
+        tree, loss = best_leaf(dataset, "auto", texts, cost)
+        assert tree.root.rows == (4, 4) and tree.root.counts == (4.0, 4.0)
+        return tree.root.label, loss
+
+    assert found() == (0, 4.0)
+    assert found(cost=np.array([[0.0, 1.0], [3.0, 0.0]])) == (1, 4.0)
+    assert found(cost=np.array([[0.0, 0.5], [0.25, 0.0]])) == (0, 1.0)
+    assert found(("recall[1] >= 0.5",)) == (1, 4.0)
+    assert found(("recall[0] >= 1", "leaf_rows >= 8"), np.array([[0.0, 1.0], [3.0, 0.0]])) == (0, 12.0)
 
 
 def test_weights_and_labels_that_do_not_fit_are_refused():
