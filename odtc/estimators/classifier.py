@@ -88,35 +88,9 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     features_ : tuple of odtc.data.dataset.Feature
     """
 
-    def __init__(
-        self,
-        max_depth=2,
-        *,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        model="auto",
-        solver=None,
-        time_limit=None,
-        encoding="auto",
-        categorical_features="from_dtype",
-        class_weight=None,
-        cost=None,
-        constraints=(),
-        cuts=None,
-        start="auto",
-        params=None,
-        threads=None,
-        gap=0.0,
-        random_state=None,
-        simplify=True,
-        max_leaf_nodes=None,
-        ccp_alpha=0.0,
-        monotonic_cst=None,
-        robust=None,
-        verbose=0,
-        progress=None,
-    ):
-        parameters.store(self, locals())
+    __init__ = parameters.constructor(
+        class_weight=None, cost=None, cuts=None, start="auto", gap=0.0, monotonic_cst=None, robust=None
+    )
 
     @in_doubles()
     def fit(self, X, y, sample_weight=None, auxiliary=None):

@@ -19,28 +19,7 @@ class LeafSumsEstimator(TreeEstimator):
 
     TASK: Any  # its module
 
-    def __init__(
-        self,
-        max_depth=2,
-        *,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        ccp_alpha=0.0,
-        model="auto",
-        solver=None,
-        time_limit=None,
-        encoding="auto",
-        categorical_features="from_dtype",
-        params=None,
-        threads=None,
-        random_state=None,
-        simplify=True,
-        constraints=(),
-        verbose=0,
-        progress=None,
-    ):
-        parameters.store(self, locals())
+    __init__ = parameters.constructor()
 
     _power = 1  # of the targets, that a cost is
 

@@ -5,9 +5,10 @@ import inspect
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
+from typing import Any
 
 from odtc.base.spec_fields import default_of, fields_by_name, parameter_lines
 from odtc.data.reading_spec import LEAVES, ReadingSpec
@@ -107,6 +108,25 @@ PARAMETERS = (
     ),
 )
 
+# The parameters that all estimators have in addition to `max_depth`, with their defaults.
+COMMON = {
+    "min_samples_leaf": 1,
+    "min_weight_fraction_leaf": 0.0,
+    "max_leaf_nodes": None,
+    "ccp_alpha": 0.0,
+    "model": "auto",
+    "solver": None,
+    "time_limit": None,
+    "encoding": "auto",
+    "categorical_features": "from_dtype",
+    "constraints": (),
+    "params": None,
+    "threads": None,
+    "random_state": None,
+    "simplify": True,
+    "verbose": 0,
+    "progress": None,
+}
 # Parameters that are fields of a specification under another name.
 FIELD_OF = {"max_depth": "depth", "random_state": "seed"}
 # The types of parameters that take more in Python than on the command line.
@@ -189,18 +209,30 @@ def document(cls: type) -> type:
     return cls
 
 
-def store(estimator, given: Mapping) -> None:
-    """Set each parameter as the attribute of its name, unchanged, because scikit-learn reads and copies these.
+def constructor(**own: Any) -> Callable[..., None]:
+    """Return the constructor of an estimator. It sets each parameter as the attribute of its name, unchanged, because
+    scikit-learn reads and copies these.
 
     Parameters
     ----------
-    estimator
-    given : mapping
-        The local variables of its constructor.
+    **own
+        The parameters that not all estimators have, with their defaults. Only `max_depth` may be given without its
+        name.
     """
-    for name, value in given.items():
-        if name != "self":
-            setattr(estimator, name, value)
+    kind = inspect.Parameter
+    known = [kind("self", kind.POSITIONAL_OR_KEYWORD), kind("max_depth", kind.POSITIONAL_OR_KEYWORD, default=2)]
+    known += [kind(name, kind.KEYWORD_ONLY, default=default) for name, default in (COMMON | own).items()]
+    signature = inspect.Signature(known)
+
+    def __init__(self, *positional, **named):
+        given = signature.bind(self, *positional, **named)
+        given.apply_defaults()
+        for name in list(given.arguments)[1:]:
+            setattr(self, name, given.arguments[name])
+
+    made: Any = __init__
+    made.__signature__ = signature
+    return made
 
 
 def expect(estimator) -> None:

@@ -40,30 +40,7 @@ class OptimalPolicyTree(TreeEstimator):
     status_, is_optimal_, claim_, n_features_in_, feature_names_in_, features_
     """
 
-    def __init__(
-        self,
-        max_depth=2,
-        *,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        ccp_alpha=0.0,
-        scores="doubly-robust",
-        goal=None,
-        model="auto",
-        solver=None,
-        time_limit=None,
-        encoding="auto",
-        categorical_features="from_dtype",
-        constraints=(),
-        params=None,
-        threads=None,
-        random_state=None,
-        simplify=True,
-        verbose=0,
-        progress=None,
-    ):
-        parameters.store(self, locals())
+    __init__ = parameters.constructor(scores=SCORES[0], goal=None)
 
     @in_doubles()
     def fit(self, X, y, outcome=None, propensity=None, sample_weight=None):

@@ -42,32 +42,7 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
     n_features_in_, feature_names_in_, features_
     """
 
-    def __init__(
-        self,
-        max_depth=2,
-        *,
-        criterion="squared_error",
-        leaf="constant",
-        ridge=0.0,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        ccp_alpha=0.0,
-        model="auto",
-        solver=None,
-        time_limit=None,
-        encoding="auto",
-        categorical_features="from_dtype",
-        params=None,
-        threads=None,
-        random_state=None,
-        simplify=True,
-        constraints=(),
-        verbose=0,
-        progress=None,
-        monotonic_cst=None,
-    ):
-        parameters.store(self, locals())
+    __init__ = parameters.constructor(criterion="squared_error", leaf="constant", ridge=0.0, monotonic_cst=None)
 
     def _run(self, spec: RunSpec, dataset: Dataset, units: Units = ONE):
         """Return the result of TreeEstimator's; with `monotonic_cst` the best tree whose numbers rise, as far as it

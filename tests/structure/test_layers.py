@@ -143,7 +143,7 @@ KERNELS = (
     "algorithms/near_optimal/pair_counts",
     "verification/pair_kernel",
 )
-MOST_PARAMETERS = 8  # of a function; the commands and scikit-learn's constructor have an option each
+MOST_PARAMETERS = 8  # of a function; the commands have an option each
 MOST_LINES = 100  # of a function, its signature and docstring aside
 # Loops over arrays that numba compiles as one function each.
 COMPILED_WHOLE = {
@@ -156,10 +156,6 @@ COMPILED_WHOLE = {
 }
 MAY_HAVE_MORE = {
     "testing/exhaustive.py": "cheapest",  # the judge takes plain arrays, none of the records it judges
-    "estimators/classifier.py": "__init__",
-    "estimators/policy.py": "__init__",
-    "estimators/leaf_sums.py": "__init__",
-    "estimators/regressor.py": "__init__",
     # numba compiles these, and takes arrays, not records
     "algorithms/constrained/sweeps/threshold_kernel.py": "subtrees",
     "verification/constrained/sweep_kernel.py": "two_levels",
