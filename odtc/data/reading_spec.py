@@ -167,7 +167,7 @@ class ReadingSpec:
     )
     goal: str | None = spec_field(
         None,
-        "Minimise or maximise (default: min for --actions, max for --outcome).",
+        "Minimise or maximise (default: min for costs of actions, max for outcomes).",
         metavar="|".join(GOALS),
         completes=GOALS,
         group=POLICY,
@@ -192,7 +192,7 @@ class ReadingSpec:
     )
     ridge: float = spec_field(
         0.0,
-        "With --leaf linear: penalty R of each leaf's slope b, added to the squared error as R b².",
+        "With linear leaves: penalty R of each leaf's slope b, added to the squared error as R b².",
         metavar="R",
         wanted="a number, 0 or more",
         fits=lambda ridge: 0 <= ridge < float("inf"),

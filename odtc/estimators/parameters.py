@@ -143,7 +143,6 @@ TYPES = {
     "random_state": "int, RandomState instance or None",
     "max_leaf_nodes": "int or None",
     "ccp_alpha": "float",
-    "goal": "str or None",
     "robust": "number, mapping {column name: number or str}, str or None",
     "progress": "callable or None",
     "monotonic_cst": "sequence of int, mapping {column name: int} or None",
@@ -180,11 +179,8 @@ TEXTS = {
     "class_weight": '"balanced" gives all classes the same total weight, sample weights included; scikit-learn\'s '
     "trees balance the numbers of rows.",
     "criterion": "squared_error (leaves predict means) or absolute_error (leaves predict medians).",
-    "leaf": "constant, or linear: a leaf predicts a line in the numeric column, without missing values, that fits its "
-    "rows best.",
-    "ridge": 'With leaf="linear": penalty R of each leaf\'s slope b, added to the squared error as R b².',
-    "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
-    "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",
+    "leaf": "Constant or linear; a line is only in a column without missing values.",
+    "scores": "One of doubly-robust, direct and ips.",
     "verbose": "1 shows the progress of `fit`: a line in a terminal, a bar in a notebook, and the result in the "
     "last line. 2 shows the log of the solver, too.",
     "progress": "Function that is called with Progress records (`seconds`, `incumbent`, `bound`, `gap`) during the "
@@ -196,7 +192,8 @@ TEXTS = {
 
 def section(cls: type) -> str:
     """The section Parameters of an estimator's docstring, from its constructor and the fields of the specifications."""
-    fields, lines = fields_by_name(SolvingSpec) | fields_by_name(ModelSpec), ["Parameters", "----------"]
+    fields = fields_by_name(ReadingSpec) | fields_by_name(SolvingSpec) | fields_by_name(ModelSpec)
+    lines = ["Parameters", "----------"]
     for name, given in inspect.signature(cls).parameters.items():
         field = fields.get(FIELD_OF.get(name, name))
         lines += parameter_lines(name, field, given.default, TYPES.get(name, ""), TEXTS.get(name, ""))
