@@ -28,7 +28,6 @@ from odtc.data.cells.text_pieces import (
     encoding_of,
     head_of,
     is_packed,
-    read_text,
     save_as_utf8,
     text_pieces,
 )
@@ -65,21 +64,17 @@ def read(path, **options) -> pl.DataFrame:
     Raises DataError for text that is neither UTF-8 nor UTF-16 with a mark, a repeated column name, cells of a column
     without a name, a row of another width than the header, and quotes that do not close.
     """
-    if form := _form(path, options):
-        return pl.concat(_described_frames(path, BATCH, form))
-    text = _without_separator_line(read_text(path).lstrip("\r\n"))
-    delimiter = _delimiter(path, text)
-    if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
-        return _read_quoted(path, text, delimiter)
-    header, _, rows = _plain_ends(text.encode()).partition(b"\n")
-    return _read_plain(path, _names(path, header.decode().split(delimiter)), rows, delimiter)
+    return pl.concat(batches(path, BATCH, **options))
 
 
 def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
-    """Yield the frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by
-    one."""
+    """Yield the frames of `read`, for about `size` bytes of text each, one at least.
+
+    Lines without a quote are rows, which polars parses. From the first quote on, and in a file whose form is described
+    by options, rows are read one by one, because a quoted cell may hold line ends of any kind, which are its own.
+    """
     if form := _form(path, options):
-        yield from _described_frames(path, size, form)
+        yield from _frames_of_records(path, *_described(path, size, form), size)
         return
     pieces, text, header, above = text_pieces(path, size), b"", None, 0
     for piece in pieces:
@@ -108,10 +103,7 @@ def batches(path, size: int, **options) -> Iterator[pl.DataFrame]:
         delimiter = _delimiter(path, text.decode())
     if b'"' in text:
         records = _records(path, _lines(text, pieces), delimiter, header, above)
-        names = _names(path, next(records))
-        while rows := list(islice(records, max(1, size // (16 * len(names))))):
-            yield _frame(path, names, rows, above)
-            above += len(rows)
+        yield from _frames_of_records(path, _names(path, next(records)), records, size, above)
     elif text.strip(b"\r\n"):
         text = _plain_ends(text)
         if header is None:
@@ -215,15 +207,14 @@ def _described(path, size: int, form: TextForm) -> tuple[list[str], Iterator[lis
     return [f"c{at}" for at in range(1, len(header) + 1)], chain([header], records)
 
 
-def _described_frames(path, size: int, form: TextForm) -> Iterator[pl.DataFrame]:
-    """Yield the frames of a file whose form is described; one at least."""
-    names, records = _described(path, size, form)
-    above, of_frame = 0, max(1, size // (16 * len(names)))
-    while rows := list(islice(records, of_frame)):
+def _frames_of_records(
+    path, names: list[str], records: Iterator[list[str]], size: int, above: int = 0
+) -> Iterator[pl.DataFrame]:
+    """Yield the frames of records below those of `above` rows; one at least."""
+    of_frame, is_first = max(1, size // (16 * len(names))), True
+    while (rows := list(islice(records, of_frame))) or is_first:
         yield _frame(path, names, rows, above)
-        above += len(rows)
-    if not above:
-        yield _frame(path, names, [])
+        above, is_first = above + len(rows), False
 
 
 def part(path, part: tuple[int, int, str]) -> Iterator[pl.DataFrame]:
@@ -347,12 +338,6 @@ def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) ->
     wrong = np.flatnonzero(widths != width)
     if wrong.size:
         raise _ragged(path, TextForm(), _row_place(above + 1 + wrong[0]), width, widths[wrong[0]])
-
-
-def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:
-    """Return the rows of text with quotes, where a cell may contain delimiters and line ends: a record is a row."""
-    header, *rows = _records(path, io.StringIO(text, newline=""), delimiter)
-    return _frame(path, _names(path, header), rows)
 
 
 def _records(path, lines, delimiter: str, header: str | None = None, above: int = 0) -> Iterator[list[str]]:
