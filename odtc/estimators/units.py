@@ -118,10 +118,9 @@ def in_unit(tree: Tree, unit: float) -> Tree:
             powers[-2] = 2  # a square
         if of_weights:
             powers = [0, *[1] * (len(node.sums) - 2), 0]
-        line = node.line and replace(node.line, slope=node.line.slope * unit, intercept=node.line.intercept * unit)
         return replace(
             node,
-            line=line,
+            line=node.line and node.line.times(unit),
             counts=tuple(count * (1 if weighed else unit) for count in node.counts),
             sums=tuple(total * unit**power for total, power in zip(node.sums, powers)),
             curve=node.curve if of_weights else tuple((share, number * unit) for share, number in node.curve),

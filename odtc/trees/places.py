@@ -1,22 +1,54 @@
-"""Nodes of a tree and their positions, with the conditions on the way to them and the questions that programs ask."""
+"""Nodes of a tree and their positions, with the conditions on the way to them and the questions that programs ask.
 
-from collections.abc import Sequence
+A leaf predicts a label, the number of its sums, or an expression of the row such as a Line. All that trees, their files
+and units know of an expression is here: its numbers, its words, its JSON and its multiples.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any, ClassVar
 
+import numpy as np
+
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, show_value, validate
 from odtc.base.text import show_number
 from odtc.base.value_class import frozen_class, value_class
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Missing, Oblique, Split, Subset, Threshold
+from odtc.data.table.coded_columns import RowsOf
 
 
 @frozen_class
 class Line:
     """The line that a leaf predicts: intercept + slope x, of the numeric feature x at the position `feature`."""
 
+    SHAPE: ClassVar = {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}  # of its JSON
+
     feature: int
     slope: float
     intercept: float
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any], features: Sequence[Feature]) -> "Line":
+        """Return the line of its JSON form; raises SchemaError if it is in no numeric feature."""
+        named = [at for at, one in enumerate(features) if one.name == facts["feature"] and one.kind == NUMERIC]
+        if not named:
+            raise SchemaError(f"expected a line in a numeric feature of the tree, got {show_value(facts['feature'])}")
+        return cls(named[0], float(facts["slope"]), float(facts["intercept"]))
+
+    def to_json(self, features: Sequence[Feature]) -> dict[str, Any]:
+        """Return the line as in a tree's JSON, with its feature by name."""
+        return {"feature": features[self.feature].name, "slope": self.slope, "intercept": self.intercept}
+
+    def of_rows(self, X: np.ndarray | RowsOf) -> np.ndarray:
+        """Return float64 (rows,): the number of each row, NaN for a missing cell."""
+        with np.errstate(over="ignore"):
+            return self.at(X[:, self.feature])
+
+    def times(self, factor: float) -> "Line":
+        """Return the line of all numbers times a factor."""
+        return replace(self, slope=self.slope * factor, intercept=self.intercept * factor)
 
     def at(self, x):
         """Return the number at x, a number or float64 (rows,)."""
@@ -45,6 +77,26 @@ class Leaf:
     curve: tuple[tuple[float, float], ...] = ()
     line: Line | None = None
 
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any], classes: Sequence[str], features: Sequence[Feature]) -> "Leaf":
+        """Return the leaf of its JSON form, which has the shape `leaf_shape`."""
+        amounts = ((float, "counts"), (int, "rows"), (float, "sums"))
+        counts, rows, sums = (tuple(map(kind, facts.get(key, ()))) for kind, key in amounts)
+        points = tuple((float(x), float(y)) for x, y in facts.get("curve", ()))
+        line = Line.from_json(facts["line"], features) if facts.get("line") is not None else None
+        return cls(list(classes).index(facts["label"]), counts, rows, sums, points, line)
+
+    def to_json(self, classes: Sequence[str], features: Sequence[Feature]) -> dict[str, Any]:
+        """Return the leaf as in a tree's JSON, with label and features by name."""
+        return {
+            "label": classes[self.label],
+            "counts": list(self.counts),
+            "rows": list(self.rows),
+            **({"sums": list(self.sums)} if self.sums else {}),
+            **({"curve": [list(point) for point in self.curve]} if self.curve else {}),
+            **({} if self.line is None else {"line": self.line.to_json(features)}),
+        }
+
     @property
     def measured(self) -> tuple[int, ...]:
         """The positions of the features whose numbers the prediction depends on."""
@@ -59,6 +111,26 @@ class Leaf:
         if whole <= 0:
             return tuple(float(k == self.label) for k in range(n_classes))
         return tuple(count / whole for count in self.counts)
+
+
+def leaf_shape(value: Mapping[str, Any], place: str, classes: Sequence[str]) -> dict[str, Any]:
+    """Return the shape of a leaf in JSON (odtc.base.json_schema) of a tree with these classes, after checking what a
+    shape cannot express; raises SchemaError."""
+    validate(value.get("sums", []), [NUMBER], f"{place}.sums")
+    validate(value.get("curve", []), [[NUMBER]], f"{place}.curve")
+    if "line" in value:
+        validate(value["line"], Line.SHAPE, f"{place}.line")
+    if any(len(point) != 2 for point in value.get("curve", [])):
+        raise SchemaError(f"expected points of two numbers at {place}.curve")
+    for key in ("counts", "rows"):
+        validate(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
+        if len(value.get(key, [])) not in (0, len(classes)):
+            raise SchemaError(
+                f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}"
+            )
+    if value["label"] not in classes:
+        raise SchemaError(f"expected a class of the tree at {place}.label, got {show_value(value['label'])}")
+    return {"label": TEXT}
 
 
 @frozen_class

@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
+from odtc.base.json_schema import TEXT, SchemaError, explain_error, read_object, show_value, validate
 from odtc.base.text import in_notebook
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.data import label_types
 from odtc.data.codebook import codebook_of, shown_features, shown_values
-from odtc.data.dataset import NUMERIC, Codebook, Feature, codebook_shape, feature_shape
+from odtc.data.dataset import Codebook, Feature, codebook_shape, feature_shape
 from odtc.data.label_types import LABEL_TYPES, Label, label_of, label_type_of
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
@@ -24,7 +24,7 @@ from odtc.trees.places import Branch as Branch
 from odtc.trees.places import Leaf as Leaf
 from odtc.trees.places import Line as Line
 from odtc.trees.places import Node as Node
-from odtc.trees.places import Place
+from odtc.trees.places import Place, leaf_shape
 
 SCHEMA = "odtc.tree/1"
 
@@ -383,8 +383,7 @@ class Tree:
         for number, leaf in enumerate(self.leaves()):
             if leaf.line is not None:
                 rows = np.flatnonzero(reached == number)
-                with np.errstate(over="ignore"):
-                    at = leaf.line.at(RowsOf(X, rows)[:, leaf.line.feature])
+                at = leaf.line.of_rows(RowsOf(X, rows))
                 found[rows] = np.where(np.isnan(at), found[rows], at)
         return found
 
@@ -431,22 +430,12 @@ class Tree:
 
     def _node_json(self, node) -> dict:
         if isinstance(node, Leaf):
-            return {
-                "label": self.classes[node.label],
-                "counts": list(node.counts),
-                "rows": list(node.rows),
-                **({"sums": list(node.sums)} if node.sums else {}),
-                **({"curve": [list(point) for point in node.curve]} if node.curve else {}),
-                **({} if node.line is None else {"line": self._line_json(node.line)}),
-            }
+            return node.to_json(self.classes, self.features)
         return {
             "split": node.split.to_json(self.features),
             "left": self._node_json(node.left),
             "right": self._node_json(node.right),
         }
-
-    def _line_json(self, line: Line) -> dict:
-        return {"feature": self.features[line.feature].name, "slope": line.slope, "intercept": line.intercept}
 
     @classmethod
     def from_json(cls, facts: dict, place: str = "") -> "Tree":
@@ -481,15 +470,10 @@ class Tree:
             codebook = Codebook(**facts["labels"]) if "labels" in facts else None
             features = tuple(replace(Feature.from_json(f), codebook=codebook) for f in facts["features"])
             classes = tuple(facts["classes"])
-            codes = {name: code for code, name in enumerate(classes)}
 
             def node(part):
                 if "label" in part:
-                    counts, rows = part.get("counts", ()), part.get("rows", ())
-                    sums = tuple(map(float, part.get("sums", ())))
-                    points = tuple((float(x), float(y)) for x, y in part.get("curve", ()))
-                    made = codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)), sums, points
-                    return Leaf(*made, _line_of(part.get("line"), features))
+                    return Leaf.from_json(part, classes, features)
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
             task = facts.get("task", CLASSIFICATION)
@@ -505,16 +489,6 @@ class Tree:
             raise TreeError(f"the tree is damaged: {explain_error(problem)}") from None
 
 
-def _line_of(facts: dict | None, features: tuple[Feature, ...]) -> Line | None:
-    """Return the line of its JSON form; raises SchemaError if it is in no numeric feature."""
-    if facts is None:
-        return None
-    named = [at for at, one in enumerate(features) if one.name == facts["feature"] and one.kind == NUMERIC]
-    if not named:
-        raise SchemaError(f"expected a line in a numeric feature of the tree, got {show_value(facts['feature'])}")
-    return Line(named[0], float(facts["slope"]), float(facts["intercept"]))
-
-
 def _shape(facts, place: str) -> dict:
     """Return the shape of a tree in JSON (odtc.base.json_schema)."""
     classes = facts.get("classes")
@@ -528,21 +502,7 @@ def _shape(facts, place: str) -> dict:
     def node(value, place):
         if not isinstance(value, dict) or "label" not in value:
             return {"split": split_shape, "left": node, "right": node}
-        validate(value.get("sums", []), [NUMBER], f"{place}.sums")
-        validate(value.get("curve", []), [[NUMBER]], f"{place}.curve")
-        if "line" in value:
-            validate(value["line"], {"feature": TEXT, "slope": NUMBER, "intercept": NUMBER}, f"{place}.line")
-        if any(len(point) != 2 for point in value.get("curve", [])):
-            raise SchemaError(f"expected points of two numbers at {place}.curve")
-        for key in ("counts", "rows"):
-            validate(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
-            if len(value.get(key, [])) not in (0, len(classes)):
-                raise SchemaError(
-                    f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}"
-                )
-        if value["label"] not in classes:
-            raise SchemaError(f"expected a class of the tree at {place}.label, got {show_value(value['label'])}")
-        return {"label": TEXT}
+        return leaf_shape(value, place, classes)
 
     return {
         "classes": [TEXT],
