@@ -228,16 +228,18 @@ def _mean(ratios: list[float]) -> str:
 def _table(head: Sequence[str], lines: list[list[str]]) -> list[str]:
     """The lines of a table, without the columns in which no cell is known."""
     kept = kept_columns(lines)
-    return [_line([cells[at] for at in kept]) for cells in (head, ["---"] * len(head), *lines)]
+    return markdown_lines([head[at] for at in kept], [[cells[at] for at in kept] for cells in lines])
+
+
+def markdown_lines(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as lines of Markdown."""
+    escaped = [[cell.replace("|", "\\|") for cell in cells] for cells in (head, ["---"] * len(head), *lines)]
+    return [f"| {' | '.join(cells)} |" for cells in escaped]
 
 
 def kept_columns(lines: list[list[str]]) -> list[int]:
     """Return the places of the columns in which some cell is known."""
     return [at for at, cells in enumerate(zip(*lines)) if any(cell != NOT_KNOWN for cell in cells)]
-
-
-def _line(cells) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def number_text(value, digits: int = 6) -> str:

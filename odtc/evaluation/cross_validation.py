@@ -187,16 +187,11 @@ def score_of(name: str, score: str, params: dict[str, list[str]]) -> str:
     return OF_TASK
 
 
-def expect_score(score: str) -> None:
-    """Raise ChoiceError for an unknown score."""
-    if score not in (*SCORES, OF_TASK):
-        raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
-
-
-def expect_rule(rule: str) -> None:
-    """Raise ChoiceError for an unknown rule."""
-    if rule not in RULES:
-        raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")
+def expect_known(score: str, rule: str) -> None:
+    """Raise ChoiceError for an unknown score or rule."""
+    for name, known, given in (("--score", SCORES, score), ("--rule", RULES, rule)):
+        if given not in known:
+            raise ChoiceError(f"{name}: expected one of {', '.join(known)}, got {given!r}")
 
 
 def limited(spec: RunSpec, params: dict[str, list[str]], say: Callable[[str], object]) -> RunSpec:
@@ -319,8 +314,7 @@ def outer_folds(dataset: Dataset, n_folds: int, seed: int = 0) -> np.ndarray:
 
 
 def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
-    """One Result per setting; raises ChoiceError for an unknown score."""
-    expect_score(score)
+    """Return a Result for each setting."""
     results = []
     for setting, mine in zip(settings, folds):
         values = [getattr(fold, score) for fold in mine]
@@ -342,9 +336,8 @@ def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> lis
 
 def best_setting(results: list[Result], rule: str = "best") -> int:
     """Return the position of the best setting: the highest score, or by "1se" the smallest tree whose score is within
-    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, and DataError if no
-    setting has a tree in every fold."""
-    expect_rule(rule)
+    one standard error of it; then the smaller tree, then the first. Raises DataError if no setting has a tree in every
+    fold."""
     whole = [place for place, result in enumerate(results) if result.score is not None]
     if not whole:
         why = next((fold.error for result in results for fold in result.folds if fold.error), None)

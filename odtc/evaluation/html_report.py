@@ -315,17 +315,7 @@ def training_score(tree: Tree) -> dict:
     table = np.zeros((K, K), dtype=int)
     for leaf in tree.leaves():
         table[:, leaf.label] += leaf.rows
-    of_class = table.sum(axis=1)
-    right = np.diagonal(table)
-    return {
-        "n_rows": int(table.sum()),
-        "n_rows_without_known_label": 0,
-        "correct": int(right.sum()),
-        "accuracy": float(right.sum() / table.sum()) if table.any() else None,
-        "balanced_accuracy": float((right / np.maximum(of_class, 1))[of_class > 0].mean()) if table.any() else None,
-        "classes": list(tree.classes),
-        "confusion": table.tolist(),
-    }
+    return run_facts.score_of(table, 0, tree.classes)
 
 
 def _test_rows(run: Run, test) -> Dataset:

@@ -257,9 +257,10 @@ def _list_protocols(as_json: bool) -> None:
 def _fits_of(protocol, cells: list, results: Path, workers: tuple[int, str | None] | None) -> dict:
     """Return the fits of cells; `workers` are the processes and the cluster that run those that are not in the folder,
     None to run none. At an interruption, the table of the finished ones is printed."""
+    from odtc.cli.commands.tune import run_fits
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.evaluation.studies.engine import Store
-    from odtc.evaluation.studies.paper import run_cells, stored
+    from odtc.evaluation.studies.paper import stages, stored
     from odtc.evaluation.studies.paper_table import render
 
     store, found = Store(results, "--results"), {}
@@ -268,7 +269,8 @@ def _fits_of(protocol, cells: list, results: Path, workers: tuple[int, str | Non
             return stored(cells, store)
         store.make()
         with pool_of(*workers, console.say) as pool:
-            run_cells(cells, pool, store, lambda many: console.counted(many, "fits"), found)
+            for fits in stages(cells, found):
+                run_fits(fits, pool, store, lambda place, result, fits=fits: found.update({fits[place].key: result}))
     except KeyboardInterrupt:
         _print(render(protocol, cells, found, None), None)
         interrupts.leaves(f"the finished fits are in {results}: the same command continues")

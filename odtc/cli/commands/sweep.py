@@ -41,7 +41,6 @@ from odtc.cli.options import (
     value_option,
     whole_numbers,
 )
-from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 Models = Annotated[
@@ -103,7 +102,7 @@ def sweep(
     from odtc.evaluation.studies.engine import Store
 
     which = place_of(part, jobs, script)
-    _expect_known(score, rule)
+    cross_validation.expect_known(score, rule)
     params, lists = param_values(p), None
     if data:
         cross_validation.score_of(spec.reading.task, score, params)
@@ -153,15 +152,6 @@ def _kept_sweep(folder: Path, new):
     return kept
 
 
-def _expect_known(score: str, rule: str) -> None:
-    """Raise ChoiceError for an unknown score or rule."""
-    from odtc.evaluation.cross_validation import RULES, SCORES
-
-    for known, given in ((SCORES, score), (RULES, rule)):
-        if given not in known:
-            raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
-
-
 def _run_all(described, jobs: int, cluster: str | None, score: str, rule: str, as_json: bool, folder: Path) -> tuple:
     """Run all fits, and write the table and the best trees; return (the facts of the sweep, for each data file the
     results of nested cross-validation)."""
@@ -173,7 +163,7 @@ def _run_all(described, jobs: int, cluster: str | None, score: str, rule: str, a
     study, store, kept = described.study, Store(folder / "tasks"), {}
     tasks, n = study.tasks + study.inner_tasks, len(study.tasks)
     with pool_of(jobs, cluster, console.say) as pool, _interrupted(described, kept, score, as_json, folder):
-        results, n_before = run_fits(tasks, pool, store, kept)
+        results, n_before = run_fits(tasks, pool, store, kept.__setitem__)
         honest = study.nested_choices(results[n:], score, rule, lambda some: run_tasks(some, pool, store))
         say_finished_before(n_before, tasks)
         near = pool if cluster in (None, LOCAL) else None  # workers elsewhere need not see the folder

@@ -102,6 +102,7 @@ def tune(
     from odtc.evaluation.studies.tuning import Tuning
 
     which = place_of(part, jobs, script)
+    cross_validation.expect_known(score, rule)
     models, params = [name.strip() for name in model.split(",")], param_values(p)
     least = whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,)
     whole_depths = whole_numbers(depths, "--depths (or --depth)")
@@ -114,7 +115,7 @@ def tune(
     every = tuple(dict.fromkeys(whole_numbers(seeds, "--seeds") or (spec.solving.seed,)))
     study = Study((TableRows.of(dataset),), settings, spec.with_solving(threads=1), folds, (every,), nested)
     tuning = Tuning(dataset, study, score, rule)
-    tuning.check()
+    study.check(dataset)
     if script:
         words = words_without("--script", "--jobs", "--part")
         again = f"odtc {shlex.join(words)}"
@@ -148,7 +149,7 @@ def _run(tuning, stem: str, which: tuple[int, int], jobs: int, cluster: str | No
             run_part(study, which, jobs, cluster, store, "the command without --part ends the study")
             return
         with pool_of(jobs, cluster, console.say) as pool:
-            results, _ = run_fits(study.tasks + study.inner_tasks, pool, store, kept)
+            results, _ = run_fits(study.tasks + study.inner_tasks, pool, store, kept.__setitem__)
             tuned = tuning.choose(results, lambda tasks: run_tasks(tasks, pool, store))
         majority, fitted, sink = _fit_chosen(tuning, tuned, stem)
     except KeyboardInterrupt:
@@ -250,21 +251,21 @@ def run_part(study, which: tuple[int, int], jobs: int, cluster: str | None, stor
 
     with pool_of(jobs, cluster, console.say) as pool:
         tasks = study.part(*which)
-        _, n_before = run_fits(tasks, pool, store, {})
+        _, n_before = run_fits(tasks, pool, store)
         say_finished_before(n_before, tasks)
         console.say(f"part {which[0]}/{which[1]} is done: {count_of(len(tasks), 'fit')}; {ends}")
 
 
-def run_fits(tasks: list, pool, store, kept: dict[int, dict]) -> tuple[list[dict], int]:
-    """Return (the results of tasks, how many were finished before); `kept` receives each result by the place of its
-    task as it ends."""
+def run_fits(tasks: list, pool, store, keep=lambda place, result: None) -> tuple[list[dict], int]:
+    """Return (the results of tasks, how many were finished before); `keep` is called with the place and the result of
+    each task as it ends."""
     from odtc.evaluation.studies.engine import run_tasks
 
     before = []
 
     def tell(place: int, result: dict, was_there: bool) -> None:
         before.append(was_there)
-        kept[place] = result
+        keep(place, result)
         done(tasks[place].title)
 
     with console.counted(len(tasks), "fits") as done:

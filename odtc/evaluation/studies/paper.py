@@ -6,7 +6,7 @@ so a study that was stopped goes on, and two tables with the same fits share the
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint
 from odtc.errors import DataError, OdtcError
 from odtc.evaluation.cross_validation import deal_folds
-from odtc.evaluation.studies.engine import Pool, Store, kept, key_of, run_tasks
+from odtc.evaluation.studies.engine import Store, kept, key_of
 from odtc.evaluation.studies.paper_protocols import DataFile, Line, Method, Protocol, Split
 from odtc.evaluation.studies.study import FileRows
 from odtc.problem.parameters import has_parameter
@@ -59,6 +59,11 @@ class PaperFit:
     def key(self) -> str:
         facts = {name: value for name, value in asdict(self).items() if name != "path"}
         return key_of(facts | {"odtc": __version__})
+
+    @property
+    def title(self) -> str:
+        """The fit in messages."""
+        return f"{Path(self.path).name}, {self.spec.model.model}, depth {self.spec.model.depth}, {self.part}"
 
     def run(self) -> dict[str, Any]:
         """Return the figures of the fit. A fit without a tree is a result, too: its `error` is the reason."""
@@ -229,47 +234,21 @@ def cells_of(
     return found
 
 
-def run_cells(
-    cells: Sequence[Cell],
-    pool: Pool,
-    store: Store,
-    counted: Callable[[int], Any],
-    found: dict[str, dict],
-) -> None:
-    """Run the fits that choose, then the last fits; fits in the store are not run again.
-
-    Parameters
-    ----------
-    cells : sequence of Cell
-    pool : Pool
-    store : Store
-    counted : callable
-        Called with the number of fits; returns a context of a function that is called for each fit.
-    found : dict
-        Receives the results by the key of their fit as they end.
-    """
-    stages: list[Callable[[Cell], list[PaperFit]]] = [lambda cell: [fit for fits in cell.choosing for fit in fits]]
+def stages(cells: Sequence[Cell], found: dict[str, dict]) -> Iterator[list[PaperFit]]:
+    """Yield the fits that choose, then, when their results are among those `found` by key, the last fits; a table of
+    proofs has only the former."""
+    yield _each_once(fit for cell in cells for fits in cell.choosing for fit in fits)
     if not any(cell.protocol.proved for cell in cells):
-        stages.append(lambda cell: [fit for fit in [cell.last(found)] if fit is not None])
-    for stage in stages:
-        tasks = list({fit.key: fit for cell in cells for fit in stage(cell)}.values())
-        with counted(len(tasks)) as done:
+        yield _each_once(fit for cell in cells if (fit := cell.last(found)) is not None)
 
-            def tell(place: int, result: dict, was_there: bool, tasks=tasks, done=done) -> None:
-                task = tasks[place]
-                found[task.key] = result
-                done(f"{Path(task.path).name}, {task.spec.model.model}, depth {task.spec.model.depth}, {task.part}")
 
-            run_tasks(tasks, pool, store, tell)
+def _each_once(fits: Iterable[PaperFit]) -> list[PaperFit]:
+    return list({fit.key: fit for fit in fits}.values())
 
 
 def stored(cells: Sequence[Cell], store: Store) -> dict[str, dict]:
     """The finished results of cells by the key of their fit."""
     found: dict[str, dict] = {}
-    for cell in cells:
-        fits = [fit for fits in cell.choosing for fit in fits]
+    for fits in stages(cells, found):
         found |= {fit.key: result for fit in fits if (result := kept(fit, store)) is not None}
-        last = cell.last(found)
-        if last is not None and (result := kept(last, store)) is not None:
-            found[last.key] = result
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from odtc.errors import ChoiceError
+from odtc.evaluation.benchmark_table import markdown_lines
 from odtc.evaluation.studies.paper import Cell
 from odtc.evaluation.studies.paper_protocols import DataFile, Line, Protocol
 
@@ -139,19 +140,19 @@ def _named(limits: dict[str, float], limit: float) -> list[str]:
 def _comparison(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
     """Return the lines as Markdown, and for each method how many of its figures are near the printed ones."""
     head = ("set", "depth", "figure", "method", "printed", "ours", "difference", "samples", "proved", "s")
-    table = [_row(head), _row(["---"] * len(head))]
+    table: list[list[str]] = []
     for line in lines:
         error = "" if line["error"] is None else f" ± {line['error']:.1f}"
         ours = "–" if line["ours"] is None else f"{line['ours']:.1f}{error}"
         apart = "–" if line["difference"] is None else f"{line['difference']:+.1f} {line['mark']}".rstrip()
         counts = f"{line['samples']}/{line['of_samples']}", str(line["proved"]), _number(line["seconds"])
         own = line["data"], str(line["depth"]), line["figure"], line["method"], _number(line["printed"])
-        table.append(_row([*own, ours, apart, *counts]))
+        table.append([*own, ours, apart, *counts])
     notes = dict.fromkeys(
         f"* {line['data']}@{line['depth']}, {line['method']}: {line['note']}" for line in lines if line["note"]
     )
     wins = _wins(lines) if protocol.wins else []
-    return [*table, "", *_summary(protocol, lines), *wins, *([""] if notes else []), *notes]
+    return [*markdown_lines(head, table), "", *_summary(protocol, lines), *wins, *([""] if notes else []), *notes]
 
 
 def _summary(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
@@ -173,7 +174,7 @@ def _wins(lines: list[dict[str, Any]]) -> list[str]:
     """Return how often each method has the highest test accuracy, by depth, as printed and by us: over the sets where
     all methods have both figures; methods that tie all win."""
     head = ("depth", "method", "wins, printed", "wins, ours", "sets")
-    table = ["", _row(head), _row(["---"] * len(head))]
+    table: list[list[str]] = []
     for depth in sorted({line["depth"] for line in lines}):
         sets: dict[str, dict[str, dict]] = defaultdict(dict)
         for line in lines:
@@ -186,14 +187,14 @@ def _wins(lines: list[dict[str, Any]]) -> list[str]:
                 sum(own[method][key] >= max(line[key] for line in own.values()) - 1e-9 for own in mine)
                 for key in ("printed", "ours")
             ]
-            table.append(_row([str(depth), method, *map(str, won), str(len(mine))]))
-    return table if len(table) > 3 else []
+            table.append([str(depth), method, *map(str, won), str(len(mine))])
+    return ["", *markdown_lines(head, table)] if table else []
 
 
 def _proofs(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
     """Return proofs within the limit and the mean gap by size, for λ = 0 and λ > 0."""
-    head = ("λ", "method", "instances", "proved", "within the limit of (s)", "printed")
-    table = [_row(head), _row(["---"] * len(head))]
+    head: tuple[str, ...] = ("λ", "method", "instances", "proved", "within the limit of (s)", "printed")
+    table: list[list[str]] = []
     groups = dict.fromkeys((line["lambda"] > 0, line["method"]) for line in lines)
     for positive, method in sorted(groups):
         mine = [line for line in lines if (line["lambda"] > 0, line["method"]) == (positive, method)]
@@ -205,17 +206,18 @@ def _proofs(protocol: Protocol, lines: list[dict[str, Any]]) -> list[str]:
         for seconds, shown in sorted(printed.items()):
             limit = seconds * mine[0]["time_limit"] / protocol.time_limit
             proved = sum(bool(line["proved"]) and line["seconds"] <= limit + SLACK for line in mine)
-            table.append(_row(["> 0" if positive else "0", method, str(len(mine)), str(proved), f"{limit:g}", shown]))
-    head = ("rows · 2^depth up to", *(method for method in dict.fromkeys(line["method"] for line in lines)))
-    table += ["", "Mean gap in % when a fit ends (100 without a bound):", "", _row(head), _row(["---"] * len(head))]
+            table.append(["> 0" if positive else "0", method, str(len(mine)), str(proved), f"{limit:g}", shown])
+    told = [*markdown_lines(head, table), "", "Mean gap in % when a fit ends (100 without a bound):", ""]
+    head = ("rows · 2^depth up to", *dict.fromkeys(line["method"] for line in lines))
+    gaps: list[list[str]] = []
     sizes: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         if line["n_train"] is not None:
             sizes[int(np.ceil(np.log2(line["n_train"] * 2 ** line["depth"])))].append(line)
     for power, mine in sorted(sizes.items()):
         means = [_gap(line for line in mine if line["method"] == method) for method in head[1:]]
-        table.append(_row([f"{2**power:,}", *means]))
-    return table
+        gaps.append([f"{2**power:,}", *means])
+    return [*told, *markdown_lines(head, gaps)]
 
 
 def _gap(lines: Iterable[dict[str, Any]]) -> str:
@@ -235,7 +237,3 @@ def data_table(lines: Sequence[Line], files: dict[str, DataFile], folder: Path) 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -8,7 +8,7 @@ from odtc.base.value_class import value_class
 from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.errors import DataError
-from odtc.evaluation.cross_validation import SCHEMA, Nested, Result, best_setting, deal_rows, expect_rule, expect_score
+from odtc.evaluation.cross_validation import SCHEMA, Nested, Result, best_setting, deal_rows
 from odtc.evaluation.majority import Majority
 from odtc.evaluation.studies.study import FitTask, Study
 
@@ -52,13 +52,6 @@ class Tuning:
     study: Study
     score: str
     rule: str
-
-    def check(self) -> None:
-        """Raise errors before the work, as ChoiceError, that would otherwise occur after it: too many folds, an
-        unknown score or rule, an invalid constraint."""
-        self.study.check(self.dataset)
-        expect_score(self.score)
-        expect_rule(self.rule)
 
     def choose(self, results: Sequence[dict], fit: Callable[[list[FitTask]], list[dict]]) -> "Tuned":
         """Return the chosen setting.
