@@ -34,14 +34,14 @@ from odtc.trees.places import Place
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Tree, read_tree, tree_of
 from odtc.verification.certificate import read_certificate
-from odtc.workflow import artifacts, run_facts
+from odtc.workflow import run_facts
 from odtc.workflow.constrained.assurance import rate_interval, share_interval
-from odtc.workflow.decoding import finish, with_rows_of
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, held_out_rows, test_rows
-from odtc.workflow.provenance.searched_again import SearchedAgain, search_solved
+from odtc.workflow.provenance.searched_again import SearchedAgain
+from odtc.workflow.provenance.tree_file import SolvedRun
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 from odtc.workflow.run_facts import kept_facts
@@ -143,17 +143,12 @@ def _open(given, data, seconds: float | None) -> Run:
     text = str(given)
     stem = next((text[: -len(ending)] for ending in ENDINGS if text.endswith(ending)), text)
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
-        model, solution, manifest = artifacts.open_solution(stem + ".sol", stem + SUFFIX)
-        dataset, note = artifacts.original_data(manifest, data)
-        searched = search_solved(with_rows_of(model, dataset), solution, seconds)
-        known = [*artifacts.known_trees(model, stem + ".sol", manifest), *searched.trees]
-        fit = finish(model, solution, dataset=dataset, known=known, simplify=True)
-        if fit.simplified is not None and _leaves_of(stem) == fit.simplified["n_branch_nodes"] + 1:
-            fit = finish(model, solution, dataset=dataset, known=known)  # as the run left it
-        path = manifest.facts["data"].get("path")
+        run, tree_path = SolvedRun.open(stem + ".sol", (stem + SUFFIX,), data, seconds), Path(stem + ".tree.json")
+        fit = run.with_tree(tree_path)[0] if tree_path.is_file() else run.fit(simplify=True)
+        path = run.manifest.facts["data"].get("path")
         path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
         told = read_solving(stem)
-        return Run(Path(stem).name, fit.tree, fit, manifest.facts, *told, note, path, searched=searched)
+        return Run(Path(stem).name, fit.tree, fit, run.manifest.facts, *told, run.note, path, searched=run.again)
     path = next(
         (path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None
     )
@@ -174,12 +169,6 @@ def _open(given, data, seconds: float | None) -> Run:
         repeats=opened.repeats,
         searched=opened.again,
     )
-
-
-def _leaves_of(stem: str) -> int:
-    """The leaves of the tree that a run has written; 0 without one."""
-    path = Path(stem + ".tree.json")
-    return read_tree(path).n_leaves if path.is_file() else 0
 
 
 def render_page(run: Run, test: str | Path | None = None, templates=None, groups: tuple[str, ...] = ()) -> str:

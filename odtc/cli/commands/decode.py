@@ -257,30 +257,18 @@ def _rechecked(path: Path, beside: tuple, data: Path | None, confirmed: tuple, t
     `beside` are manifest, log and template, `confirmed` are solvers and the seconds of each, and of a search again,
     `tree` is the file of the tree that was made of it, if that is to be checked, too. Raises NoSolutionError
     without a point."""
-    from odtc.trees.tree import read_tree
-    from odtc.workflow import artifacts
-    from odtc.workflow.decoding import finish, with_rows_of
     from odtc.workflow.provenance.rechecking import recheck
-    from odtc.workflow.provenance.searched_again import search_solved
-    from odtc.workflow.provenance.tree_file import check_of_tree
+    from odtc.workflow.provenance.tree_file import SolvedRun
 
-    model, solution, opened = artifacts.open_solution(path, *beside)
-    _expect_solution(model, solution)
-    dataset, note = artifacts.original_data(opened, data)
-    again = search_solved(with_rows_of(model, dataset), solution, confirmed[1])
-    known = [*artifacts.known_trees(model, path, opened), *again.trees]
-    done = finish(model, solution, dataset=dataset, known=known)
-    held = []
+    run = SolvedRun.open(path, beside, data, confirmed[1])
+    done, held, facts = run.fit(), [], run.manifest.facts["data"]
     # Without the data file the leaves of selected rows have only these.
-    if tree is not None and tree.is_file() and not (dataset is None and "selection" in opened.facts["data"]):
-        runs = (  # as the run left it, or as `--no-simplify` leaves it
-            finish(model, solution, dataset=dataset, known=known, simplify=True) if simplify else done
-            for simplify in (False, True)
-        )
-        held = [check_of_tree(read_tree(tree), tree, path, runs)[1]]
-    done, remark = recheck(done, dataset, opened, path, solution, *confirmed, derived=again.derived(done))
+    if tree is not None and tree.is_file() and not (run.dataset is None and "selection" in facts):
+        held = [run.with_tree(tree)[1]]
+    derived = run.again.derived(done)
+    done, remark = recheck(done, run.dataset, run.manifest, path, run.solution, *confirmed, derived=derived)
     done = replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *held]))
-    return done, again, opened.facts["data"]["n_rows_dropped"], note, remark
+    return done, run.again, facts["n_rows_dropped"], run.note, remark
 
 
 @contextmanager

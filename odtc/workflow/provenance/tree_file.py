@@ -3,16 +3,21 @@ check that the certificate next to a run belongs to this run."""
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from odtc.base.text import some
+from odtc.base.value_class import value_class
+from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.task import TASKS
 from odtc.errors import OdtcError, TreeError
 from odtc.model.feasibility import Check, is_close
+from odtc.model.milp import Model
+from odtc.model.solution import Solution
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import Certifies
 from odtc.problem.problem import Problem
@@ -23,13 +28,13 @@ from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
 from odtc.verification.encoding_again import check_encoding
 from odtc.workflow import artifacts
-from odtc.workflow.decoding import finish, with_rows_of
-from odtc.workflow.manifest import SUFFIX
+from odtc.workflow.decoding import finish, no_solution, with_rows_of
+from odtc.workflow.manifest import SUFFIX, Manifest
 from odtc.workflow.provenance.certified_splits import uncovered_splits
 from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
-from odtc.workflow.results import Fit
+from odtc.workflow.results import Fit, Unsolved
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
 INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
@@ -91,23 +96,58 @@ def _solutions_beside(path: Path) -> list[Path]:
     return sorted(one for one in path.resolve().parent.glob("*.sol") if ".start." not in one.name and one.is_file())
 
 
+@value_class
+class SolvedRun:
+    """A solution file read back: its model, and its data file, if that is there (otherwise a `note`). A search of some
+    `seconds` derives its claims again."""
+
+    path: Path
+    model: Model
+    solution: Solution
+    manifest: Manifest
+    dataset: Dataset | None
+    note: str
+    seconds: float | None
+
+    @classmethod
+    def open(
+        cls, path: str | Path, beside: tuple = (), data: str | Path | None = None, seconds: float | None = None
+    ) -> "SolvedRun":
+        """Read a solution file; `beside` are manifest, log and template, if they are not next to it, `data` is the
+        data file, if it was moved. Raises NoSolutionError if it has no point."""
+        model, solution, manifest = artifacts.open_solution(path, *beside)
+        if not solution.has_solution:
+            raise no_solution(Unsolved(model.problem, model, solution), from_file=True)
+        dataset, note = artifacts.original_data(manifest, data)
+        return cls(Path(path), model, solution, manifest, dataset, note, seconds)
+
+    @cached_property
+    def again(self) -> SearchedAgain:
+        """The result of the search."""
+        return search_solved(with_rows_of(self.model, self.dataset), self.solution, self.seconds)
+
+    def fit(self, simplify: bool = False) -> Fit:
+        """Return the run, computed again."""
+        known = [*artifacts.known_trees(self.model, self.path, self.manifest), *self.again.trees]
+        return finish(self.model, self.solution, dataset=self.dataset, known=known, simplify=simplify)
+
+    def with_tree(self, path: Path) -> tuple[Fit, Check]:
+        """Return the run as the file of a tree shows that it was left, and the check of that file (`check_of_tree`)."""
+        runs = (self.fit(simplify) for simplify in (False, True))  # as `--no-simplify` leaves it, or as others do
+        return check_of_tree(read_tree(path), path, self.path, runs)
+
+
 def _held_against(
     tree: Tree, path: Path, solution_path: Path, data: Path | None, seconds: float | None
 ) -> tuple[Fit, SearchedAgain, str]:
     """Return the run of a solution file with the check that `tree` of the file `path` is its tree; the figures derived
-    again; a remark on missing checks. Raises TreeError if the solution has no tree, or one of another target or
-    other features."""
-    model, solution, manifest = artifacts.open_solution(solution_path)
-    encoded = model.problem.encoded
-    if not solution.has_solution or (encoded.target, encoded.features) != (tree.target, tree.features):
+    again; a remark on missing checks. Raises TreeError if it has a tree of another target or other features."""
+    run = SolvedRun.open(solution_path, data=data, seconds=seconds)
+    encoded = run.model.problem.encoded
+    if (encoded.target, encoded.features) != (tree.target, tree.features):
         raise TreeError(f"{str(path)!r} is not a tree of {str(solution_path)!r}")
-    dataset, note = artifacts.original_data(manifest, data)
-    again = search_solved(with_rows_of(model, dataset), solution, seconds)
-    runs = (  # as the run left it, or as `--no-simplify` leaves it
-        finish(model, solution, dataset=dataset, known=again.trees, simplify=simplify) for simplify in (False, True)
-    )
-    done, check = check_of_tree(tree, path, solution_path, runs)
-    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), again, note
+    done, check = run.with_tree(path)
+    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, check])), run.again, run.note
 
 
 def check_of_tree(tree: Tree, path: Path, solution_path: Path, runs: Iterable[Fit]) -> tuple[Fit, Check]:
