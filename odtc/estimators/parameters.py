@@ -10,9 +10,8 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-from odtc.base.spec_fields import default_of, fields_by_name, parameter_lines
+from odtc.base.spec_fields import Options, default_of, fields_by_name, parameter_lines
 from odtc.data.reading_spec import LEAVES, ReadingSpec
-from odtc.model.solution import Options
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 
