@@ -17,8 +17,15 @@ class Fraction {
     expect(found, `${JSON.stringify(text)} is no fraction of whole numbers`);
     return new Fraction(BigInt(found[1].replace("+", "")), BigInt(found[2] || 1));
   }
+  // A decimal such as -1.5e-3.
+  static decimal(text) {
+    const [digits, exponent = "0"] = text.split("e"), [whole, part = ""] = digits.split(".");
+    const places = part.length - Number(exponent), power = 10n ** BigInt(Math.abs(places)), above = BigInt(whole + part);
+    return places > 0 ? new Fraction(above, power) : new Fraction(above * power);
+  }
   plus(other) { return new Fraction(this.above * other.below + other.above * this.below, this.below * other.below); }
   minus(other) { return this.plus(new Fraction(-other.above, other.below)); }
+  times(other) { return new Fraction(this.above * other.above, this.below * other.below); }
   over(other) { return new Fraction(this.above * other.below, this.below * other.above); }
   less(other) { return this.above * other.below < other.above * this.below; }
   equals(other) { return this.above === other.above && this.below === other.below; }
@@ -39,6 +46,12 @@ const ZERO = new Fraction(0n);
 class Lazy {
   constructor(near, exact) { this.near = near; this.exact = exact; this.known = null; }
   get value() { return this.known || (this.known = this.exact()); }
+  // A decimal such as -1.5e-3.
+  static decimal(text) {
+    const [digits, exponent = "0"] = text.split("e"), [whole, part = ""] = digits.split(".");
+    const places = part.length - Number(exponent), power = 10n ** BigInt(Math.abs(places)), above = BigInt(whole + part);
+    return places > 0 ? new Fraction(above, power) : new Fraction(above * power);
+  }
   plus(other) { return new Lazy(this.near + other.near, () => this.value.plus(other.value)); }
   minus(other) { return new Lazy(this.near - other.near, () => this.value.minus(other.value)); }
   static of(fraction) { return new Lazy(fraction.toNumber(), () => fraction); }

@@ -11,11 +11,7 @@ const bitsOf = (whole) => BigInt(whole.toString(2).length);
 const upward = (a, b) => a / b + (a % b ? 1n : 0n); // of a >= 0, b > 0
 
 // The decimal that prints as a double, times a scale.
-function scaled(value, scale) {
-  const [digits, exponent = "0"] = String(value).split("e"), [whole, part = ""] = digits.split(".");
-  const places = part.length - Number(exponent), above = BigInt(whole + part) * scale;
-  return places > 0 ? new Fraction(above, 10n ** BigInt(places)) : new Fraction(above * 10n ** BigInt(-places));
-}
+const scaled = (value, scale) => Fraction.decimal(String(value)).times(new Fraction(scale));
 
 function wholeOf(number, what) {
   expect(number.below === 1n, `${what} of the data are not whole numbers at the scale of the certificate`);

@@ -6,9 +6,10 @@
 // `together` all trees are tried (whole-trees.js).
 "use strict";
 const { expect, whole, largest } = require("./values.js");
-const { leftOf, rankColumns, countSplits } = require("./columns.js");
+const { rankColumns, countSplits } = require("./columns.js");
 const { Fraction, Lazy, ZERO, common } = require("./fractions.js");
 const { MEASURES } = require("./leaf-costs.js");
+const { expectTerms, walk } = require("./tree.js");
 const wholeTrees = require("./whole-trees.js");
 
 const DEEPEST = 8;
@@ -34,27 +35,23 @@ function treeCost(facts, data, measure, price, limit) {
   const most = data.sums[0].map((_, k) => largest(data.sums, k));
   const near = (told, found, off) => typeof told === "number" && Math.abs(told - found) <= 1e-9 * (off + Math.abs(found));
   let [low, high, leaves] = [ZERO, ZERO, 0];
-  const walk = (node, rows, levelsLeft) => {
-    if (!("split" in node)) {
-      expect(data.classes.includes(node.label) && !node.curve && (!node.line || measure.expectLine), "a leaf of the tree states a label, a curve or a line that cannot be checked");
-      if (measure.expectLine) measure.expectLine(node.line, rows);
-      const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
-      const told = [...node.counts, ...node.rows, ...node.sums], [found, off] = [held, most].map((line) => [line[1], line[0], ...line]);
-      expect(told.length === found.length && told.every((v, k) => near(v, found[k], off[k])), "a leaf of the tree tells other sums than its rows have");
-      expect(rows.length >= limit.rows, `a leaf of the tree has fewer than ${limit.rows} rows`);
-      leaves += 1;
-      low = low.plus(measure.low(rows));
-      high = high.plus(measure.high(rows));
-      return;
-    }
-    expect(levelsLeft > 0, `the tree is deeper than ${facts.depth}`);
-    const goes = leftOf(node.split, data);
+  const leaf = (node, rows) => {
+    const plain = data.classes.includes(node.label) && !node.curve && (!node.line || measure.expectLine);
+    expect(plain, "a leaf of the tree states a label, a curve or a line that cannot be checked");
+    if (measure.expectLine) measure.expectLine(node.line, rows);
+    const held = data.sums[0].map((_, k) => rows.reduce((sum, i) => sum + data.sums[i][k], 0));
+    const told = [...node.counts, ...node.rows, ...node.sums], [found, off] = [held, most].map((line) => [line[1], line[0], ...line]);
+    const same = told.length === found.length && told.every((v, k) => near(v, found[k], off[k]));
+    expect(same, "a leaf of the tree tells other sums than its rows have");
+    expect(rows.length >= limit.rows, `a leaf of the tree has fewer than ${limit.rows} rows`);
+    leaves += 1;
+    low = low.plus(measure.low(rows));
+    high = high.plus(measure.high(rows));
+  };
+  walk(facts, data, leaf, () => {
     low = low.plus(price);
     high = high.plus(price);
-    walk(node.left, rows.filter((i) => goes[i]), levelsLeft - 1);
-    walk(node.right, rows.filter((i) => !goes[i]), levelsLeft - 1);
-  };
-  walk(facts.tree.root, data.y.map((_, i) => i), facts.depth);
+  });
   expect(!limit.leaves || leaves <= limit.leaves, `the tree has more than ${limit.leaves} leaves`);
   return [low, high];
 }
@@ -193,7 +190,7 @@ function bounds(columns, measure, price) {
   return { least, floor };
 }
 
-module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
+function checkLeafSums(facts, data) {
   const task = facts.kind, law = MEASURES[task], ends = task === "survival" ? facts.claim : [facts.claim, facts.claim];
   expect(data.task === task, `it is of a ${task}, its data was read for ${data.task}`);
   const depth = whole(facts.depth, "the depth"), price = Fraction.read(facts.penalty), claim = ends.map(Fraction.read);
@@ -206,7 +203,6 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   const told = [...(limit.rows > 1 ? [`leaf_rows >= ${limit.rows}`] : []), ...(limit.leaves ? [`leaves <= ${limit.leaves}`] : []), ...(limits ? limits.words : [])];
   expect(JSON.stringify(facts.classes) === JSON.stringify(data.classes), "its classes are not those of its task");
   expectTerms(facts, data, columns.candidates, absent === 0, told);
-  expectTree(facts, data);
   const [low, high] = treeCost(facts, data, measure, price, limit), unit = measure.unit.plus(price), of = (cost) => cost.over(unit).toNumber();
   expect(low.equals(claim[0]) && high.equals(claim[1]), `the tree costs ${of(low)} to ${of(high)} on the data, it claims ${of(claim[0])} to ${of(claim[1])}`);
   if (limits) wholeTrees.expectKept(limits, facts.tree.root);
@@ -222,4 +218,6 @@ module.exports = ({ expectTerms, expectTree }) => function check(facts, data) {
   const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
   const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
   return proof(floor(every).plus(least(every, depth, tried, limit).value));
-};
+}
+
+module.exports = { checkLeafSums };

@@ -5,20 +5,24 @@
 // label each; of two neighbours of one label one is made. So all trees are walks over the cells in which the leaf at
 // hand goes on by a cell, or one of another label begins.
 "use strict";
+const { expect } = require("./values.js");
+
 const FROM_DEPTH = 4, DEEPEST = 8, MOST_WALKS = 2e6, MOST_HELD = 5e7;
 
-// The cells of rows, from 0 without gaps, by the splits of one column; null if they are not nested.
-function cellsOf(rows, candidates) {
-  const n = rows.length, ones = candidates.map((f) => rows.reduce((sum, { goes }) => sum + (goes[f] ? 1 : 0), 0));
-  const parting = candidates.map((f, i) => [f, Math.min(ones[i], n - ones[i]), ones[i]]).filter(([, smaller]) => smaller);
-  if (!parting.length) return rows.map(() => 0);
-  const [least, , its] = parting.reduce((a, b) => (b[1] < a[1] ? b : a));
-  const first = rows.findIndex(({ goes }) => Boolean(goes[least]) === 2 * its <= n); // it is at one end
-  const beside = parting.map(([f]) => rows.map(({ goes }) => Boolean(goes[f]) === Boolean(rows[first].goes[f])));
-  const size = new Map(beside.map((side) => [side, side.filter(Boolean).length]));
-  beside.sort((a, b) => size.get(a) - size.get(b));
+// The cells of the rows, from 0 without gaps, by some splits: those that separate the first row from another one grow
+// in order of size, if the first row is at an end. Null if they are not nested.
+function cellsOf({ every, goes }, candidates) {
+  const sides = candidates.map((f) => every.map(goes(f))), held = sides.map((side) => side.filter(Boolean).length);
+  const parting = sides.map((side, i) => ({ side, held: held[i], few: Math.min(held[i], every.length - held[i]) })).filter(({ few }) => few);
+  if (!parting.length) return every.map(() => 0);
+  const least = parting.reduce((a, b) => (b.few < a.few ? b : a));
+  const first = least.side.indexOf(2 * least.held <= every.length); // of the smallest side, which is at one end
+  const beside = parting.map(({ side, held }) => {
+    const own = side[first];
+    return { side: side.map((left) => left === own), size: own ? held : every.length - held };
+  }).sort((a, b) => a.size - b.size).map(({ side }) => side);
   for (let i = 1; i < beside.length; i++) if (beside[i - 1].some((inside, r) => inside && !beside[i][r])) return null;
-  const rank = rows.map((_, r) => beside.reduce((sum, side) => sum + (side[r] ? 0 : 1), 0));
+  const rank = every.map((r) => beside.reduce((sum, side) => sum + (side[r] ? 0 : 1), 0));
   const place = new Map([...new Set(rank)].sort((a, b) => a - b).map((value, i) => [value, i]));
   return rank.map((value) => place.get(value));
 }
@@ -27,17 +31,17 @@ function cellsOf(rows, candidates) {
 function nestedSets(problem, sets) {
   const { places, sums, held, depth, column, price } = problem;
   const plain = places.mostSplits === null && !places.together.length && !problem.follows.length && places.mostColumns !== 0;
-  const grows = held.every(({ measure }) => measure.every((value) => value >= 0)) && sums.every(({ node, leaf }) => node >= 0 && leaf.every((use) => use >= 0));
+  const grows = held.every(({ measure }) => measure.every((value) => value >= 0))
+    && sums.every(({ node, leaf }) => node >= 0 && leaf.every((use) => use >= 0));
   return sets.map((set) => {
     if (!plain || !grows || depth < FROM_DEPTH || depth > DEEPEST || price < 0 || set.length !== 1) return null;
-    const candidates = [...column.keys()].filter((f) => column[f] === set[0]);
-    const deep = [...Array(depth).keys()].map((level) => problem.may(Array(level).fill(candidates[0])));
-    return deep.every((may) => candidates.every((f) => may[f])) ? cellsOf(problem.rows, candidates) : null;
+    const [own] = set, everywhere = [...Array(depth).keys()].every((level) => problem.may(Array(level).fill(own))[own]);
+    return everywhere ? cellsOf(problem, [...column.keys()].filter((f) => column[f] === own)) : null;
   });
 }
 
 // Whether a tree over the cells may satisfy everything and cost less than the claim.
-function holdsOne(problem, cells, D, multipliers, limit, claim, expect) {
+function holdsOne(problem, cells, D, multipliers, limit, claim) {
   const { K, sums, held, depth } = problem, n = Math.max(...cells) + 1, plain = 1 + sums.length, L = plain + 1;
   const weigh = (line) => line.reduce((sum, value, i) => sum + value * (i ? multipliers[i - 1] : D), 0);
   const withWeight = (line) => [...line, weigh(line)], labels = [...Array(K).keys()];
