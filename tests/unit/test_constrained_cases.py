@@ -77,8 +77,9 @@ def drawn(seed: int, depth: int = 0, size: tuple[int, int] | None = None) -> Pro
 class Judge:
     """All trees of a problem."""
 
-    def __init__(self, problem: Problem):
-        self.problem, self.n_rows = problem, len(problem.X)
+    def __init__(self, problem: Problem, parting: bool = False):
+        """With `parting` every node below the root has rows on both sides."""
+        self.problem, self.n_rows, self.parting = problem, len(problem.X), parting
         self.labels, self.sums = range(problem.cost.shape[1]), range(len(problem.bound))
         of_row = problem.members.argmax(axis=1)
         count = problem.members.max(axis=1).astype(int)
@@ -135,8 +136,9 @@ class Judge:
             said = frozenset((row, k) for row in rows) if len(self.problem.follows) else frozenset()
             note(cost, tuple(uses), frozenset(), k, said)
         for test in self.may(path, columns):
-            for state, cost in self.trees(test, rows, path, columns):
-                note(cost, *state)
+            if not self.parting or all(self.sides(rows, test)):
+                for state, cost in self.trees(test, rows, path, columns):
+                    note(cost, *state)
         return found
 
     def trees(self, root: int, rows: frozenset, path: tuple, columns: frozenset):
@@ -257,42 +259,38 @@ def test_a_column_of_some_sets_alone_is_tested_by_their_trees(seed):
 
 
 @pytest.mark.parametrize("small", [False, True])
-def test_trees_of_four_levels_are_bounded_of_all_sets_at_once_and_of_one_after_the_other(small):
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_trees_of_four_levels_are_bounded_of_all_sets_at_once_and_of_one_after_the_other(small, anywhere):
     with mock.patch.object(multiplier_bound, "_sets_are_small", lambda problem: small):
         for seed in range(12):
-            size, at_once = (3 + seed % 2, 6), (0, multiplier_bound.MOST_AT_ONCE)[seed % 2]
+            size = (3 + seed % 2, 6)
             problem = drawn(seed, 4, size)
+            places = {"levels": np.ones_like(problem.levels), "below": np.ones_like(problem.below)} if anywhere else {}
             problem = replace(
                 problem,
                 column=np.arange(size[0]) if seed % 3 else problem.column,
                 most_columns=(None, 1, 2, 3)[seed % 4],
-                levels=np.ones_like(problem.levels),
-                below=np.ones_like(problem.below),
                 apart=(),
                 together=(),
+                **places,
             )
-            with mock.patch.object(multiplier_bound, "MOST_AT_ONCE", at_once):
-                check_surviving(problem, np.random.default_rng(seed))
+            check_surviving(problem, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("given", ["leaf_uses", "branch_uses"])
-def test_what_nodes_and_leaves_give_back_counts_in_trees_of_four_levels(small, given):
-    """More leaves weigh less then, so that rows by themselves bound nothing."""
-    with mock.patch.object(multiplier_bound, "_sets_are_small", lambda problem: small):
-        for seed in range(6):
-            problem = replace(
-                drawn(seed, 4, (3, 6)),
-                column=np.arange(3),
-                most_columns=(None, 2)[seed % 2],
-                levels=np.ones((4, 3), bool),
-                below=np.ones((3, 3), bool),
-                apart=(),
-                together=(),
-            )
-            n_sums, K = len(problem.bound), problem.cost.shape[1]
-            back = [-2] * n_sums if given == "branch_uses" else np.full((n_sums, K), -2)
-            check_surviving(replace(problem, **{given: back}), np.random.default_rng(seed))
+def test_multipliers_at_which_nodes_or_leaves_give_back_are_refused(given):
+    """More nodes would weigh less then, so that rows by themselves bound nothing; no constraint is so."""
+    refused = 0
+    for seed in range(12):
+        problem = drawn(seed, 4, (3, 6))
+        n_sums, K = len(problem.bound), problem.cost.shape[1]
+        back = [-2] * n_sums if given == "branch_uses" else np.full((n_sums, K), -2)
+        problem = replace(problem, **{given: back}, price=0)
+        if n_sums:
+            refused += 1
+            with pytest.raises(ValueError, match="weigh less than nothing"):
+                Weighted(problem, SCALE, [1] * n_sums)
+    assert refused
 
 
 def test_sets_that_no_tree_of_any_depth_saves_are_not_counted():
@@ -336,7 +334,7 @@ def test_few_tests_of_many_sets_are_looked_at_one_set_after_the_other():
 
     assert multiplier_bound._sets_are_small(of(20, 4, 2))
     assert not multiplier_bound._sets_are_small(of(20, 4, None))
-    assert not multiplier_bound._sets_are_small(of(2, 45, 1))
+    assert multiplier_bound._sets_are_small(of(2, 45, 1))
 
 
 def test_a_row_answers_1_to_so_many_tests_of_a_chain_as_its_code_says():
@@ -427,9 +425,10 @@ def test_rows_that_weigh_less_than_nothing_hide_no_tree_of_three_levels(falls, u
 
 
 def test_lists_hold_the_cheapest_subtree_of_each_use_up_to_their_limit():
+    """Of those without a node that separates no rows."""
     for seed in range(2, 26, 4):  # of three levels
         problem, rng = replace(drawn(seed), most_splits=None), np.random.default_rng(seed)
-        judge, every = Judge(problem), frozenset(range(len(problem.X)))
+        judge, every = Judge(problem, parting=True), frozenset(range(len(problem.X)))
         m, columns = (
             rng.integers(-4, 2 * SCALE, len(problem.bound)).clip(0).tolist(),
             frozenset(problem.column.tolist()),

@@ -136,10 +136,10 @@ class Lists:
         """Return whether a tree with this split at its root satisfies everything and costs less than the claim."""
         problem, weighted = self.problem, self.weighted
         top = Counted(problem, np.arange(len(problem.X)))
-        if not top.may[root]:
+        if not problem.may(())[root]:
             return False
         sides = top.sides(root)
-        least = [weighted.subtree(side) for side in sides]
+        least = [float(weighted.swept.least(side.rows, side.path, weighted.swept.every)[0]) for side in sides]
         limit = weighted.limit(self.claim) - weighted.node
         if not least[0] + least[1] <= limit:
             return False
@@ -154,7 +154,7 @@ class Lists:
         room = limit - self.weighted.node
         if rows.height == 1 and self.marks.order == self.marks.size:
             return _cheapest(*self._stumps(rows, room, found[0]))
-        each = self.weighted.each(rows) if rows.height else np.zeros((2, 0))
+        each = self.weighted.swept.each(rows.rows, rows.path) if rows.height else np.zeros((2, 0))
         for split in np.flatnonzero(each[0] + each[1] <= room).tolist():
             sides = rows.sides(split)
             zero, one = (self._trees(sides[t], room - each[1 - t, split]) for t in (0, 1))
@@ -173,7 +173,7 @@ class Lists:
     def _stumps(self, rows: Counted, room: float, leaves) -> tuple[np.ndarray, np.ndarray]:
         """Return the leaves, and all stumps whose leaves weigh up to `room`."""
         problem, own = self.problem, np.append(self.problem.price, self.problem.branch_uses).astype(float)
-        asked = np.flatnonzero(rows.may)
+        asked = np.flatnonzero(problem.parting(rows.rows, rows.path))
         counts = rows.count - rows.ones[asked], rows.ones[asked]
         weigh = [self.weighted.leaves(part) for part in counts]
         found, labels = [leaves], self.marks.of_labels()

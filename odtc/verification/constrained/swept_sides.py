@@ -30,11 +30,14 @@ class Chains:
         From the one with the most rows on side 1.
     codes : int32 (rows, chains)
     column : int64 (chains,)
+    begin : int64 (chains + 1,)
+        Where the splits of each chain begin, one chain after the other.
     """
 
     splits: tuple[np.ndarray, ...]
     codes: np.ndarray
     column: np.ndarray
+    begin: np.ndarray
 
     @staticmethod
     def of(X: np.ndarray, column: np.ndarray) -> "Chains":
@@ -54,12 +57,9 @@ class Chains:
             found += begun
         splits = tuple(np.array(chain) for chain in found)
         codes = np.array([X[:, chain].sum(axis=1) for chain in splits], np.int32).reshape(len(splits), len(X))
-        return Chains(splits, np.ascontiguousarray(codes.T), column[[chain[0] for chain in splits]].astype(np.int64))
-
-    @property
-    def begin(self) -> np.ndarray:
-        """Return int64 (chains + 1,): where the splits of each chain begin, one chain after the other."""
-        return np.append(0, np.cumsum([len(chain) for chain in self.splits])).astype(np.int64)
+        begin = np.append(0, np.cumsum([len(chain) for chain in splits])).astype(np.int64)
+        columns = column[[chain[0] for chain in splits]].astype(np.int64)
+        return Chains(splits, np.ascontiguousarray(codes.T), columns, begin)
 
 
 class SweptSides:
@@ -82,82 +82,131 @@ class SweptSides:
         self.base, self.dearest = weight[:, 0], weight.max(axis=1)
         self.gain, self.held = weight[:, 1:] - weight[:, :1], problem.members @ problem.measures.T
         self.lasting = (problem.measures >= 0).all(axis=1)  # conditions that more rows cannot break
-        self._asked: dict[tuple[int, ...], np.ndarray] = {}
+        self.every = np.unique(problem.column)[None]  # the set of all columns
+        self._asked: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}  # what `_places` returns
+        self._used: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}  # what `_of_sets` returns
+        self._known: dict[bool, tuple[np.ndarray, np.ndarray]] = {}  # what `_values` returns
 
-    def least(self, rows: np.ndarray, path, sets: np.ndarray, lasting: bool = False, each=None) -> np.ndarray:
+    def least(self, rows: np.ndarray, path: tuple[int, ...], sets: np.ndarray, lasting: bool = False) -> np.ndarray:
         """Return float64 (sets,): the least weighted cost of a subtree of these rows at the end of a path.
 
         Parameters
         ----------
         rows : int (rows,)
-        path : sequence of int
+        path : tuple of int
             The splits above.
         sets : int (sets, width), of columns
         lasting : bool
             Whether the conditions that more rows could violate are left out.
-        each : float64 (2, splits) or None
-            Output: least cost of the subtree on each side of a split at its root, over the first set; infinite where
-            a split separates no rows. The splits are those of the chains, one chain after the other.
         """
-        problem, chains = self.problem, self.chains
-        kept = self.lasting if lasting else np.ones(len(self.lasting), bool)
-        value = np.ascontiguousarray(np.concatenate([self.gain, self.held[:, kept]], axis=1))
-        least, first = problem.least[kept], self._may(path)
-        if problem.depth - len(path) == 1:
-            return float(self.base[rows].sum()) + self._one_level(rows, value, least, first, sets)
-        member = (sets[:, :, None] == np.arange(int(problem.column.max()) + 1)).any(axis=1)
-        used = np.flatnonzero(member.any(axis=0)[chains.column])
-        second = np.stack([self._may((*path, int(chains.splits[a][0])))[used] for a in used])
-        out = np.empty(len(sets))
+        height, base = self.problem.depth - len(path), float(self.base[rows].sum())
+        if height == 2:
+            return base + self._two_levels(rows, path, sets, lasting)
+        value, least = self._values(lasting)
+        found = np.full(len(sets), base + self._leaves(value[rows].sum(axis=0)[:, None], least)[0])
+        if height == 1:
+            both = self._pairs_of_leaves(rows, lasting).sum(axis=0)
+            best = np.full(int(self.problem.column.max()) + 1, np.inf)
+            np.minimum.at(best, self.problem.column, np.where(self.problem.may(path), both, np.inf))
+            return np.minimum(found, base + self.node + best[sets].min(axis=1))
+        for split in np.flatnonzero(self.problem.parting(rows, path)).tolist() if height else ():
+            here, one = (sets == self.problem.column[split]).any(axis=1), self.problem.X[rows, split]
+            if here.any():
+                below = [self.least(side, (*path, split), sets[here], lasting) for side in (rows[~one], rows[one])]
+                found[here] = np.minimum(found[here], self.node + sum(below))
+        return found
+
+    def each(self, rows: np.ndarray, path: tuple[int, ...]) -> np.ndarray:
+        """Return float64 (2, splits): the least weighted cost of the subtree on side 0 or 1 of a split at the end of a
+        path, over all columns; infinite where the split may not be or separates no rows."""
+        problem, height = self.problem, self.problem.depth - len(path)
+        found, may, every = np.full((2, len(problem.column)), np.inf), problem.parting(rows, path), self.every
+        if height <= 2:
+            if height == 1:
+                found[:] = self._pairs_of_leaves(rows, False)
+            else:
+                self._two_levels(rows, path, every, False, found)
+            zero = self._on_side_0(rows, self.base[:, None])[0]
+            found += np.stack([zero, self.base[rows].sum() - zero])
+        for split in np.flatnonzero(may).tolist() if height > 2 else ():
+            one = problem.X[rows, split]
+            found[:, split] = [self.least(side, (*path, split), every)[0] for side in (rows[~one], rows[one])]
+        found[:, ~may] = np.inf
+        return found
+
+    def _values(self, lasting: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return float64 (rows, labels - 1 + conditions), the cost of each label above label 0 and the amounts that
+        rows count, and float64 (conditions, labels), the least amounts."""
+        if lasting not in self._known:
+            kept = self.lasting if lasting else np.ones(len(self.lasting), bool)
+            value = np.ascontiguousarray(np.concatenate([self.gain, self.held[:, kept]], axis=1))
+            self._known[lasting] = value, np.ascontiguousarray(self.problem.least[kept])
+        return self._known[lasting]
+
+    def _two_levels(self, rows, path, sets, lasting: bool, each=None) -> np.ndarray:
+        """Return the least cost of a subtree of two levels over each set, above label 0; with `each` also that of the
+        sides of each split at its root, over the first set, float64 (2, splits)."""
+        chains, (value, least), (used, member, codes) = self.chains, self._values(lasting), self._of_sets(sets)
+        first, second = self._places(path)
+        out, of_chains = np.empty(len(sets)), np.full((2, 0 if each is None else chains.begin[-1]), np.inf)
         sweep_kernel.two_levels(
-            np.ascontiguousarray(chains.codes[:, used]),
+            codes,
             rows,
             value,
             self.beside,
-            np.ascontiguousarray(least),
+            least,
             self.node,
             chains.column[used],
             first[used],
-            second,
+            second[np.ix_(used, used)],
             member,
-            np.ascontiguousarray(sets, np.int64),
+            sets,
             out,
-            np.empty((2, 0)) if each is None else each,
+            of_chains,
             chains.begin[used],
         )
-        base = float(self.base[rows].sum())
         if each is not None:
-            split = np.concatenate(chains.splits)
-            for chain, start in zip(chains.splits, chains.begin):
-                here = slice(start, start + len(chain))
-                one = problem.X[np.ix_(rows, chain)]
-                each[1, here] += self.base[rows] @ one
-                each[0, here] += self.base[rows] @ ~one
-            each[:, split] = each.copy()
-        return base + out
+            each[:, np.concatenate(chains.splits)] = of_chains
+        return out
 
-    def _may(self, path) -> np.ndarray:
-        """Return bool (chains,): whether the splits of a chain may be at the end of a path."""
-        key = tuple(self.problem.column[list(path)].tolist())  # what may be is a matter of columns
-        if key not in self._asked:
-            self._asked[key] = self.problem.may(tuple(path))[[int(chain[0]) for chain in self.chains.splits]]
+    def _of_sets(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the chains of some sets of columns, int (used,), bool (sets, columns), and the codes of these chains,
+        int32 (rows, used)."""
+        if (key := sets.tobytes()) not in self._used:
+            member = (sets[:, :, None] == np.arange(int(self.problem.column.max()) + 1)).any(axis=1)
+            used = np.flatnonzero(member.any(axis=0)[self.chains.column])
+            self._used[key] = used, member, np.ascontiguousarray(self.chains.codes[:, used])
+        return self._used[key]
+
+    def _places(self, path) -> tuple[np.ndarray, np.ndarray]:
+        """Return bool (chains,), whether the splits of a chain may be at the end of a path, and bool (chains, chains),
+        whether those of another one may be below them."""
+        columns = self.problem.column
+        if (key := tuple(columns[list(path)].tolist())) not in self._asked:  # places are a matter of columns
+            first = np.array([int(chain[0]) for chain in self.chains.splits])
+            below = [self.problem.may((*path, split))[first] for split in first.tolist()]
+            self._asked[key] = self.problem.may(path)[first], np.stack(below)
         return self._asked[key]
 
-    def _one_level(self, rows, value, least, first, sets) -> np.ndarray:
-        chains, best = self.chains, np.full(int(self.problem.column.max()) + 1, np.inf)
+    def _pairs_of_leaves(self, rows, lasting: bool) -> np.ndarray:
+        """Return float64 (2, splits): the least costs of the leaves on the sides of each split, above label 0."""
+        value, least = self._values(lasting)
+        zero, total = self._on_side_0(rows, value), value[rows].sum(axis=0)
+        return np.stack([self._leaves(zero, least), self._leaves(total[:, None] - zero, least)])
+
+    def _on_side_0(self, rows, value: np.ndarray) -> np.ndarray:
+        """Return float64 (numbers, splits): sums of numbers (rows, numbers) over the rows on side 0 of each split."""
+        chains = self.chains
         begin = chains.begin + np.arange(len(chains.splits) + 1)  # of codes 0 to the number of splits
         place = (chains.codes[rows] + begin[:-1]).ravel()
-        size, mine, total = len(chains.splits), value[rows], value[rows].sum(axis=0)
-        behind = np.array([np.bincount(place, np.repeat(one, size), begin[-1]) for one in mine.T]).reshape(
-            -1, begin[-1]
-        )
-        behind = np.append(behind.cumsum(axis=1), np.zeros((len(behind), 1)), axis=1)
-        of = np.repeat(np.arange(size), np.diff(chains.begin))  # the chain of each split
+        sums = [np.bincount(place, np.repeat(one, len(chains.splits)), begin[-1]) for one in value[rows].T]
+        upto = np.zeros((value.shape[1], begin[-1] + 1))
+        np.cumsum(np.reshape(sums, (-1, begin[-1])), axis=1, out=upto[:, 1:])
+        of = np.repeat(np.arange(len(chains.splits)), np.diff(chains.begin))  # the chain of each split
+        found = np.empty((value.shape[1], len(of)))
         # Rows on side 0 of split f of a chain have codes up to f.
-        zero = behind[:, np.arange(len(of)) + of] - behind[:, begin[of] - 1]
-        stump = self._leaves(zero, least) + self._leaves(total[:, None] - zero, least)
-        np.minimum.at(best, chains.column[first], np.minimum.reduceat(stump, chains.begin[:-1])[first])
-        return np.minimum(self._leaves(total[:, None], least)[0], self.node + best[sets].min(axis=1))
+        found[:, np.concatenate(chains.splits)] = upto[:, np.arange(len(of)) + of + 1] - upto[:, begin[of]]
+        return found
 
     def _leaves(self, sums: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return float64 (leaves,): the least cost of leaves with sums (labels - 1 + conditions, leaves), above label
