@@ -543,11 +543,10 @@ def roots_by_every_tree(rank, rows, leaf, price: float, least: int, most: int) -
 
 @pytest.mark.parametrize("law", [0, 1])
 @pytest.mark.parametrize("limit", [(1, 0), (3, 0), (1, 3), (4, 3)])
-def test_roots_of_two_levels_cost_as_much_as_their_best_trees(law, limit, monkeypatch):
+def test_roots_of_two_levels_cost_as_much_as_their_best_trees(law, limit):
     from fractions import Fraction
     from types import SimpleNamespace
 
-    from odtc.verification.leaf_sums import bound
     from odtc.verification.leaf_sums.bound import LeafSumsBound
     from odtc.verification.leaf_sums.likelihood import Likelihood
     from odtc.verification.leaf_sums.limits import Limit
@@ -570,13 +569,15 @@ def test_roots_of_two_levels_cost_as_much_as_their_best_trees(law, limit, monkey
     wanted = roots_by_every_tree(rank, rows, leaf, 0.25, *limit)
     assert list(zip(found[0].tolist(), found[1].tolist())) == list(wanted)
     assert found[2].tolist() == pytest.approx(list(wanted.values()), rel=1e-9)
-    least = Limit(limit[0])
-    stumps = state._roots(rows, 1, least)
-    monkeypatch.setattr(bound, "SMALL", 0)
-    state.widest = 10**6
-    plain = state._roots(rows, 1, least)
-    assert all(ours.tolist() == theirs.tolist() for ours, theirs in zip(plain[:2], stumps[:2]))
-    assert plain[2] == pytest.approx(stumps[2], rel=1e-12)
+    wanted = {}
+    for g in range(rank.shape[1]):
+        for cut in np.unique(rank[rows, g])[:-1].tolist():
+            sides = rows[rank[rows, g] <= cut], rows[rank[rows, g] > cut]
+            if min(map(len, sides)) >= limit[0]:
+                wanted[g, cut] = 0.25 + sum(map(leaf, sides))
+    columns, cuts, costs = state._roots(rows, 1, Limit(limit[0]))
+    assert list(zip(columns.tolist(), cuts.tolist())) == list(wanted)
+    assert costs.tolist() == pytest.approx(list(wanted.values()), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(60))

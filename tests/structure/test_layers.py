@@ -78,7 +78,6 @@ CHECKER = {
         "leaf_sums/two_levels",
         "leaf_sums/every_tree",
         "leaf_sums/tried_cuts",
-        "leaf_sums/tried_stumps",
     )
 }
 CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}

@@ -307,6 +307,13 @@ def paired(_):
     return lists._some_pair(0, one, one, np.array([2.0, 2.0]))
 
 
+def weighing_less(_):
+    """Multipliers of a sum that a branch node gives back to, which no constraint has."""
+    facts = true("constraints", HARD, 2, 0.0, ("features <= 2", "leaves <= 3"))
+    problem = constrained_certificate.read_problem(facts, rows(HARD)).problem
+    return multiplier_bound.Weighted(replace(problem, branch_uses=[-1]), 1, [1])
+
+
 def walked(_):
     """The walks over one column, of which one costs less than 9."""
     facts = true("constraints", HARD, 4, 0.0, ("features <= 1",))
@@ -465,6 +472,7 @@ FORGERIES = {
     "multiplier_bound.__init__: its multipliers are not one number": lambda: added(
         "recall[p] >= 0.6", "features <= 2", key="passes", value=[-1]
     ),
+    "multiplier_bound.__init__: its branch nodes or leaves weigh": lambda: weighing_less,
     "multiplier_bound.__init__: its multipliers are too large to": lambda: added(
         "recall[p] >= 0.6", "features <= 2", key="passes", value=[2**50]
     ),

@@ -11,8 +11,7 @@ import pytest
 
 from odtc.verification.certificate import check
 from odtc.verification.leaf_sums import ALL, tried_cuts, two_levels
-from odtc.verification.leaf_sums import bound as bound_module
-from odtc.verification.leaf_sums.bound import SMALL, LeafSumsBound
+from odtc.verification.leaf_sums.bound import LeafSumsBound
 from odtc.verification.leaf_sums.likelihood import Likelihood
 from odtc.verification.leaf_sums.limits import Limit
 from odtc.verification.leaf_sums.squares import Squares
@@ -203,13 +202,10 @@ def of_different_ranks(seed: int):
     return LeafSumsBound(rank, Squares(true(), numbers()), Fraction(seed, 2), False), np.sort(rng.permutation(12)[:9])
 
 
-@pytest.mark.parametrize("at_once", [0, SMALL])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed, at_once, monkeypatch):
+def test_a_state_of_one_or_two_levels_costs_what_its_best_tree_does(seed):
     """In whole numbers just that, in rounded ones no more and hardly less; ranks that one row has are cuts, too."""
-    monkeypatch.setattr(bound_module, "SMALL", at_once)
     bound, rows = of_different_ranks(seed)
-    assert (bound.rank.shape[1] * bound.widest <= max(at_once, bound.rank.shape[1] * len(rows))) == (at_once > 0)
     leaf = partial(_exactly, bound)
     price = Fraction(seed, 2)
     stumps = roots(bound.rank, rows, leaf, price, 1, 2)  # of which both sides are leaves

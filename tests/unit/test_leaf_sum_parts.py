@@ -118,11 +118,11 @@ def made(rank, rng) -> tried_cuts.TriedCuts:
 
 @pytest.mark.parametrize("n", [12, 70, 130])
 def test_sides_that_differ_by_one_row_are_remembered_apart(n, monkeypatch):
-    monkeypatch.setattr(tried_cuts, "best_gain", lambda rank, moments, rows, laws, price: float(moments[0, rows].sum()))
+    monkeypatch.setattr(tried_cuts, "best_gain", lambda rank, moments, rows, *terms: float(moments[0, rows].sum()))
     rank, every, tried = np.random.default_rng(n).integers(0, 4, (n, 2)), np.arange(n), [[0, 1, 0, 0], [1, 2, 0, 0]]
     own = made(rank, np.random.default_rng(0))
     if n > 64:  # sides of many words at few places
-        own.memo = np.zeros((32, own.memo[0].shape[1]), np.uint64), np.full(32, np.nan), np.zeros(1, np.int64)
+        own.memos[1] = np.zeros((32, own.memos[1][0].shape[1]), np.uint64), np.full(32, np.nan), np.zeros(1, np.int64)
     for row in sorted({0, 1, 5, 62, 63, 64, 65, 127, 128, n - 1} & set(range(n))):
         for rows in (every, np.delete(every, row), np.delete(every, [row, 2])):
             anew = made(rank, np.random.default_rng(0))

@@ -19,7 +19,6 @@ from odtc.verification.leaf_sums.two_levels import root_costs
 from odtc.verification.threshold_columns import cut_groups
 
 ALL = "all"  # of a state of which all cuts are tried
-SMALL = 10_000  # sums of ranks that are computed in one table, for any number of rows
 WHOLE_SUMS = 1e-12  # of the events: what costs by sums of whole numbers are off by, and more
 
 
@@ -38,7 +37,6 @@ class LeafSumsBound:
 
     def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
         self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 1
-        self.widest = int(rank.max()) + 1
         self.near = 2 * measure.near  # of rounded numbers: more than the error of them and of a few sums of them
         self.slack = 64 * self.near  # no bound of rounded numbers misses the exact one by more
         self._single, self._by_sums = single, measure.LAW is not None
@@ -342,18 +340,10 @@ class LeafSumsBound:
         measure = self.measure
         if not self._by_sums:
             return self._roots_by_sides(rows, depth, limit)
-        if depth == 2:
-            law, unit = measure.LAW, measure.root_unit
-            told = float(measure.rounded[measure.TOLD, rows].sum())
-            terms = (law, unit), float(self.price), limit.rows, limit.leaves
-            return root_costs(self.rank, self.moments, rows, told, *terms)
-        if self.rank.shape[1] * self.widest <= max(SMALL, self.rank.shape[1] * len(rows)):
-            return self._stump_costs(rows, limit)
-        moments = np.vstack([measure.rounded[:, rows], np.ones(len(rows))])
-        roots = [_Root(measure, moments, ranks, limit.rows) for ranks in self.rank[rows].T]
-        columns = np.repeat(np.arange(len(roots)), [int(root.fits.sum()) for root in roots])
-        cuts = np.concatenate([root.ranks[:-1][root.fits] for root in roots])
-        return columns, cuts, float(self.price) + np.concatenate([root.costs[root.fits] for root in roots])
+        deadline.check()
+        told = float(measure.rounded[measure.TOLD, rows].sum())
+        laws, leaves = (measure.LAW, measure.root_unit), 2 if depth == 1 else limit.leaves
+        return root_costs(self.rank, self.moments, rows, told, laws, float(self.price), limit.rows, leaves)
 
     def _roots_by_sides(self, rows: np.ndarray, depth: int, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `_roots` if the cost of a leaf is no function of sums; the costs are lower bounds."""
@@ -366,40 +356,6 @@ class LeafSumsBound:
                 below = (self._rounded(part, *reversed(own.at(1))) for part, own in sides)
                 costs[at] = min(costs[at], sum(below))
         return columns, cuts, costs + float(self.price)
-
-    def _stump_costs(self, rows: np.ndarray, limit: Limit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return `_roots` for one level, for all columns at once."""
-        deadline.check()
-        size = self.rank.shape[1], self.widest
-        at = (self.rank[rows] + np.arange(size[0]) * size[1]).ravel()
-        moments = np.vstack([self.measure.rounded[:, rows], np.ones(len(rows))])
-        each = np.stack([np.bincount(at, np.repeat(told, size[0]), math.prod(size)) for told in moments])
-        each = each.reshape(4, *size)
-        below = each.cumsum(axis=2)
-        above = below[:, :, -1:] - below
-        columns, cuts = np.nonzero((each[3] > 0) & (np.minimum(below[3], above[3]) >= max(1, limit.rows)))
-        costs = sum(self.measure.costs(*sums[:3, columns, cuts]) for sums in (below, above))
-        return columns, cuts, float(self.price) + costs
-
-
-class _Root:
-    """The cuts of one column of some rows, as splits of a root whose sides are leaves.
-
-    Parameters
-    ----------
-    measure : the costs of leaves
-    moments : float64 (4, rows): the arguments of `measure.costs`, and 1
-    ranks : int64 (rows,), of the column
-    least : int, rows that each leaf must have
-    """
-
-    def __init__(self, measure, moments: np.ndarray, ranks: np.ndarray, least: int):
-        deadline.check()
-        self.ranks, at = np.unique(ranks, return_inverse=True)
-        below = np.stack([np.bincount(at, told, len(self.ranks)).cumsum() for told in moments])
-        sides = below[:, :-1], below[:, -1:] - below[:, :-1]
-        self.fits = np.minimum(sides[0][3], sides[1][3]) >= least  # the cuts whose sides have enough rows
-        self.costs = sum(measure.costs(*sums[:3]) for sums in sides)
 
 
 @value_class

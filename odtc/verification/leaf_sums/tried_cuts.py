@@ -10,21 +10,20 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.kernels import kernel
-from odtc.verification.leaf_sums import tried_stumps
-from odtc.verification.leaf_sums.tried_stumps import PART
 from odtc.verification.leaf_sums.two_levels import part_gain, root_costs
 
+PART = 36  # bits of the lower part of the cost of a row before any gain
 KEPT, MOST_KEPT = 1 << 14, 1 << 22  # sides that are remembered, and 64-bit words of their rows
 AT_ONCE = 2e7  # sums and pairs of cuts between two looks at the clock
 
 
-def best_gain(rank, moments, rows, laws, price):
+def best_gain(rank, moments, rows, laws, price, leaves):
     """Return the gain of the best tree of two levels or less on some rows; the arguments are those of `root_costs`."""
     w = s = 0
     for i in range(len(rows)):
         w += moments[0, rows[i]]
         s += moments[1, rows[i]]
-    found, costs = part_gain(laws[0], laws[1], w, s), root_costs(rank, moments, rows, 0.0, laws, price, 1, 0)[2]
+    found, costs = part_gain(laws[0], laws[1], w, s), root_costs(rank, moments, rows, 0.0, laws, price, 1, leaves)[2]
     for cost in costs:
         found = max(found, -cost)
     return found
@@ -42,12 +41,12 @@ def side_costs(table, rows, tried, span, terms, memo, found):
         of the cost of rows before any gain; floors, int64 (all rows,)
     rows : int64 (rows,)
     tried : int64 (cuts, 4): column, cut, and for either side 1 if it is to be bounded, otherwise 0
-    terms : (law, unit, price, off, floor_unit): the first three as in `root_costs`, the largest rounding error, and the
-        unit of floors
+    terms : (law, unit, price, off, floor_unit, leaves): the first three and the last as in `root_costs`, the largest
+        rounding error, and the unit of floors
     memo : (uint64 (places, words), float64 (places,), int64 (1,)): the rows of sides, their costs or nan, how many
     """
     rank, moments, told, floors = table
-    law, unit, price, off, floor_unit = terms
+    law, unit, price, off, floor_unit, leaves = terms
     keys, values, used = memo
     places, words = keys.shape
     part, key = np.empty(len(rows), np.int64), np.empty(words, np.uint64)
@@ -73,7 +72,7 @@ def side_costs(table, rows, tried, span, terms, memo, found):
                     low += told[0, part[i]]
                     high += told[1, part[i]]
                     floor += floors[part[i]]
-                gain = best_gain(rank, moments, part[:many], (law, unit), price)
+                gain = best_gain(rank, moments, part[:many], (law, unit), price, leaves)
                 if used[0] > places // 2:
                     values[:] = np.nan
                     used[0] = 0
@@ -184,7 +183,9 @@ class TriedCuts:
         self.cuts = float(sum(len(np.unique(column)) for column in rank.T))
         words = -(-len(rank) // 64)
         places = max(64, min(KEPT, MOST_KEPT // words))
-        self.memo = np.zeros((places, words), np.uint64), np.full(places, np.nan), np.zeros(1, np.int64)
+        self.memos = [  # for sides of one level and of two
+            (np.zeros((places, words), np.uint64), np.full(places, np.nan), np.zeros(1, np.int64)) for _ in range(2)
+        ]
 
     def bound(self, rows: np.ndarray, tried: list, levels: int = 2, least_too: bool = True) -> "Sides | None":
         """Return the bounds that the tried cuts give, as rounded numbers, for sides of this many levels; None if an
@@ -194,18 +195,13 @@ class TriedCuts:
         if listed is None or not len(rows):
             return None
         found, wide = np.zeros((len(listed), 2)), float(self.table[0].shape[1])
-        each = len(rows) * wide
-        if levels == 1:
-            fill, more = tried_stumps.stump_costs, (tried_stumps.sorted_rows(*self.table[:2], rows),)
-        else:
-            each = each * wide + min(self.cuts, each) ** 2
-            fill, more = side_costs, ()
+        each = len(rows) * wide if levels == 1 else len(rows) * wide**2 + min(self.cuts, len(rows) * wide) ** 2
         step = max(1, int(AT_ONCE / each))
         for begin in range(0, len(listed), step):
             deadline.check()
             span = begin, min(begin + step, len(listed))
-            last = (self.terms, found) if more else (self.terms, self.memo, found)
-            if not fill(self.table, rows, *more, listed, span, *last):
+            terms = (*self.terms, 2 if levels == 1 else 0)
+            if not side_costs(self.table, rows, listed, span, terms, self.memos[levels - 1], found):
                 return None
         least = float(least_of_cuts(self.table[0], rows, listed, found, self.shared)) if least_too else 0.0
         return None if np.isnan(least) else Sides(found.tolist(), least, int(listed[:, 2:].sum()))

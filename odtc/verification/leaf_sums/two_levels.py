@@ -1,4 +1,4 @@
-"""Costs of every root of a tree of two levels on some rows, as a kernel.
+"""Costs of every root of a tree of one or two levels on some rows, as a kernel.
 
 For each pair of columns the rows are added by rising rank of the first, and at each of its cuts the sums of the four
 parts are computed that it makes with a cut of either column. Sums are whole numbers, so only the cost of a part is
@@ -42,7 +42,7 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
     laws : (int, float), the law and the unit of `part_gain`
     price : float, of a branch node
     least : int, rows that each leaf must have
-    leaves : int, 3 if one side must be a leaf, otherwise 0
+    leaves : int, 2 if both sides must be leaves, 3 if one side must be, otherwise 0
     """
     n, p, (law, unit) = len(rows), rank.shape[1], laws
     dense, begin, given = dense_ranks(rank, rows)
@@ -65,6 +65,9 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
             column[j] = g
             one[j] = part_gain(law, unit, sums[0, j], sums[1, j])
             two[j] = part_gain(law, unit, w - sums[0, j], s - sums[1, j])
+    cuts = np.minimum(many, n - many) >= least
+    if leaves == 2:
+        return column[cuts], given[: begin[p]][cuts], told - (one + two)[cuts] + price
     alone, other = one.copy(), two.copy()
     for g in range(p):  # both splits on one column
         for i in range(begin[g], begin[g + 1] - 1):
@@ -141,7 +144,6 @@ def root_costs(rank, moments, rows, told, laws, price, least, leaves):
                     one[j] = max(one[j], both + below - price)
                     two[j] = max(two[j], over + none - price)
                 one[i], two[i] = max(one[i], left - price), max(two[i], right - price)
-    cuts = np.minimum(many, n - many) >= least
     gains = one + two
     if leaves > 0:
         gains = np.maximum(one + other, alone + two)
