@@ -85,7 +85,7 @@ function pose(facts, data, cuts, columns, features, loss, told, price) {
     sides: (rows, f) => [rows.filter(goes(f)), rows.filter((r) => !goes(f)(r))],
     places: told.places, follows: followsOf(facts, data, members, columns.ranks, features, told.orders),
     cost: summed(loss), sums: told.sums.map(({ line, ...rest }) => ({ ...rest, use: summed(line) })),
-    held: told.held.map(({ measure, least }) => ({ least, measure: members.map((own) => own.reduce((sum, i) => sum + measure[i], 0)) })),
+    held: told.held.map(({ measure, least }) => ({ least, measure: members.map((own) => total(own.map((i) => measure[i]))) })),
   };
 }
 
@@ -146,7 +146,8 @@ function weigh({ K, sums, cost, held, every, price, depth, chains, may }, D, mul
   const most = size + (node + Math.max(...beside)) * 2 ** depth + sumOf(({ bound }) => Math.abs(bound));
   expect(most < EXACT, "its multipliers are too large to be added exactly");
   const values = row.map((line, r) => [...line, ...held.map(({ measure }) => measure[r])]);
-  const budget = sumOf(({ bound }) => bound), trees = subtreesOf({ chains, values, beside, node, least: held.map(({ least }) => least), may });
+  const budget = sumOf(({ bound }) => bound), least = held.map((one) => one.least);
+  const trees = subtreesOf({ chains, values, beside, node, least, may });
   return { row, beside, node, trees, limit: (claim) => D * (claim - 1) + budget };
 }
 
@@ -203,7 +204,8 @@ function holdsOne(problem, D, root, set, multipliers, claim) {
   const { K, names, column, cost, sums, held, places, price, depth } = problem, path = [column[root]];
   const { beside, node, trees, limit } = weigh(problem, D, multipliers);
   const counts = places.mostSplits !== null && places.mostSplits < 2 ** depth - 1;
-  const together = places.together.map((own) => names.reduce((mask, name, c) => (own.has(name) ? mask | (1n << BigInt(c)) : mask), 0n));
+  const maskOf = (own) => names.reduce((mask, name, c) => mask | (own.has(name) ? 1n << BigInt(c) : 0n), 0n);
+  const together = places.together.map(maskOf);
   const absent = places.together.map((own) => [...own].some((name) => !names.includes(name)));
   const number = (mask) => { let n = 0; for (; mask; mask &= mask - 1n) n++; return n; };
   if (!problem.may([])[column[root]]) return false;
@@ -324,7 +326,8 @@ function sizesOf(depth, T) {
 function checkCases(facts, problem, sets, walked, claim, D, few) {
   const place = new Map(sets.map((set, s) => [set.join(), s])), settled = sets.map(() => false), cases = [];
   const none = (found, columns) => {
-    expect(!found, `a tree over ${columns.join(", ")} satisfies the constraints and costs less, or its multipliers do not show the contrary`);
+    const less = "satisfies the constraints and costs less, or its multipliers do not show the contrary";
+    expect(!found, `a tree over ${columns.join(", ")} ${less}`);
   };
   for (const { root, columns, multipliers } of facts.cases) {
     const set = columns.map((name) => problem.names.indexOf(name)).sort((a, b) => a - b), s = place.get(set.join());
@@ -333,7 +336,8 @@ function checkCases(facts, problem, sets, walked, claim, D, few) {
       cases.push({ root, columns, multipliers, set, s });
       continue;
     }
-    expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, which are not trees over nested splits of one column`);
+    const other = "which are not trees over nested splits of one column";
+    expect(walked[s], `it lists all trees over ${columns.join(", ")} as one case, ${other}`);
     if (settled[s]) continue;
     none(oneColumn.holdsOne(problem, walked[s], D, multipliers, weigh(problem, D, multipliers).limit(claim), claim), columns);
     settled[s] = true;

@@ -77,7 +77,9 @@ module.exports = function stated(texts, data, weight, loss, unit) {
   const places = { span: new Map(), neverBelow: [], apart: [], together: [], mostColumns: null, mostSplits: null };
   const columns = new Map([...data.features, ...data.auxiliaryFeatures].map((feature) => [feature.name, feature]));
   const names = data.features.map((feature) => feature.name);
-  const exact = (number, given) => expect(number < BigInt(EXACT), `the numbers of ${given.text} are too large to be added exactly`);
+  const exact = (number, given) => {
+    expect(number < BigInt(EXACT), `the numbers of ${given.text} are too large to be added exactly`);
+  };
 
   // Arguments.
   const bare = (given) => expect(!given.args.length, `it states ${given.text}, which takes no arguments`);
@@ -125,7 +127,8 @@ module.exports = function stated(texts, data, weight, loss, unit) {
         if (g === h) continue;
         const [a, b] = [total(g), total(h)].map(BigInt), shared = common(a, b);
         exact(a * b / shared, given);
-        add(said(g.map((v, i) => Number(b / shared) * v - Number(a / shared) * h[i]), k), Number(given.bound.floor(a * b / shared)));
+        const difference = g.map((v, i) => Number(b / shared) * v - Number(a / shared) * h[i]);
+        atMost(said(difference, k), given.bound, a * b / shared);
       }
     }
   };

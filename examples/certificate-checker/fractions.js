@@ -46,18 +46,13 @@ const ZERO = new Fraction(0n);
 class Lazy {
   constructor(near, exact) { this.near = near; this.exact = exact; this.known = null; }
   get value() { return this.known || (this.known = this.exact()); }
-  // A decimal such as -1.5e-3.
-  static decimal(text) {
-    const [digits, exponent = "0"] = text.split("e"), [whole, part = ""] = digits.split(".");
-    const places = part.length - Number(exponent), power = 10n ** BigInt(Math.abs(places)), above = BigInt(whole + part);
-    return places > 0 ? new Fraction(above, power) : new Fraction(above * power);
-  }
   plus(other) { return new Lazy(this.near + other.near, () => this.value.plus(other.value)); }
   minus(other) { return new Lazy(this.near - other.near, () => this.value.minus(other.value)); }
   static of(fraction) { return new Lazy(fraction.toNumber(), () => fraction); }
   static least(numbers, off) {
-    const near = Math.min(...numbers.map((one) => one.near));
-    return new Lazy(near, () => numbers.filter((one) => one.near <= near + off).map((one) => one.value).reduce((a, b) => (b.less(a) ? b : a)));
+    const near = numbers.reduce((least, one) => Math.min(least, one.near), Infinity);
+    const close = numbers.filter((one) => one.near <= near + off);
+    return new Lazy(near, () => close.map((one) => one.value).reduce((a, b) => (b.less(a) ? b : a)));
   }
   static most(one, two, off) {
     if (Math.abs(one.near - two.near) > off) return one.near > two.near ? one : two;

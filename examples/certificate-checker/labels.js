@@ -26,7 +26,8 @@ function treeCost(facts, data, loss, price, least) {
 }
 
 function checkLabels(facts, data, loss, { price, scale }) {
-  const claim = whole(facts.claim, "the claim"), least = whole(facts.least, "the least rows"), stated = whole(facts.bound, "the bound");
+  const claim = whole(facts.claim, "the claim"), stated = whole(facts.bound, "the bound");
+  const least = whole(facts.least, "the least rows");
   const columns = rankColumns(facts.columns, data), { splits, absent } = countSplits(data, columns);
   expectTerms(facts, data, columns.candidates, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
   const paid = treeCost(facts, data, loss, price, least);
@@ -142,7 +143,7 @@ function stateBound(facts, rows, C, price, least) {
     }
     return found;
   };
-  const isCopy = (c, from, to) => { for (const cut of copies[c]) if (cut >= from && cut < to) return true; return false; };
+  const isCopy = (c, from, to) => [...copies[c]].some((cut) => cut >= from && cut < to);
   // Whether a cut is open to a tree that costs less than the target.
   const isOpen = (c, cuts, sides, whole, need, target) => {
     const [L, R] = carried(cuts, sides[0], sides[1], whole[0], true);
@@ -181,7 +182,10 @@ function stateBound(facts, rows, C, price, least) {
       const others = child.inside && new Set(rowsOf);
       if (!others) child.inside = rowsOf;
       else if (least === 1 || child.free) child.inside = child.inside.filter((i) => others.has(i));
-      else expect(others.size === child.inside.length && child.inside.every((i) => others.has(i)), `${where} names a state of other rows`);
+      else {
+        const same = others.size === child.inside.length && child.inside.every((i) => others.has(i));
+        expect(same, `${where} names a state of other rows`);
+      }
       return child;
     };
     // Bounds of trees whose leaves may have any number of rows, and of the others.

@@ -29,6 +29,11 @@ const shares = ({ leaves }, depth) => {
   for (let share = Math.max(1, leaves - most); share <= Math.min(most, leaves - 1); share++) found.push(share);
   return leaves ? found : [0];
 };
+// The sets of bits within one.
+const subsets = (of) => {
+  const found = [];
+  for (let some = of; ; some = (some - 1) & of) { found.push(some); if (!some) return found; }
+};
 const ofSides = (limit, share) => [{ ...limit, leaves: share }, { ...limit, leaves: share ? limit.leaves - share : 0 }];
 
 function treeCost(facts, data, measure, price, limit) {
@@ -58,8 +63,7 @@ function treeCost(facts, data, measure, price, limit) {
 
 // The bound of all trees: least(rows, depth, tried, limit), beyond the floor of these rows.
 function bounds(columns, measure, price) {
-  const n = columns[0].length, off = 64 * (measure.off + 1e-12 * price.toNumber()), cost = price.toNumber(), priced = Lazy.of(price);
-  const lazy = (fraction) => Lazy.of(fraction);
+  const n = columns[0].length, off = 64 * (measure.off + 1e-12 * price.toNumber()), priced = Lazy.of(price);
 
   // What rows cost that no column tells apart, on the first of them.
   const floors = new Array(n).fill(0n), kinds = new Map();
@@ -98,48 +102,50 @@ function bounds(columns, measure, price) {
     return found;
   };
 
-  // The roots of trees of two levels or less, nearly: [cost, column, rank, leaves of the left side].
-  const roots = (rows, depth, limit) => {
-    const found = [];
-    for (let c = 0; c < columns.length; c++) {
-      const cuts = cutsOf(rows, c), all = cuts[cuts.length - 1];
-      for (const cut of cuts.slice(0, -1)) {
-        if (cut.rows < limit.rows || rows.length - cut.rows < limit.rows) continue;
-        const parts = depth > 1 && sides(rows, c, cut.rank);
-        for (const share of shares(limit, depth)) {
-          const below = depth > 1 ? ofSides(limit, share).map((own, side) => nearBest(parts[side], depth - 1, own))
-            : [measure.near(cut.sums), measure.near(all.sums.map((one, k) => one - cut.sums[k]))];
-          found.push([cost + below[0] + below[1], c, cut.rank, share]);
+  // The function best(rows, depth, limit, need) of some columns: what the best tree over them costs that uses at least
+  // those of a set of bits, of which each column has `bit`; null if there is none.
+  const bestOver = (used, bit) => {
+    const known = new Map();
+    const sidesOf = (rows, c, cut, all, depth) => {
+      if (depth > 1) {
+        const parts = sides(rows, c, cut.rank);
+        return (side, own, need) => best(parts[side], depth - 1, own, need);
+      }
+      const near = [cut.sums, all.sums.map((one, k) => one - cut.sums[k])].map(measure.near);
+      return (side, own, need) => (need ? null : new Lazy(near[side], () => measure.low(sides(rows, c, cut.rank)[side])));
+    };
+    const treesOf = (rows, depth, limit, need) => {
+      const found = need ? [] : [leaf(rows)];
+      for (const c of depth ? used : []) {
+        const cuts = cutsOf(rows, c), all = cuts.pop(), rest = need & ~bit(c);
+        for (const cut of cuts) {
+          if (cut.rows < limit.rows || rows.length - cut.rows < limit.rows) continue;
+          const below = sidesOf(rows, c, cut, all, depth);
+          for (const share of shares(limit, depth)) for (const part of subsets(rest)) {
+            const own = ofSides(limit, share), one = below(0, own[0], part), two = one && below(1, own[1], rest ^ part);
+            if (two) found.push(priced.plus(one).plus(two));
+          }
         }
       }
-    }
-    return found;
+      return found;
+    };
+    const best = (rows, depth, limit, need = 0) => {
+      [limit, depth] = at(limit, depth);
+      const key = `${depth},${limit.rows},${limit.leaves},${need}:${rows.join()}`;
+      if (!known.has(key)) {
+        const found = treesOf(rows, depth, limit, need);
+        known.set(key, found.length ? Lazy.least(found, off) : null);
+      }
+      return known.get(key);
+    };
+    return best;
   };
-  const nearBest = (rows, depth, limit) => {
-    [limit, depth] = at(limit, depth);
-    return depth ? roots(rows, depth, limit).reduce((least, [near]) => Math.min(least, near), nearLeaf(rows)) : nearLeaf(rows);
-  };
-  const known = new Map();
-  // What the best tree of two levels or less costs.
-  const best = (rows, depth, limit) => {
-    [limit, depth] = at(limit, depth);
-    if (!depth) return leaf(rows);
-    const key = `${depth},${limit.rows},${limit.leaves}:${rows.join()}`;
-    if (!known.has(key)) {
-      const found = roots(rows, depth, limit), least = found.reduce((near, [other]) => Math.min(near, other), nearLeaf(rows));
-      const exact = () => Lazy.least([leaf(rows), ...found.filter(([near]) => near <= least + off).map(([near, c, cut, share]) => {
-        const below = sides(rows, c, cut).map((part, side) => [part, depth - 1, ofSides(limit, share)[side]]);
-        return new Lazy(near, () => below.map((args) => best(...args).value).reduce((sum, one) => sum.plus(one), price));
-      })], off).value;
-      known.set(key, new Lazy(least, exact));
-    }
-    return known.get(key);
-  };
+  const best = bestOver([...columns.keys()], () => 0);
 
   const least = (rows, depth, tried, limit) => {
     [limit, depth] = at(limit, depth);
     expect(rows.length > 0, "it bounds a state without rows");
-    if (tried === 0 || !depth) return depth > 2 ? NONE : best(rows, depth, limit).minus(lazy(floor(rows)));
+    if (tried === 0 || !depth) return depth > 2 ? NONE : best(rows, depth, limit).minus(Lazy.of(floor(rows)));
     if (tried === "all") {
       expect((depth === 3 || depth === 4) && limit.rows === 1 && !limit.leaves, "it tries all cuts of other trees than those of three or four levels");
       const below = depth === 4 ? "all" : 0;
@@ -161,7 +167,7 @@ function bounds(columns, measure, price) {
       const mine = [side(own, 0), side(own, 1)];
       listed.get(key).set(rank, { own: mine, beside: free ? [side(wide, 2), side(wide, 3)] : mine });
     }
-    const most = (one, two) => Lazy.most(one, two, off), found = [leaf(rows).minus(lazy(floor(rows)))], alike = new Map();
+    const most = (one, two) => Lazy.most(one, two, off), found = [leaf(rows).minus(Lazy.of(floor(rows)))], alike = new Map();
     columns.forEach((_, c) => {
       const cuts = cutsOf(rows, c), inner = cuts.slice(0, -1), ranks = inner.map(({ rank }) => rank);
       const fits = inner.map((cut) => cut.rows >= limit.rows && rows.length - cut.rows >= limit.rows);
@@ -187,7 +193,7 @@ function bounds(columns, measure, price) {
     });
     return Lazy.least([...found, ...[...alike.values()].map((one) => priced.plus(one))], off);
   };
-  return { least, floor };
+  return { least, floor, bestOver };
 }
 
 function checkLeafSums(facts, data) {
@@ -211,11 +217,11 @@ function checkLeafSums(facts, data) {
     return { objective: of(dearest), bound: of(reached ? cheapest : bound), candidates: columns.candidates, splits, absent, between: cheapest.less(dearest), lambda: of(price) };
   };
   expect(!limits || !measure.noFloor, "limits on all splits of a tree are not known for linear leaves");
+  const every = data.y.map((_, i) => i), { least, floor, bestOver } = bounds(columns.ranks, measure, price);
   if (limits) {
-    const off = 64 * (measure.off + 1e-12 * price.toNumber());
-    return proof(wholeTrees.least(limits, { measure, price, ranks: columns.ranks, off }, facts.columns, depth, limit, { at, shares, ofSides }));
+    const some = { measure, price, ranks: columns.ranks, off: 64 * (measure.off + 1e-12 * price.toNumber()), bestOver };
+    return proof(wholeTrees.least(limits, some, facts.columns, depth, limit, { at, shares, ofSides }));
   }
-  const every = data.y.map((_, i) => i), { least, floor } = bounds(columns.ranks, measure, price);
   const listed = facts.tried === "all" || (Array.isArray(facts.tried) && facts.tried.length > 0), tried = at(limit, depth)[1] > 2 || listed ? facts.tried : 0;
   return proof(floor(every).plus(least(every, depth, tried, limit).value));
 }

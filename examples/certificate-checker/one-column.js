@@ -13,7 +13,8 @@ const FROM_DEPTH = 4, DEEPEST = 8, MOST_WALKS = 2e6, MOST_HELD = 5e7;
 // in order of size, if the first row is at an end. Null if they are not nested.
 function cellsOf({ every, goes }, candidates) {
   const sides = candidates.map((f) => every.map(goes(f))), held = sides.map((side) => side.filter(Boolean).length);
-  const parting = sides.map((side, i) => ({ side, held: held[i], few: Math.min(held[i], every.length - held[i]) })).filter(({ few }) => few);
+  const few = (i) => Math.min(held[i], every.length - held[i]);
+  const parting = sides.map((side, i) => ({ side, held: held[i], few: few(i) })).filter((one) => one.few);
   if (!parting.length) return every.map(() => 0);
   const least = parting.reduce((a, b) => (b.few < a.few ? b : a));
   const first = least.side.indexOf(2 * least.held <= every.length); // of the smallest side, which is at one end
@@ -89,15 +90,25 @@ function holdsOne(problem, cells, D, multipliers, limit, claim) {
   }
   const least = Math.min(...labels.map((k) => begun[0][k][L - 1] + come[most - 1][at(end[0][k], k) + L - 1]));
   if (!(least <= limit)) return false;
-  const fits = ({ leaves, label, v }, c) => { const to = at(c, label), rest = come[most - leaves]; return v.every((value, i) => value + rest[to + i] <= limits[i]); };
+  const fits = ({ leaves, label, v }, c) => {
+    const to = at(c, label), rest = come[most - leaves];
+    return v.every((value, i) => value + rest[to + i] <= limits[i]);
+  };
   const cheapest = (walks) => {
     // Of walks with as many leaves, the same label and the same uses the cheapest; of one sum none that another beats.
     const kept = new Map();
-    for (const one of walks) { const key = [one.leaves, one.label, ...one.v.slice(1, plain)].join(), known = kept.get(key); if (!known || one.v[0] < known.v[0]) kept.set(key, one); }
+    for (const one of walks) {
+      const key = [one.leaves, one.label, ...one.v.slice(1, plain)].join(), known = kept.get(key);
+      if (!known || one.v[0] < known.v[0]) kept.set(key, one);
+    }
     if (plain !== 2) return [...kept.values()];
     const sorted = [...kept.values()].sort((a, b) => a.leaves - b.leaves || a.label - b.label || a.v[1] - b.v[1]);
     let last = null;
-    return sorted.filter((one) => { const better = !last || last.leaves !== one.leaves || last.label !== one.label || one.v[0] < last.v[0]; if (better) last = one; return better; });
+    return sorted.filter((one) => {
+      const better = !last || last.leaves !== one.leaves || last.label !== one.label || one.v[0] < last.v[0];
+      if (better) last = one;
+      return better;
+    });
   };
   const waiting = Array.from({ length: n + 1 }, () => []);
   let walks = [];

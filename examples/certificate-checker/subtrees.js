@@ -9,7 +9,7 @@
 // A leaf costs `beside` of its label, too, and counts `least` of its label or more for each condition; a branch node
 // costs `node`. may(path) states which columns may be below splits of some columns.
 module.exports = ({ chains, values, beside, node, least, may }) => {
-  const K = beside.length, H = least.length, wide = K + H, none = new Float64Array(wide);
+  const K = beside.length, H = least.length, wide = K + H, zeros = () => new Array(wide).fill(0), none = zeros();
   const nColumns = 1 + Math.max(-1, ...chains.map(({ column }) => column));
   // With more rows a leaf costs at most the dearest labels of these more, and still satisfies lasting conditions.
   const dearest = values.map((line) => Math.max(...line.slice(0, K)));
@@ -28,20 +28,24 @@ module.exports = ({ chains, values, beside, node, least, may }) => {
   };
   const add = (sums, at, line) => { for (let v = 0; v < wide; v++) sums[at + v] += line[v]; };
   const sumsOf = (rows) => {
-    const sums = new Float64Array(wide);
+    const sums = zeros();
     for (const r of rows) add(sums, 0, values[r]);
     return sums;
   };
 
-  // A chain on some rows: their different codes, and for each of these the rows by their place.
+  // A chain on some rows: their different codes, the places of the rows in order of their codes, and where the places
+  // of each code begin.
   const dense = (chain, rows) => {
-    const members = new Map();
-    rows.forEach((r, i) => {
-      const code = chain.code[r];
-      if (members.has(code)) members.get(code).push(i); else members.set(code, [i]);
-    });
-    const known = [...members.keys()].sort((a, b) => a - b);
-    return { chain, known, members: known.map((code) => members.get(code)) };
+    const { code } = chain, free = new Array(chain.splits.length + 1).fill(0), order = new Array(rows.length), known = [];
+    const begin = [0];
+    for (const r of rows) free[code[r]] += 1;
+    for (let k = 0; k < free.length; k++) {
+      const many = free[k];
+      free[k] = begin[begin.length - 1];
+      if (many) { known.push(k); begin.push(free[k] + many); }
+    }
+    rows.forEach((r, i) => { order[free[code[r]]++] = i; });
+    return { chain, known, order, begin };
   };
 
   // Calls visit(chain, from, to, left, right) for the splits of a chain, from one to before another, that separate rows
@@ -50,20 +54,22 @@ module.exports = ({ chains, values, beside, node, least, may }) => {
     const used = new Set(sets.flat()), allowed = may(path), whole = sumsOf(rows);
     const parts = chains.filter(({ column }) => used.has(column)).map((chain) => dense(chain, rows));
     const pairs = height === 2 ? pairsBelow(rows, parts, whole, low) : null;
-    const left = new Float64Array(wide), right = new Float64Array(wide);
-    for (const { chain, known, members } of parts) {
+    const left = zeros(), right = zeros();
+    for (const { chain, known, order, begin } of parts) {
       if (!allowed[chain.column]) continue;
       const own = sets.filter((set) => set.includes(chain.column)), below = [...path, chain.column], second = may(below);
       left.fill(0);
       if (pairs) pairs.begin();
       for (let cut = known.length - 1; cut > 0; cut--) {
-        for (const i of members[cut]) add(left, 0, values[rows[i]]);
+        const moved = order.slice(begin[cut], begin[cut + 1]);
+        for (const i of moved) add(left, 0, values[rows[i]]);
         for (let v = 0; v < wide; v++) right[v] = whole[v] - left[v];
         let sides;
         if (height === 1) {
-          sides = [left, right].map((sums) => { const alone = leaf(sums, none, 0, low); return own.map(() => alone); });
+          sides = [left, right].map((sums) => own.map(() => leaf(sums, none, 0, low)));
         } else if (height === 2) {
-          sides = pairs.least(members[cut], left, right, second).map((best) => own.map((set) => set.reduce((a, c) => Math.min(a, best[c]), Infinity)));
+          const least = (best) => own.map((set) => set.reduce((value, c) => Math.min(value, best[c]), Infinity));
+          sides = pairs.least(moved, left, right, second).map(least);
         } else {
           const goes = (r) => chain.code[r] >= known[cut];
           sides = [rows.filter(goes), rows.filter((r) => !goes(r))].map((part) => subtrees(part, height - 1, below, own, low));
@@ -80,13 +86,13 @@ module.exports = ({ chains, values, beside, node, least, may }) => {
     // Sums by code of each chain, of all rows and of those on the left. Those of the first codes are not needed.
     const total = new Float64Array(start[parts.length]), here = new Float64Array(start[parts.length]);
     const places = rows.map(() => []);
-    parts.forEach(({ members }, b) => members.forEach((some, code) => {
-      if (code) for (const i of some) places[i].push(start[b] + code * wide);
-    }));
+    parts.forEach(({ known, order, begin }, b) => {
+      for (let code = 1; code < known.length; code++)
+        for (let at = begin[code]; at < begin[code + 1]; at++) places[order[at]].push(start[b] + code * wide);
+    });
     const count = (sums, i) => { for (const at of places[i]) add(sums, at, values[rows[i]]); };
     rows.forEach((_, i) => count(total, i));
-    const p = new Float64Array(wide), q = new Float64Array(wide);
-    const best = [new Float64Array(nColumns), new Float64Array(nColumns)];
+    const p = zeros(), q = zeros(), best = [new Array(nColumns), new Array(nColumns)];
     const least = (moved, left, right, second) => {
       for (const i of moved) count(here, i);
       best[0].fill(leaf(left, none, 0, low));
@@ -113,7 +119,7 @@ module.exports = ({ chains, values, beside, node, least, may }) => {
   const subtrees = (rows, height, path, sets, low = least) => {
     const alone = leaf(sumsOf(rows), none, 0, low), found = sets.map(() => alone);
     if (height === 1) {
-      const best = new Float64Array(nColumns).fill(Infinity);
+      const best = new Array(nColumns).fill(Infinity);
       roots(rows, 1, path, [[...new Set(sets.flat())]], ({ column }, from, to, [left], [right]) => {
         best[column] = Math.min(best[column], left + right);
       }, low);

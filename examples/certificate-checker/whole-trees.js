@@ -128,78 +128,20 @@ function lesser(one, two) {
 
 // ---- all or none of some columns ----
 
-// A choice of the groups that are used bars the columns of the others and needs its own. What is needed is a set of
-// bits; of the root of a tree the rest is dealt to its two sides in all ways.
-function allOrNone(together, { measure, price, ranks, off }, names, depth, limit) {
-  const every = [...ranks[0].keys()], cost = price.toNumber(), [A, B, C] = measure.rows;
-  const nearLeaf = (rows) => { let [a, b, c] = [0, 0, 0]; for (const i of rows) { a += A[i]; b += B[i]; c += C[i]; } return measure.near([a, b, c]); };
-  let found = null;
+// A choice of the groups that are used bars the columns of the others and needs its own; what is needed is dealt to the
+// two sides of each split in all ways.
+function allOrNone(together, { ranks, bestOver }, names, depth, limit) {
+  const every = [...ranks[0].keys()], found = [];
   for (let choice = 0; choice < 2 ** together.length; choice++) {
-    const wanted = new Set(together.filter((_, g) => (choice >> g) & 1).flat()), barred = new Set(together.filter((_, g) => !((choice >> g) & 1)).flat());
+    const [wanted, barred] = [1, 0].map((of) => new Set(together.filter((_, g) => ((choice >> g) & 1) === of).flat()));
     if ([...wanted].some((name) => barred.has(name))) continue;
-    const needed = [...wanted], sets = 2 ** needed.length, used = [...names.keys()].filter((c) => !barred.has(names[c]));
-    const bit = (c) => (wanted.has(names[c]) ? 1 << needed.indexOf(names[c]) : 0);
-
-    // visit(column, rank, rows of the left side, sums of both sides): the splits that leave rows enough on either side.
-    const candidates = (rows, visit) => {
-      for (const c of used) {
-        const sorted = [...rows].sort((i, j) => ranks[c][i] - ranks[c][j]), all = [0, 0, 0], own = [0, 0, 0];
-        for (const i of rows) { all[0] += A[i]; all[1] += B[i]; all[2] += C[i]; }
-        sorted.forEach((i, place) => {
-          own[0] += A[i]; own[1] += B[i]; own[2] += C[i];
-          const many = place + 1, ends = many < sorted.length && ranks[c][sorted[many]] > ranks[c][i];
-          if (ends && many >= limit.rows && sorted.length - many >= limit.rows) visit(c, ranks[c][i], own, all);
-        });
-      }
-    };
-    const sides = (rows, c, cut) => [rows.filter((i) => ranks[c][i] <= cut), rows.filter((i) => ranks[c][i] > cut)];
-    // Nearly what the best trees cost that use at least each set of needed columns; `each` hears of every root.
-    const nearest = (rows, levels, each = () => {}) => {
-      const best = new Float64Array(sets).fill(Infinity);
-      best[0] = nearLeaf(rows);
-      if (!levels) return best;
-      candidates(rows, (c, cut, [a, b, q], all) => {
-        const own = bit(c);
-        if (levels === 1) {
-          const paid = cost + measure.near([a, b, q]) + measure.near([all[0] - a, all[1] - b, all[2] - q]);
-          for (const need of new Set([0, own])) { best[need] = Math.min(best[need], paid); each(need, paid, c, cut, 0, 0); }
-          return;
-        }
-        const [left, right] = sides(rows, c, cut).map((part) => nearest(part, levels - 1));
-        for (let need = 0; need < sets; need++)
-          for (const one of subsets(need & ~own)) {
-            const two = (need & ~own) ^ one, paid = cost + left[one] + right[two];
-            if (paid === Infinity) continue;
-            best[need] = Math.min(best[need], paid);
-            each(need, paid, c, cut, one, two);
-          }
-      });
-      return best;
-    };
-    const known = new Map();
-    const exact = (rows, levels, need) => {
-      const key = `${levels},${need}:${rows.join()}`;
-      if (known.has(key)) return known.get(key);
-      const roots = [];
-      const lowest = nearest(rows, levels, (of, ...root) => { if (of === need) roots.push(root); })[need];
-      let best = need ? null : measure.low(rows);
-      for (const [paid, c, cut, one, two] of roots) {
-        if (paid > lowest + off) continue;
-        const [left, right] = sides(rows, c, cut).map((part, side) => exact(part, levels - 1, [one, two][side]));
-        if (left && right) best = lesser(best, price.plus(left).plus(right));
-      }
-      known.set(key, best);
-      return best;
-    };
-    found = lesser(found, exact(every, depth, sets - 1));
+    const needed = [...wanted], used = [...names.keys()].filter((c) => !barred.has(names[c]));
+    const best = bestOver(used, (c) => (wanted.has(names[c]) ? 1 << needed.indexOf(names[c]) : 0));
+    const cost = best(every, depth, limit, 2 ** needed.length - 1);
+    if (cost) found.push(cost.value);
   }
-  expect(found, "no tree satisfies its constraints");
-  return found;
-}
-
-function subsets(of) {
-  const found = [];
-  for (let some = of; ; some = (some - 1) & of) { found.push(some); if (!some) return found; }
+  expect(found.length, "no tree satisfies its constraints");
+  return found.reduce(lesser);
 }
 
 module.exports = { limitsOf, expectKept, least };
