@@ -14,9 +14,9 @@ The check needs only the data file and nothing of the compiler. It reads the con
 (stated_constraints, in this package), and counts row by row the tree's cost and whether it satisfies them. Then it
 checks that no tree that satisfies them costs less than the bound. At the multipliers of each pass it bounds every
 case, which is a root split with a set of columns. Each case that no pass excludes must be among "cases"; its trees are
-bounded, and listed if necessary, at its own multipliers (multiplier_bound, listed_cases). From WIDE splits on, the
-splits of a column are swept as chains (swept_sides), and at depth 1 every tree is checked, without multipliers. From
-depth 4 on, a case without a root covers all trees over one column whose splits are nested, which are walks over its
+bounded, and listed if necessary, at its own multipliers (multiplier_bound, listed_cases). The splits of a column are
+swept as chains (swept_sides). From WIDE splits on, every tree of depth 1 is checked, without multipliers. From depth 4
+on, a case without a root covers all trees over one column whose splits are nested, which are walks over its
 ranks (one_column).
 """
 
@@ -124,7 +124,8 @@ def small_enough(depth: int, n_candidate_splits: int, n_rows: int, apart: Sequen
 
 
 def swept(depth: int, n_candidate_splits: int) -> bool:
-    """Return whether there are so many splits that those of a column are swept, instead of counting pairs of splits."""
+    """Return whether there are so many splits that a search sweeps those of a column, and that every tree of depth 1
+    is checked, without multipliers."""
     return depth <= DEEPEST_SWEPT and n_candidate_splits >= WIDE
 
 

@@ -28,7 +28,7 @@ EXACT = 2.0**52  # below it, sums are exact in doubles
 MOST_SETS = 20_000  # of columns
 MOST_SUMS = 2e9  # of one pass over all roots: some minutes
 MOST_PARTS = 16  # problems of some columns that are kept
-WIDE = 300  # number of splits from which those of a column are swept as chains
+WIDE = 300  # splits from which on trees of depth 1 are checked without multipliers
 MOST_APART = 80  # splits of a set of columns that is counted by itself
 MOMENT = 5e3  # sums that loops take in the time of one call of them, about
 
@@ -69,7 +69,7 @@ class Problem:
     follows : int64 (pairs, 3)
         (a row, another row, a class): if the first is predicted this class, so is the second.
     swept : bool
-        Whether chains of nested splits are swept, instead of counting pairs of splits.
+        Whether there are so many splits that every tree of depth 1 is checked, without multipliers.
     """
 
     X: np.ndarray
