@@ -56,7 +56,7 @@ def main() -> None:
 
 def row(encoded, form, params, depth, rounds, peer) -> None:
     module = FORMULATIONS.get("flowoct")
-    problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", params))
+    problem = Problem(encoded, CompleteTree(depth), FORMULATIONS.get("flowoct"), parse_params("flowoct", params))
     build, write = [], []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):

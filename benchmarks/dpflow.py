@@ -18,6 +18,7 @@ import odtc
 from benchmarks import highs
 from benchmarks.data import data_folder
 from odtc.formulations.dpflow.threshold_search import certify
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
@@ -90,7 +91,7 @@ def cell(dataset, depth, rounds) -> dict:
         return value
 
     def fresh():
-        return Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {}))
+        return Problem(encoded, CompleteTree(depth), FORMULATIONS.get("dpflow"), parse_params("dpflow", {}))
 
     errors = timed("peer", lambda: streed(X, y, depth))
     facts = timed("proof", lambda: written(fresh()))

@@ -28,6 +28,7 @@ SIZES = ("1000,20,3", "5000,40,4", "20000,60,4")
 def problem_of(model: str, size: str):
     from odtc.data.encoding import encode
     from odtc.data.reading import ReadingSpec, from_frame
+    from odtc.problem.formulation import FORMULATIONS
     from odtc.problem.parameters import parse_params
     from odtc.problem.problem import Problem
     from odtc.trees.complete_tree import CompleteTree
@@ -36,7 +37,7 @@ def problem_of(model: str, size: str):
     random = np.random.default_rng(0)
     cells = {f"x{j}": random.integers(0, 2, n).astype(float) for j in range(columns)}
     encoded = encode(from_frame(pl.DataFrame(cells | {"y": random.integers(0, 3, n)}), "random", ReadingSpec()))
-    return Problem(encoded, CompleteTree(depth), model, parse_params(model, {}))
+    return Problem(encoded, CompleteTree(depth), FORMULATIONS.get(model), parse_params(model, {}))
 
 
 def memory(key: str) -> int:

@@ -127,7 +127,9 @@ def model_of(size: str):
     random = np.random.default_rng(0)
     cells = {f"x{j}": random.integers(0, 2, n).astype(float) for j in range(columns)}
     encoded = encode(from_frame(pl.DataFrame(cells | {"y": random.integers(0, 3, n)}), "random", ReadingSpec()))
-    problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", {"literal": True}))
+    problem = Problem(
+        encoded, CompleteTree(depth), FORMULATIONS.get("flowoct"), parse_params("flowoct", {"literal": True})
+    )
     return FORMULATIONS.get("flowoct"), problem
 
 

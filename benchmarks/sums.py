@@ -72,7 +72,14 @@ def main() -> None:
         for depth in (2,) if asked.small else map(int, asked.depths.split(",")):
             for form in asked.forms.split(","):
                 params = parse_params("flowoct", dict(pair.split("=") for pair in form.split(":")))
-                line(name, scheme, depth, form, Problem(encoded, CompleteTree(depth), "flowoct", params), asked.limit)
+                line(
+                    name,
+                    scheme,
+                    depth,
+                    form,
+                    Problem(encoded, CompleteTree(depth), FORMULATIONS.get("flowoct"), params),
+                    asked.limit,
+                )
 
 
 def line(name, scheme, depth, form, problem, limit) -> None:

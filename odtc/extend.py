@@ -10,9 +10,11 @@ names here stay: before a name is removed, it warns for a release. docs/extendin
 _NAMES = {
     # protocols of plug-ins, one for each ability, and the names that they use
     "odtc.problem.formulation": (
-        "Formulation Compiled Learner Iterative Pricing Estimates NearOptimal Ranking Certifies"
+        "Formulation Compiled Learner Iterative Pricing Estimates NearOptimal Ranking Certifies error_cost"
     ),
-    "odtc.problem.constraints.kind": "Subject OnPredictions CountsSplits BarsPaths Repairs ConstraintType",
+    "odtc.problem.constraints.kind": (
+        "Subject Knows Constraint OnPredictions OnPlaces OnGroups OnLeaves Repairs ConstraintType"
+    ),
     "odtc.solvers.protocols": "Solver ProgramSolver PackageSolver",
     "odtc.data.encoding": "Encoding Encoded encode",
     "odtc.data.cells.data_files": "Reader",
@@ -39,7 +41,7 @@ _NAMES = {
     "odtc.model.points": "name_list",
     "odtc.model.solution": "Options Round Solution Termination",
     # problems and formulations
-    "odtc.problem.problem": "Problem error_cost",
+    "odtc.problem.problem": "Problem",
     "odtc.problem.parameters": "parameter",
     "odtc.problem.roles": "Role columns fresh_name node_axis nodes",
     "odtc.problem.expressions": "Expression Need Part Statement needed stated",
@@ -47,11 +49,8 @@ _NAMES = {
     "odtc.problem.estimates": "Estimate Sizes",
     # constraints and cuts
     "odtc.problem.constraints.by_definition": "Reference",
-    "odtc.problem.constraints.constraint": (
-        "SPLITTING BRANCHING Constraint split_variables built cap_branch_nodes cap_distinct count_bound "
-        "least_missed with_at_most distinct_values"
-    ),
-    "odtc.problem.constraints.on_predictions": "Knows predicted",
+    "odtc.problem.constraints.constraint": ("SPLITTING BRANCHING split_variables built count_bound least_missed"),
+    "odtc.problem.constraints.on_predictions": "predicted",
     "odtc.problem.constraints.rates": "klass share",
     "odtc.problem.cuts.cut": "CutFamily AN_OPTIMUM EVERY_TREE CutRows",
     # solvers

@@ -44,10 +44,6 @@ def answers(encoded, given: Constraint):
     return [(coef, floor(given.bound * int(weight.sum())))]
 
 
-def tries(encoded) -> list[str]:
-    return [f"{NAME}[{name}] <= {bound}" for bound in (1, 0.5, 0.25, 0) for name in encoded.classes]
-
-
 def reference(encoded, given: Constraint) -> Reference:
     data, wanted = encoded.dataset, encoded.classes.index(given.args[0])
 

@@ -15,9 +15,9 @@ from odtc.base.wording import option
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.table.coded_columns import RowsOf
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.constraint import Constraint, broken
+from odtc.problem.constraints.constraint import broken
 from odtc.problem.constraints.groups import members
-from odtc.problem.constraints.kind import OnProportions
+from odtc.problem.constraints.kind import Constraint, OnProportions
 from odtc.trees.places import Place
 from odtc.trees.tree import Tree
 from odtc.workflow.constrained.assurance import share_interval

@@ -17,7 +17,8 @@ from odtc.errors import ChoiceError, DataError, ModelError
 from odtc.fileformats import mps_writer
 from odtc.fileformats.models import mps
 from odtc.problem.constraints import constraint
-from odtc.problem.counts import Counts, counts_of
+from odtc.problem.counts import counts_of
+from odtc.problem.estimates import Counts
 from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -241,7 +242,7 @@ def pace() -> float:
     X, y = random.integers(0, 2, (ROWS, COLUMNS)).astype(float), random.integers(0, 3, ROWS).astype(np.int32)
     features = tuple(Feature(f"x{j}", "numeric") for j in range(COLUMNS))
     data = Dataset("pace", X, y, features, ("a", "b", "c"), np.ones(ROWS))
-    problem = Problem(encode(data), CompleteTree(DEPTH), MODEL, parse_params(MODEL, {}))
+    problem = Problem(encode(data), CompleteTree(DEPTH), FORMULATIONS.get(MODEL), parse_params(MODEL, {}))
     said, took = counts_of(problem).seconds, np.inf
     for _ in range(RUNS):
         began = time.process_time()

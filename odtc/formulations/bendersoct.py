@@ -56,12 +56,11 @@ from odtc.problem.branch_penalty import (  # noqa: F401
     unit_costs,  # noqa: F401
 )
 from odtc.problem.constraints.constraint import broken, complete, early, knows
-from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.kind import Knows, Subject
 from odtc.problem.exact_objective import exact_objective
-from odtc.problem.formulation import MERGED, SAME, ModelChange
+from odtc.problem.formulation import MERGED, SAME, ModelChange, error_cost
 from odtc.problem.parameters import merge_rows, parameter
-from odtc.problem.problem import Problem, error_cost
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.heap_tree import HeapTree, settle
 

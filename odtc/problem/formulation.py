@@ -54,13 +54,14 @@ import numpy as np
 from odtc.base.registry import Contract, Registry
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
+from odtc.data.task import TASKS
+from odtc.errors import ChoiceError
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
     from odtc.model.solution import Solution
-    from odtc.problem.constraints.constraint import Constraint
-    from odtc.problem.counts import Counts
-    from odtc.problem.estimates import Estimate, Sizes
+    from odtc.problem.constraints.kind import Constraint
+    from odtc.problem.estimates import Counts, Estimate, Sizes
     from odtc.problem.problem import Problem
     from odtc.trees.heap_tree import HeapTree
 
@@ -503,3 +504,32 @@ FORMULATIONS = Registry(
     choices=("auto",),
     abilities=(("Estimates", ("flowoct", "dpflow")),),
 )
+
+
+def error_cost(problem: Problem) -> np.ndarray:
+    """Return the cost of an error on each row.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    float64 (rows,)
+
+    Raises
+    ------
+    ChoiceError
+        If the cost depends on the class predicted: a formulation that counts a row only as correct or misclassified
+        cannot express it.
+    """
+    price = problem.encoded.price
+    if price is None:
+        able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).ANY_COST]
+        classes = TASKS.get(problem.encoded.task).CLASSES
+        raise ChoiceError(
+            f"{problem.formulation} counts a row only as correct or misclassified, so it cannot take costs that depend "
+            f"on {'the class predicted' if classes else 'the answer'}; use {option('model', *able)}"
+            + (f", or costs by true class only ({option('class_weight')})" if classes else "")
+        )
+    return price

@@ -3,15 +3,9 @@
 import dataclasses
 from typing import Any, TypeVar
 
-import numpy as np
-
 from odtc.base.registry import Member
 from odtc.base.value_class import frozen_class, value_class
-from odtc.base.wording import option
 from odtc.data.encoding import Encoded
-from odtc.data.task import TASKS
-from odtc.errors import ChoiceError
-from odtc.problem.formulation import FORMULATIONS
 from odtc.trees.complete_tree import CompleteTree
 
 Derived = TypeVar("Derived")
@@ -32,16 +26,12 @@ class Problem:
 
     encoded: Encoded
     topology: CompleteTree
-    module: Member  # the formulation (odtc.problem.formulation); a name is looked up
+    module: Member  # the formulation (odtc.problem.formulation)
     params: Any  # the formulation's own Params
     constraints: tuple[Any, ...] = ()  # constraints on the tree (odtc.problem.constraints.constraint)
     choice: Choice | None = dataclasses.field(default=None, compare=False)  # if `--model auto` chose the formulation
     # Objects computed from this problem, one of each class (`derived`); never carried to another problem.
     _derived: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if isinstance(self.module, str):
-            object.__setattr__(self, "module", FORMULATIONS.get(self.module))
 
     @property
     def formulation(self) -> str:
@@ -57,32 +47,3 @@ class Problem:
         if kind not in self._derived:
             self._derived[kind] = kind(self)
         return self._derived[kind]
-
-
-def error_cost(problem: Problem) -> np.ndarray:
-    """Return the cost of an error on each row.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    float64 (rows,)
-
-    Raises
-    ------
-    ChoiceError
-        If the cost depends on the class predicted: a formulation that counts a row only as correct or misclassified
-        cannot express it.
-    """
-    price = problem.encoded.price
-    if price is None:
-        able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).ANY_COST]
-        classes = TASKS.get(problem.encoded.task).CLASSES
-        raise ChoiceError(
-            f"{problem.formulation} counts a row only as correct or misclassified, so it cannot take costs that depend "
-            f"on {'the class predicted' if classes else 'the answer'}; use {option('model', *able)}"
-            + (f", or costs by true class only ({option('class_weight')})" if classes else "")
-        )
-    return price

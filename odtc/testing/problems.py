@@ -101,7 +101,9 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
     encoded = encode(dataset)
     any_cost = FORMULATIONS.get(name).ANY_COST and not by_class
     encoded = replace(encoded, cost=draw(costs(len(encoded.classes), any_cost)))
-    return Problem(encoded, CompleteTree(draw(st.sampled_from(depths))), name, parse_params(name, params))
+    return Problem(
+        encoded, CompleteTree(draw(st.sampled_from(depths))), FORMULATIONS.get(name), parse_params(name, params)
+    )
 
 
 @st.composite

@@ -22,7 +22,8 @@ from odtc.data.task import TASKS, exact_costs, leaf_cost, part_costs
 from odtc.errors import TreeError
 from odtc.model.feasibility import OFF, TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
-from odtc.problem.constraints.constraint import Constraint, complete, on_answers
+from odtc.problem.constraints.constraint import complete, on_answers
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import (
     ULPS,
     exact_objective,

@@ -570,7 +570,9 @@ def _problem(facts: dict) -> Problem:
         raise ValueError("a row has no class")
     encoded, params = priced(encoded), parse_params(model["formulation"], model["params"])
     constraints = tuple(parse(text, encoded) for text in model.get("constraints", ()))
-    return Problem(encoded, CompleteTree(int(model["depth"])), model["formulation"], params, constraints)
+    return Problem(
+        encoded, CompleteTree(int(model["depth"])), FORMULATIONS.get(model["formulation"]), params, constraints
+    )
 
 
 def _exact_weights(exact: tuple[np.ndarray, Fraction], rounded: tuple[np.ndarray, Fraction]) -> dict:

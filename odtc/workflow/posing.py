@@ -83,7 +83,9 @@ def pose_run(
             encoded = replace(encoded, cost=_costs(wanted, encoded))
     if dataset.task == CLASSIFICATION:
         expect_telling_prices(encoded.weight, encoded.cost, 0.0)
-    problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
+    problem = constraint.posed(
+        Problem(encoded, topology, FORMULATIONS.get(model), settings, choice=choice), wanted.constraints
+    )
     if problem.module.prices_answers(problem):
         expect_classes(encoded.task, f"{option('model', problem.formulation)} with these parameters")
     with _part_of_limit(spec, began):

@@ -23,7 +23,7 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import OFF, Check, is_close
 from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import TOO_FINE, exact_objective, settled_solver_bound
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree

@@ -17,8 +17,8 @@ from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.solution import EDITED, Solution, gap
-from odtc.problem.constraints.constraint import Constraint, broken
-from odtc.problem.constraints.kind import OnPredictions
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.constraints.kind import Constraint, OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree

@@ -17,6 +17,7 @@ from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.problem.constraints.constraint import built, takes
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts import cut
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.problems import ALL_VARIANTS, COMPILED, form_id, posed_first
@@ -30,7 +31,7 @@ def small(form) -> Problem:
     X = np.array([[1.0, 0], [1.0, 0], [2.0, 1], [3.0, 1], [3.0, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
     dataset = Dataset("small", X, np.array([0, 0, 1, 0, 1], np.int32), features, ("no", "yes"), np.ones(5))
-    return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
+    return Problem(encode(dataset), CompleteTree(2), FORMULATIONS.get(form[0]), parse_params(*form))
 
 
 @pytest.mark.parametrize("form", ALL_VARIANTS, ids=form_id)

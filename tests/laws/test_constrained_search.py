@@ -17,6 +17,7 @@ from odtc.formulations.dpflow.constrained import Posed
 from odtc.problem.constraints import search_terms
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.problem.formulation import FORMULATIONS
 from odtc.testing.optima import least_of_every_tree
 from odtc.testing.problems import KINDS, heaps, problems
 
@@ -93,7 +94,7 @@ def test_an_argument_that_is_missing_is_answered_with_a_sentence(kind):
     X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
     data = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
-    problem = Problem(encode(data), CompleteTree(2), "dpflow", parse_params("dpflow", {}))
+    problem = Problem(encode(data), CompleteTree(2), FORMULATIONS.get("dpflow"), parse_params("dpflow", {}))
     module = CONSTRAINTS.get(kind)
     bare = f"{kind} {module.OPS[0]} 0" if module.OPS else kind
     if "[" in module.tries(problem.encoded)[1 if kind == "leaf_precision" else 0] and kind != "leaf_precision":

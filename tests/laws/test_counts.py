@@ -13,7 +13,7 @@ from odtc.evaluation.size_table import SizeTable
 from odtc.model import blocks
 from odtc.model.counting import counting, labels_where
 from odtc.problem import counts
-from odtc.problem.counts import Counts
+from odtc.problem.estimates import Counts
 from odtc.problem.formulation import FORMULATIONS
 from odtc.testing import cases
 from odtc.testing.problems import COMPILED

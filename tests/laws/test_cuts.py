@@ -17,6 +17,7 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS, EVERY_TREE
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -55,7 +56,9 @@ def data_problem(params, depth=2, formulation="flowoct"):
     X = np.array([[0.0, 0], [0, 0], [1, 0], [2, 1], [2, 2], [1, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
     dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
-    return Problem(encode(dataset), CompleteTree(depth), formulation, parse_params(formulation, params))
+    return Problem(
+        encode(dataset), CompleteTree(depth), FORMULATIONS.get(formulation), parse_params(formulation, params)
+    )
 
 
 OFFERED = [(form, offered(form)) for form in ALL_VARIANTS]

@@ -13,6 +13,7 @@ from odtc.fileformats import mps_writer
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.models.fixed_mps import fixed_names
 from odtc.model.points import name_list
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.problems import ALL_VARIANTS, form_id, problems
@@ -112,7 +113,7 @@ def test_gzip_says_nothing_of_name_or_time(tmp_path):
     dataset = Dataset(
         "d", np.array([[0.0], [1.0]]), np.array([0, 1], np.int32), (Feature("f", "numeric"),), ("a", "b"), np.ones(2)
     )
-    problem = Problem(encode(dataset), CompleteTree(1), "flowoct", parse_params("flowoct", {}))
+    problem = Problem(encode(dataset), CompleteTree(1), FORMULATIONS.get("flowoct"), parse_params("flowoct", {}))
     model = problem.module.build(problem)
     one, two = write_model(model, tmp_path / "one.mps.gz"), write_model(model, tmp_path / "two.mps.gz")
     assert one.read_bytes() == two.read_bytes()

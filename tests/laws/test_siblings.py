@@ -10,6 +10,7 @@ import pytest
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import DataError
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
@@ -36,7 +37,7 @@ def siblings(objective, encoded, depth) -> dict:
     Hyperplanes separate more than tests do, and have optima of their own."""
     forms = dict(OBJECTIVES[objective][1])
     for name in COMPILED if objective == "errors" else ():
-        problem = Problem(encoded, CompleteTree(depth), name, parse_params(name, {}))
+        problem = Problem(encoded, CompleteTree(depth), FORMULATIONS.get(name), parse_params(name, {}))
         module = problem.module
         if not module.WEIGHS and (*module.unit_costs(problem), module.least_rows(problem)) == OBJECTIVES[objective][0]:
             forms[name] = {}
@@ -89,7 +90,7 @@ def compiled(encoded, depth, name, params, share):
     if "alpha" in params:
         counts = np.bincount(encoded.y, encoded.weight)
         params = {"alpha": params["alpha"] / (counts.sum() - counts.max())}
-    problem = Problem(encoded, CompleteTree(depth), name, parse_params(name, params))
+    problem = Problem(encoded, CompleteTree(depth), FORMULATIONS.get(name), parse_params(name, params))
     return replace(problem.module.build(problem), problem=problem), 1 / share if "alpha" in params else 1.0
 
 

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 import odtc
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
@@ -26,7 +27,7 @@ def pose(X, y, depth=1) -> Problem:
     return Problem(
         encode(Dataset("d", X, np.asarray(y, np.int32), features, ("a", "b"), np.ones(len(X)))),
         CompleteTree(depth),
-        "binoct",
+        FORMULATIONS.get("binoct"),
         parse_params("binoct", {}),
     )
 
@@ -108,7 +109,7 @@ def test_missing_cells_lie_above_all_thresholds():
         np.ones(4),
         missing="separate",
     )
-    problem = Problem(encode(dataset), CompleteTree(2), "binoct", parse_params("binoct", {}))
+    problem = Problem(encode(dataset), CompleteTree(2), FORMULATIONS.get("binoct"), parse_params("binoct", {}))
     model = pipeline.compile_model(problem)
     decoded = pipeline.decode(model, pipeline.solve(model, threads=1))
     assert decoded.verified and decoded.heap.errors(problem.encoded) == 0

@@ -239,18 +239,18 @@ TRIED = {
     ),
     "group_accuracy": ([f"[group={group}]" for group in GROUPS], BOUNDS),
     "leaf_precision": (["", *(f"[{k}]" for k in CLASSES)], BOUNDS),
-    "leaf_class_rows": ([f"[{k}]" for k in CLASSES], range(5)),
-    "class_leaves": ([f"[{k}]" for k in CLASSES], range(3)),
+    "leaf_class_rows": ([f"[{k}]" for k in CLASSES], range(4)),
+    "class_leaves": ([f"[{k}]" for k in CLASSES], range(4)),
     "cost": ([""], (*range(7), 0.5, 2.25)),
     "leaf_rows": ([""], range(N + 1)),
     **dict.fromkeys(("branch_nodes", "splits", "features"), ([""], range(4))),
     "leaves": ([""], range(1, 4)),
-    **dict.fromkeys(("deepest", "shallowest"), ([f"[{name}]" for name in NAMES], range(3))),
+    **dict.fromkeys(("deepest", "shallowest"), ([f"[{name}]" for name in NAMES], range(4))),
     **dict.fromkeys(("never_together", "together"), ([f"[{','.join(some)}]" for some in PAIRS], None)),
     "not_below": ([f"[{one},{two}]" for one, two in product(NAMES, NAMES)], None),
     **dict.fromkeys(
         ("require_root", "forbid_root"),
-        ([*(f"[{name}]" for name in NAMES), *(f"[{one},{two}]" for one, two in product(NAMES, NAMES))], None),
+        ([f"[{','.join(some)}]" for n in (1, 2) for some in combinations(NAMES, n)], None),
     ),
     **dict.fromkeys(
         ("monotone", "monotone_everywhere"), ([f"[{name},positive={k}]" for name in NAMES for k in CLASSES], None)

@@ -15,9 +15,6 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.arguments import MOST_PIECES, readings
 from odtc.problem.constraints.by_definition import rate
 from odtc.problem.constraints.constraint import (
-    CONSTRAINTS,
-    _chooses,
-    above_leaves,
     broken,
     built,
     complete,
@@ -27,7 +24,10 @@ from odtc.problem.constraints.constraint import (
     takes,
 )
 from odtc.problem.constraints.groups import MANY, carrying, example_of, groups, members, rarest, regrouped
-from odtc.problem.constraints.on_predictions import Knows, Line, _line, knows, mend
+from odtc.problem.constraints.kind import CONSTRAINTS, Knows
+from odtc.problem.constraints.on_groups import _chooses
+from odtc.problem.constraints.on_nodes import above_leaves
+from odtc.problem.constraints.on_predictions import Line, _line, knows, mend
 from odtc.problem.constraints.proportions import at_least, at_most, gaps
 from odtc.problem.constraints.rates import lacking, part
 from odtc.problem.constraints.search_terms import search_problem, subsets_of

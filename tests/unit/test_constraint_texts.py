@@ -80,11 +80,11 @@ def test_the_least_and_the_greatest_bound_are_taken(text):
         ("accuracy >= -0.01", "between 0 and 1"),
         ("accuracy >= 1.01", "between 0 and 1"),
         ("accuracy >= 100", "write 1 for 100 %"),
-        ("class_leaves[no,yes] <= 1", "expected class_leaves[CLASS] <= N"),
-        ("class_leaves <= 1", "expected class_leaves[CLASS] <= N"),
+        ("class_leaves[no,yes] <= 1", "expected class_leaves[CLASS]"),
+        ("class_leaves <= 1", "expected class_leaves[CLASS]"),
         ("class_leaves[no] <= -1", "0 or more"),
         ("class_leaves[no] <= 0.5", "whole number"),
-        ("leaf_class_rows[no,yes] >= 1", "expected leaf_class_rows[CLASS] >= N"),
+        ("leaf_class_rows[no,yes] >= 1", "expected leaf_class_rows[CLASS]"),
         ("leaf_class_rows[no] >= 13", "up to the 12 rows"),
         ("leaf_class_rows[no] >= -1", "up to the 12 rows"),
         ("leaf_class_rows[no] >= 1.5", "whole number"),
@@ -187,12 +187,16 @@ def test_a_number_of_columns_that_integers_choose_is_an_equation():
     seen = set()
     for form, most in product(("flowoct", "binoct", "dpflow"), (1, 2, 5)):
         model = built(pipeline.pose(encoded().dataset, form, 2, constraints=(f"features <= {most}",)))
-        (row,) = (block.start for block in model.rows if block.name.startswith("distinct"))
+        rows = [block.start for block in model.rows if block.name.startswith("distinct")]
+        if most > 1:  # of two columns
+            assert not rows
+            continue
+        (row,) = rows
         chosen = [block for block in model.columns if block.name.startswith("held")][0]
         own = slice(chosen.start, chosen.stop)
         whole_y = model.integrality[own].all()
-        assert model.row_upper[row] == (min(most, 2) if whole_y else most)
-        assert model.row_lower[row] == (min(most, 2) if whole_y else -np.inf)
+        assert model.row_upper[row] == 1
+        assert model.row_lower[row] == (1 if whole_y else -np.inf)
         seen.add(bool(whole_y))
     assert seen == {True, False}
 

@@ -12,7 +12,8 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import grow
-from odtc.problem.constraints.constraint import CONSTRAINTS, broken, mended, parse
+from odtc.problem.constraints.constraint import broken, mended, parse
+from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
@@ -83,8 +84,11 @@ def test_what_a_tree_has_is_counted_on_the_data():
     heap = settle(test, encoded, np.arange(16) % 2)
     column = heap.to_tree(encoded)
     values = {
-        name: CONSTRAINTS.get(name).value(encoded, None, heap)
-        for name in ("branch_nodes", "leaves", "features", "splits", "leaf_rows")
+        given.name: given.module.value(encoded, given, heap)
+        for given in (
+            parse(text, encoded)
+            for text in ("branch_nodes <= 1", "leaves <= 1", "features <= 1", "splits <= 1", "leaf_rows >= 1")
+        )
     }
     assert values["branch_nodes"] == column.n_branch_nodes == 4 and values["leaves"] == 5
     assert values["features"] == 2 and values["splits"] == 3

@@ -14,11 +14,10 @@ from odtc.data.encoding import encode
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.errors import ChoiceError
 from odtc.problem.constraints import conflicts, search_terms
-from odtc.problem.constraints.by_definition import _groups, group_texts, rate
+from odtc.problem.constraints.by_definition import group_texts, groups_of_rows, rate
 from odtc.problem.constraints.conflicts import a_tree
 from odtc.problem.constraints.constraint import (
     OF_COLUMNS,
-    above_leaves,
     broken,
     built,
     complete,
@@ -33,6 +32,7 @@ from odtc.problem.constraints.constraint import (
 from odtc.problem.constraints.groups import members
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Subject
 from odtc.problem.constraints.kinds import monotone
+from odtc.problem.constraints.on_nodes import above_leaves
 from odtc.problem.constraints.on_predictions import _written, lines, mend, predicted
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.constraints.terms import Terms
@@ -194,7 +194,7 @@ def test_groups_are_those_of_their_definition(of_table):
     dataset = table(*of_table)
     for text in group_texts(pipeline.pose(dataset, "dpflow", 1).encoded):
         found, _ = members(dataset, text)
-        told = _groups(dataset, text)
+        told = groups_of_rows(dataset, text)
         assert len(set(zip(found.tolist(), told))) == len(set(found.tolist())) == len(set(told)), text
 
 

@@ -14,6 +14,7 @@ from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, DataError
 from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import posed
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
@@ -108,7 +109,7 @@ def drawn(seed: int, form: dict) -> Problem:
                 encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, **weighted))
             depth = int(rng.integers(1, 3 if bound else 4))
             return posed(
-                Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", form)),
+                Problem(encoded, CompleteTree(depth), FORMULATIONS.get("dpflow"), parse_params("dpflow", form)),
                 constraints(rng, form, data.classes) if bound else [],
             )
         except (ChoiceError, DataError) as refused:

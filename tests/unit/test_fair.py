@@ -15,6 +15,7 @@ from odtc.data.original_features import Features, Levels
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, TreeError
 from odtc.problem.exact_objective import exact_objective
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
@@ -46,7 +47,7 @@ def pose(columns: dict, y, depth=1, scheme="auto", missing="drop", model="fair",
         np.ones(len(X)) if weight is None else np.array(weight, float),
         missing=missing,
     )
-    return Problem(encode(data, scheme), CompleteTree(depth), model, parse_params(model, params))
+    return Problem(encode(data, scheme), CompleteTree(depth), FORMULATIONS.get(model), parse_params(model, params))
 
 
 def solved(problem):

@@ -119,7 +119,9 @@ def test_a_row_has_an_entry_for_each_feature_in_which_it_is_unusual():
 def test_the_relaxation_of_flowoct_is_the_same(form, encoded, depth):
     bounds = []
     for by in ("splits", "features"):
-        problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", form | {"sums": by}))
+        problem = Problem(
+            encoded, CompleteTree(depth), FORMULATIONS.get("flowoct"), parse_params("flowoct", form | {"sums": by})
+        )
         model = FORMULATIONS.get("flowoct").build(problem)
         bounds.append(relaxed(model))
     assert bounds[0] == pytest.approx(bounds[1], abs=1e-6)

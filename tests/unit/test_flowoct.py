@@ -10,6 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -72,7 +73,7 @@ def test_leaves_of_mixed_tests_are_labelled_anew(form, blue):
     colours = Feature("colour", "categorical", ("blue", "red", "white"))
     X, y = np.array([[0.0], [0], [0], [1], [2], [2]]), np.array([blue] * 3 + [1 - blue] * 3, np.int32)
     data = Dataset("colours", X, y, (colours,), ("no", "yes"), np.ones(6))
-    problem = Problem(encode(data), CompleteTree(1), form[0], parse_params(*form))
+    problem = Problem(encode(data), CompleteTree(1), FORMULATIONS.get(form[0]), parse_params(*form))
     model = problem.module.build(problem)
     trees = [
         HeapTree(np.array([-1, test, -1, -1], np.int32), np.array([-1, -1, *labels], np.int32))

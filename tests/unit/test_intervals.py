@@ -19,6 +19,7 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError, TreeError
 from odtc.formulations.dpflow import forms
 from odtc.heuristics.heuristic import grow
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
@@ -95,7 +96,9 @@ def test_stumps_are_counted_right(encoded, rnd):
 @given(encoded=numbers(most_rows=9, most_values=5).filter(lambda encoded: encoded), depth=st.sampled_from([2, 3]))
 @settings(max_examples=15, deadline=None)
 def test_the_file_is_the_optimum_and_its_flow_the_tree(form, encoded, depth):
-    problem = Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {"intervals": "true"} | form))
+    problem = Problem(
+        encoded, CompleteTree(depth), FORMULATIONS.get("dpflow"), parse_params("dpflow", {"intervals": "true"} | form)
+    )
     model = pipeline.compile_model(problem)
     assert not model.integrality.any()
     solution = pipeline.solve(model, threads=1)
@@ -117,7 +120,9 @@ def test_the_file_is_the_optimum_and_its_flow_the_tree(form, encoded, depth):
 def test_intervals_and_single_thresholds_are_one_optimum(encoded, depth):
     paid = set()
     for form in ("true", "false"):
-        problem = Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {"intervals": form}))
+        problem = Problem(
+            encoded, CompleteTree(depth), FORMULATIONS.get("dpflow"), parse_params("dpflow", {"intervals": form})
+        )
         paid.add(round(problem.module.objective(problem, forms.form(problem).optimal(problem)), 9))
     assert len(paid) == 1
 

@@ -17,6 +17,7 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
@@ -79,7 +80,7 @@ def test_every_univariate_model_proves_the_best_tree_over_the_pool(name):
         == 0
         < cheapest(encode(dataset).X, dataset.y, dataset.weight, 2)
     )
-    problem = Problem(encoded, CompleteTree(2), name, parse_params(name, {}))
+    problem = Problem(encoded, CompleteTree(2), FORMULATIONS.get(name), parse_params(name, {}))
     model, solution = pipeline.solve_or_loop(pipeline.compile_model(problem), pipeline.SolvingSpec(threads=1))
     decoded = pipeline.decode(model, solution)
     assert decoded.verified and solution.objective == pytest.approx(0, abs=1e-6)

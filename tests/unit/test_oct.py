@@ -10,6 +10,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.points import name_list
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import cheapest
@@ -32,7 +33,7 @@ def line(values, labels, depth=1, **params) -> Problem:
         ("a", "b"),
         np.ones(len(values)),
     )
-    return Problem(encode(dataset), CompleteTree(depth), "oct", parse_params("oct", params))
+    return Problem(encode(dataset), CompleteTree(depth), FORMULATIONS.get("oct"), parse_params("oct", params))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from odtc.heuristics.separating_hyperplanes import (
     max_margin_hyperplane,
     widest_gap,
 )
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import every_hyperplane
@@ -34,7 +35,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def posed(dataset, depth=2, **params) -> Problem:
-    return Problem(encode(dataset), CompleteTree(depth), "oct_h", parse_params("oct_h", params))
+    return Problem(encode(dataset), CompleteTree(depth), FORMULATIONS.get("oct_h"), parse_params("oct_h", params))
 
 
 def weighed(dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -260,7 +261,7 @@ def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_wors
         ("u", "v"),
         np.ones(7),
     )
-    problem = Problem(encode(dataset), CompleteTree(2), name, parse_params(name, params))
+    problem = Problem(encode(dataset), CompleteTree(2), FORMULATIONS.get(name), parse_params(name, params))
     places = [problem.encoded.find(Threshold(0, at))[0] for at in (0.0005, 0.4005, 0.6)]
     for below in places[1:]:  # right of the root: a small gap, and a wide one
         thin = HeapTree(

@@ -13,6 +13,7 @@ from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import forms
 from odtc.formulations.dpflow.forms import resources
 from odtc.problem.constraints.constraint import broken, built, complete, posed
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.optima import assert_point_of, optimum
@@ -55,7 +56,7 @@ def test_the_optimum_is_that_of_flowoct(params, data):
     problem = data.draw(both(params))
     value, point = optimum(built(problem))
     flowoct = parse_params("flowoct", {key: value for key, value in params.items() if key == "lambda"})
-    other = Problem(problem.encoded, problem.topology, "flowoct", flowoct, problem.constraints)
+    other = Problem(problem.encoded, problem.topology, FORMULATIONS.get("flowoct"), flowoct, problem.constraints)
     best, its = optimum(built(other))
     if its is not None:  # in the terms of dpflow: the loss of flowoct's is counted from the rows that are right
         best = problem.module.objective(problem, other.module.decode(other, its))

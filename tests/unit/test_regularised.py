@@ -18,6 +18,7 @@ from odtc.formulations import oblique_search
 from odtc.heuristics.heuristic import grow
 from odtc.heuristics.regularised import candidates, choose
 from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
+from odtc.problem.formulation import FORMULATIONS
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from tests.command_line import odtc as run
@@ -408,7 +409,7 @@ def test_rows_that_were_not_selected_choose_the_tree_that_loses_least_of_them():
     cost = np.array([[0.0, 1, 5], [1, 0, 1], [2, 1, 0]])
     problem = odtc.build(part, "dpflow", 2, cost=cost).problem
     encoded, depth = problem.encoded, CompleteTree(2)
-    problem = replace(problem, module="oblique_search", params=oblique_search.Params())
+    problem = replace(problem, module=FORMULATIONS.get("oblique_search"), params=oblique_search.Params())
     others = np.setdiff1d(np.arange(300), part.selected.rows)
 
     def lost(heap) -> float:

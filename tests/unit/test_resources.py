@@ -15,6 +15,7 @@ from odtc.algorithms.dp.pareto import Points, drop_dominated
 from odtc.errors import NoSolutionError, TreeError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.constraints.constraint import broken, posed
+from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import find_solver, version
 from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.testing.optima import least_kept
@@ -66,7 +67,9 @@ def test_leaving_out_columns_changes_no_optimum(data):
     for fix in ("true", "false"):
         for tail in ("0", "1", "2"):
             params = odtc.problem.parameters.parse_params("dpflow", {"lambda": lam, "fix": fix, "tail": tail})
-            problem = posed(odtc.problem.problem.Problem(drawn.encoded, drawn.topology, "dpflow", params), [text])
+            problem = posed(
+                odtc.problem.problem.Problem(drawn.encoded, drawn.topology, FORMULATIONS.get("dpflow"), params), [text]
+            )
             model = pipeline.compile_model(problem)
             solution = pipeline.solve(model, threads=1)
             decoded = pipeline.decode(model, solution)
@@ -105,7 +108,7 @@ def test_folded_leaves_have_enough_rows(data):
     )
     for tail in ("0", "1", "2"):
         params = odtc.problem.parameters.parse_params("dpflow", {"lambda": 0.25, "tail": tail})
-        problem = odtc.problem.problem.Problem(encoded, drawn.topology, "dpflow", params)
+        problem = odtc.problem.problem.Problem(encoded, drawn.topology, FORMULATIONS.get("dpflow"), params)
         assume(least <= encoded.copies.sum())
         model = pipeline.compile_model(posed(problem, [f"leaf_rows >= {least}"]))
         assert not model.integrality.any()

@@ -15,6 +15,7 @@ from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation.cross_validation import Setting, score_fold
 from odtc.formulations.flowoct.robust import Reach
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.optima import assert_point_of, optimum
@@ -89,7 +90,9 @@ def problem_of(dataset, text, depth, **params) -> Problem:
         encoded = encode(dataset, by_column=True, radius=radius)
     except DataError:
         assume(False)
-    return Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", {"robust": text} | params))
+    return Problem(
+        encoded, CompleteTree(depth), FORMULATIONS.get("flowoct"), parse_params("flowoct", {"robust": text} | params)
+    )
 
 
 @given(

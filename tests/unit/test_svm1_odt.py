@@ -21,6 +21,7 @@ from odtc.formulations.svm1_odt.parts import Form
 from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import CUTS
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.testing.exhaustive import every_hyperplane
@@ -44,7 +45,7 @@ FEATURES = (
 
 
 def posed(dataset, depth=2, **params) -> Problem:
-    return Problem(encode(dataset), CompleteTree(depth), "svm1_odt", parse_params("svm1_odt", params))
+    return Problem(encode(dataset), CompleteTree(depth), FORMULATIONS.get("svm1_odt"), parse_params("svm1_odt", params))
 
 
 def small(seed: int, n: int = 8, features=FEATURES, K: int = 2) -> Dataset:
@@ -440,7 +441,9 @@ def test_columns_that_nearly_depend_on_each_other_do_not_hide_a_margin(seed):
 def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(monkeypatch):
     """Within a solver's tolerance a tree may have a little less than the margin: image-segmentation at depth 3 ended
     in an error."""
-    problem = Problem(encode(small(3)), CompleteTree(1), "svm1_odt", parse_params("svm1_odt", {"epsilon": 0.01}))
+    problem = Problem(
+        encode(small(3)), CompleteTree(1), FORMULATIONS.get("svm1_odt"), parse_params("svm1_odt", {"epsilon": 0.01})
+    )
     model = pipeline.compile_model(problem)
     solution = pipeline.solve(model, threads=1, start=pipeline.start(model, "cart")[1])
 

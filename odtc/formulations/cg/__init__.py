@@ -55,7 +55,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.counts import Counts
+from odtc.problem.estimates import Counts
 from odtc.problem.exact_objective import settled_bound
 from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, ModelChange
 from odtc.problem.parameters import merge_rows, parameter

@@ -35,8 +35,7 @@ from odtc.problem.branch_penalty import (  # noqa: F401
     objective,
     unit_costs,  # noqa: F401
 )
-from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.kind import Knows, Subject
 from odtc.problem.exact_objective import settled_bound
 from odtc.problem.parameters import merge_rows, parameter
 from odtc.problem.problem import Problem

@@ -14,13 +14,12 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.forms import ROWS, answering, form, intervals, kinds
-from odtc.problem.constraints.kind import CONSTRAINTS
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.kind import CONSTRAINTS, Knows
 from odtc.problem.estimates import Estimate, Sizes, rough
 from odtc.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from odtc.problem.counts import Counts
+    from odtc.problem.estimates import Counts
 
 
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
@@ -83,7 +82,7 @@ def counts(problem: Problem) -> "Counts":
     constraint of its state and, for an arc above the last level, in those of the two states below. The parts that
     the search leaves out are not known in advance."""
     from odtc.formulations.dpflow.program import folded_levels
-    from odtc.problem.counts import Counts
+    from odtc.problem.estimates import Counts
 
     n_candidate_splits, depth = problem.encoded.n_candidate_splits, problem.topology.depth
     if form(problem) is intervals:

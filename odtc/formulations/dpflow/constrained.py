@@ -31,7 +31,8 @@ from odtc.formulations.dpflow.floors.priced_trees import priced_tree
 from odtc.formulations.dpflow.floors.pruned_trees import pruned_tree
 from odtc.formulations.dpflow.floors.raised_prices import BoundByRaisedPrices
 from odtc.formulations.dpflow.searched import Searched
-from odtc.problem.constraints.constraint import Constraint, least_rows, mended
+from odtc.problem.constraints.constraint import least_rows, mended
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.constraints.search_terms import SearchProblem, nested, refined, search_problem
 from odtc.problem.constraints.search_units import TOO_FINE
 from odtc.problem.exact_objective import exact_objective

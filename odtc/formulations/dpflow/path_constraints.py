@@ -4,7 +4,7 @@ A state of odtc.algorithms.dp.state_graph knows its rows, not the splits before 
 rows) instead, in which the memory is a number that each split and side on the way changes, and that may forbid a
 split.
 
-If a path by itself shows whether a constraint is satisfied (`bars` in odtc.problem.constraints.constraint), the memory
+If a path by itself shows whether a constraint is satisfied (`bars` in odtc.problem.constraints.kind), the memory
 contains the necessary facts about the path, and arcs are left out: the remaining flows are those of the trees that
 satisfy it, so the program stays integral. With the heap number n of the node as memory the model has variables for the
 split of each node,
@@ -13,7 +13,7 @@ split of each node,
 
 to which other constraints may refer in constraints of their own. Integer b leave one tree: at the root one arc carries
 the flow, so one state is entered at either child, and so on down. If a constraint only limits the number of different
-splits (`groups` in odtc.problem.constraints.constraint), b need not be integer: once these are chosen, the rest is the
+splits (`groups` in odtc.problem.constraints.kind), b need not be integer: once these are chosen, the rest is the
 program over them, whose polytope is integral, and the constraints y_g ≥ Σ_{f of g} b_nf are satisfied automatically.
 
 Folding stays exact for a state whose best label has the unavoidable cost: a tree that stops there has no additional
@@ -48,7 +48,8 @@ from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 from odtc.base.value_class import value_class
-from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsSplits
+from odtc.problem.constraints.kind import Constraint, OnPlaces, Subject
+from odtc.problem.constraints.search_terms import terms_of
 from odtc.problem.exact_objective import plain_costs, search_costs
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -68,9 +69,9 @@ class ConstrainedProgram:
     n_arcs: int = 0
 
 
-def barring(kind: str) -> bool:
-    """Return whether paths by themselves show if a constraint of this type is satisfied."""
-    return CONSTRAINTS.get(kind).can(BarsPaths)
+def barring(given: Constraint) -> bool:
+    """Return whether paths by themselves show if a constraint is satisfied."""
+    return given.module.can(OnPlaces) and given.module.SUBJECT != Subject.SETTLED
 
 
 def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
@@ -112,22 +113,24 @@ def among(layers: Layers, held: np.ndarray) -> Layers:
 
 
 def barred(problem: Problem, graph: Graph) -> Graph:
-    """Return the program without the paths that a constraint bars. Bit 0 of the memory is 1 below the root, and bit 1
-    + i is 1 after a split that bars others below it."""
-    bars = [given.module.bars(problem.encoded, given) for given in problem.constraints if barring(given.name)]
-    if not bars:
+    """Return the program without the paths that a constraint bars. Bit i of the memory is 1 after a split that bars
+    others below it."""
+    terms = [terms_of(problem.encoded, given) for given in problem.constraints if barring(given)]
+    if not terms:
         return graph
-    root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, splits) each
-    bit = 2 ** np.arange(1, len(bars) + 1)
+    levels = np.logical_and.reduce([one.levels(len(graph.levels)) for one in terms if one.levels])
+    bars = [one.below for one in terms if one.below is not None]
+    none = np.zeros((0, problem.encoded.n_candidate_splits), bool)
+    once = np.concatenate([none, *(one.once for one in bars)])
+    under = np.concatenate([none, *(one.under for one in bars)])
+    bit = 2 ** np.arange(len(once))
 
     def allowed(memory, j, arc):
         split = graph.levels[j].split[arc]
-        return ~(
-            root.any(axis=0)[split] & (memory & 1 == 0) | (below[:, split] & (memory & bit[:, None] > 0)).any(axis=0)
-        )
+        return levels[j, split] & ~(under[:, split] & (memory & bit[:, None] > 0)).any(axis=0)
 
     def then(memory, split, side):
-        return memory | 1 | bit @ once[:, split]
+        return memory | bit @ once[:, split]
 
     return replace(graph, levels=lattice.remembering(graph.levels, np.zeros(1, np.int64), allowed, then))
 
@@ -224,8 +227,5 @@ def known_tree(problem: Problem) -> tuple[HeapTree | None, bool]:
 
 def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
     """Return (group of each split, most groups) of the constraints that limit groups."""
-    return [
-        (given.module.groups(problem.encoded), int(given.bound))
-        for given in problem.constraints
-        if given.module.can(CountsSplits)
-    ]
+    terms = [terms_of(problem.encoded, given) for given in problem.constraints]
+    return [one.groups for one in terms if one.groups]

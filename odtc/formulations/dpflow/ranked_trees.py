@@ -17,7 +17,8 @@ from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.forms import ROWS, moments
 from odtc.formulations.dpflow.program import Program
-from odtc.problem.constraints.constraint import Constraint, broken
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 

@@ -46,13 +46,12 @@ from odtc.model.milp import Model
 from odtc.problem import branch_penalty as penalised
 from odtc.problem.branch_penalty import branch_penalty, unit_costs  # noqa: F401
 from odtc.problem.constraints.constraint import early, knows
-from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.kind import Knows, Subject
 from odtc.problem.counts import counts_of
 from odtc.problem.estimates import Estimate, Sizes
-from odtc.problem.formulation import MERGED, SAME, ModelChange
+from odtc.problem.formulation import FORMULATIONS, MERGED, SAME, ModelChange, error_cost
 from odtc.problem.parameters import merge_rows, parameter
-from odtc.problem.problem import Problem, error_cost
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.boxes import Boxes
 from odtc.trees.complete_tree import CompleteTree
@@ -415,7 +414,7 @@ def estimate(sizes: Sizes) -> Estimate:
     words = "grows with the rows"
     if sizes.encoded is None or sizes.fitting:
         return Estimate(True, words)
-    size = counts_of(Problem(sizes.encoded, CompleteTree(sizes.depth), NAME, Params()))
+    size = counts_of(Problem(sizes.encoded, CompleteTree(sizes.depth), FORMULATIONS.get(NAME), Params()))
     return Estimate(True, f"{words} ({count_of(size.columns, 'column')}, {count_of(size.rows, 'row')})")
 
 

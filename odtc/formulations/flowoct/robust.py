@@ -48,7 +48,8 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.constraints.kind import Subject
-from odtc.problem.problem import Problem, error_cost
+from odtc.problem.formulation import error_cost
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.attack import Part
 from odtc.trees.boxes import Boxes

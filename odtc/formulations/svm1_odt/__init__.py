@@ -44,9 +44,9 @@ from odtc.model.counting import labels_where
 from odtc.model.milp import Model
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.exact_objective import exact_objective
-from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Charge, ModelChange
+from odtc.problem.formulation import MERGED, OTHER, SAME, TIGHTER, Charge, ModelChange, error_cost
 from odtc.problem.parameters import merge_rows, parameter
-from odtc.problem.problem import Problem, error_cost
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle
 

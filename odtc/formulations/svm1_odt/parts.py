@@ -14,7 +14,8 @@ from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
 from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane, rows_at_node
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.problem.problem import Problem, error_cost
+from odtc.problem.formulation import error_cost
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree
 

@@ -6,8 +6,10 @@ decides which trees satisfy a constraint, by their splits, counts or predictions
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from odtc.base.value_class import frozen_class
@@ -16,7 +18,6 @@ from odtc.base.whole_numbers import as_written
 if TYPE_CHECKING:
     from odtc.data.dataset import Dataset, Feature
     from odtc.data.encoding import Encoded
-    from odtc.problem.constraints.constraint import Constraint
 
 
 # Of shares, that are tried: some lie just below or above what few rows can have.
@@ -33,6 +34,9 @@ BOUNDS = (
     "0.9",
     "1",
 )
+# Numbers that are tried, by their letter in the summary of a kind: counts, shares, differences and costs.
+NUMBERS = {"N": range(4), "R": BOUNDS, "D": BOUNDS, "C": (*range(7), 0.5, 2.25)}
+SHAPE = re.compile(r"\w+(?:\[(.*?)\])?(?: (<=|>=) (\w))?: ")
 
 
 @frozen_class
@@ -124,11 +128,11 @@ def rate(
     return max(gaps)
 
 
-def rate_reference(encoded: Encoded, given: Constraint) -> Reference:
-    """Return the reference check for a rate of all rows, of a class, or between groups."""
+def rate_reference(encoded: Encoded, given: Any) -> Reference:
+    """Return the reference check for a rate of all rows, of a class, or between groups, of a Constraint."""
     data, klass, group = encoded.dataset, None, None
     if given.args and "=" in given.args[0]:
-        group = _groups(data, given.args[0].partition("=")[2])
+        group = groups_of_rows(data, given.args[0].partition("=")[2])
         klass = data.classes.index(given.args[1].partition("=")[2]) if len(given.args) > 1 else None
     elif given.args:
         klass = data.classes.index(given.args[0])
@@ -141,36 +145,33 @@ def rate_reference(encoded: Encoded, given: Constraint) -> Reference:
     return Reference(predictions=holds)
 
 
-def tried_shares(name: str, op: str) -> list[str]:
-    """Return constraints of a kind without arguments."""
-    return [f"{name} {op} {bound}" for bound in BOUNDS]
+def tried(encoded: Encoded, name: str, summary: str) -> list[str]:
+    """Return constraints of a kind by the first words of its summary, such as "recall[CLASS] >= R".
 
-
-def tried_classes(encoded: Encoded, name: str, op: str) -> list[str]:
-    """Return constraints of a kind with one class."""
-    return [f"{name}[{klass}] {op} {bound}" for klass in encoded.classes for bound in BOUNDS]
-
-
-def tried_groups(encoded: Encoded, name: str) -> list[str]:
-    """Return constraints of a kind that compares groups: by each column of the data, and some levels against the
-    others."""
-    return [
-        f"{name}[group={column},positive={klass}] <= {bound}"
-        for column in group_texts(encoded)
-        for klass in encoded.classes
-        for bound in BOUNDS
-    ]
+    Each class, column and group of the data occurs, with numbers of all sizes; some of them fit no tree of this data.
+    """
+    if (shape := SHAPE.match(summary)) is None:
+        return []
+    args, op, number = shape.groups()
+    columns, some = [feature.name for feature in encoded.features], (args or "").split(",")
+    if some[-1] == "…":  # these columns, or one more
+        n = len(some) - 1
+        found = [*combinations(columns, n), *combinations(columns, n + 1)] or [tuple(columns[:1] * n)]
+    else:
+        words = {
+            "CLASS": list(encoded.classes),
+            "positive=CLASS": [f"positive={klass}" for klass in encoded.classes],
+            "group=G": [f"group={text}" for text in group_texts(encoded)] if "group=G" in some else [],
+        }
+        found = [*product(*(words.get(word, columns) for word in some if word))]
+    heads = [f"{name}[{','.join(each)}]" if args else name for each in found]
+    return [f"{head} {op} {bound}" if op else head for head in heads for bound in (NUMBERS[number] if op else ("",))]
 
 
 def group_texts(encoded: Encoded) -> list[str]:
     """Return the groups of rows by each column of the data, and by some of its levels against the others."""
     data = encoded.dataset
     return [column for feature in (*data.auxiliary, *data.features) for column in (feature.name, *_parts(feature))]
-
-
-def tried_counts(name: str, least: int = 0) -> list[str]:
-    """Return constraints of a kind that bounds a count."""
-    return [f"{name} <= {bound}" for bound in range(least, 4)]
 
 
 def feature_name(encoded: Encoded, split: int) -> str:
@@ -183,7 +184,7 @@ def _parts(feature: Feature) -> list[str]:
     return [f"{feature.name}:{levels[0]}", f"{feature.name}:{'|'.join(levels[1:])}"] if len(levels) > 2 else []
 
 
-def _groups(data: Dataset, text: str) -> list[Any]:
+def groups_of_rows(data: Dataset, text: str) -> list[Any]:
     """Return the group of each row of the data; None for rows with a missing cell, which are a group of their own."""
     name, _, levels = text.partition(":")
     for features, cells in ((data.features, data.X), (data.auxiliary, data.auxiliary_X)):

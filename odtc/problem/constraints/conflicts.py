@@ -20,7 +20,7 @@ from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.engines import engine_of
 from odtc.base.value_class import value_class
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree

@@ -6,11 +6,9 @@ odtc.problem.constraints.kind defines the protocols of the kinds.
 import contextlib
 import csv
 import difflib
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.base.registry import Member
-from odtc.base.text import show_number
-from odtc.base.value_class import frozen_class
 from odtc.base.wording import command, option, params
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
@@ -27,8 +23,8 @@ from odtc.data.task import TASKS, expect_classes
 from odtc.errors import ChoiceError, OdtcError, SaysNothingError, SearchOnlyError, TreeError
 from odtc.model.vectors import replaced
 from odtc.problem.constraints.groups import carrying, example_of, rarest
-from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.kind import CONSTRAINTS, Constraint, Knows, OnPredictions, Repairs, Subject
+from odtc.problem.constraints.numbers import read_number
 from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
 from odtc.problem.formulation import FORMULATIONS, Compiled, SearchesItself
 from odtc.problem.problem import Problem
@@ -36,7 +32,6 @@ from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
 if TYPE_CHECKING:
-    from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
 
 
@@ -68,61 +63,6 @@ MEANT = {
 OPPOSITE = ("specificity", "tnr", "true_negative_rate", "error", "errors", "error_rate")  # of these 1 minus the number
 SHORT = {"leaf_rows": "min_leaf_rows", "branch_nodes": "max_branch_nodes", "features": "max_features"}  # options
 OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)
-DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?"
-NUMBER = re.compile(rf"(?P<above>{DECIMAL})(/(?P<below>\d+\.?\d*)|(?P<percent>\s*%))?", re.ASCII)
-LONGEST = 400  # signs of a number
-
-
-@frozen_class
-class Constraint:
-    """value of the kind `name` for these arguments, compared by `op` with `bound`; `op` is "" and `bound` 0 of a
-    kind without a number. A float as bound is the decimal that it is written as."""
-
-    name: str
-    args: tuple[str, ...]
-    op: str
-    bound: Fraction
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.bound, Fraction):
-            exact = Fraction(repr(float(self.bound)) if isinstance(self.bound, float) else self.bound)
-            object.__setattr__(self, "bound", exact)
-
-    @property
-    def module(self) -> Member:
-        return CONSTRAINTS.get(self.name)
-
-    def __str__(self) -> str:
-        quoted = [
-            '"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg
-            for arg in self.args
-        ]
-        args = ",".join(quoted)
-        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_exact(self.bound)}" if self.op else "")
-
-    def holds(self, value: Fraction | float) -> bool:
-        """Return whether a value satisfies it, compared without any tolerance."""
-        return value >= self.bound if self.op == ">=" else value <= self.bound
-
-    def told(self, value: Fraction | float) -> str:
-        """Return the constraint and the value of a tree, in words."""
-        if not self.op:
-            return f"{self}: broken {float(value):.10g} times"
-        return f"{self}: the tree has {self.shown(value)}"
-
-    def shown(self, value: Fraction | float) -> str:
-        """Return a value in ten digits, or as a fraction if it is too close to the bound for these."""
-        near = value != self.bound and f"{float(value):.10g}" == f"{float(self.bound):.10g}"
-        return str(value) if near else f"{float(value):.10g}"
-
-    def keyed(self, *keys: str) -> list[str]:
-        """Return the values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError if they are
-        others."""
-        found = dict(arg.partition("=")[::2] for arg in self.args)
-        found = {key.strip(): value.strip() for key, value in found.items()}
-        if set(found) != set(keys) or len(self.args) != len(keys):
-            raise ChoiceError(f"expected {self.name}[{','.join(f'{key}=…' for key in keys)}], got {str(self)!r}")
-        return [found[key] for key in keys]
 
 
 def speak_of_columns(texts: Iterable[str]) -> bool:
@@ -177,37 +117,6 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     if {"true", "false"} & {*encoded.classes} and PYTHONIC.search(args):
         said = refusals[-1]  # the last reading has them as the data do
     raise ChoiceError(said if "for example" in said or "; write " in said else f"{said}; {example_text(name, encoded)}")
-
-
-def read_number(text: str) -> Fraction | None:
-    """Return the number of a text such as 0.05, 1/20, 5% or 5 %, exactly; None if it is not a finite number."""
-    found = NUMBER.fullmatch(text) if len(text) <= LONGEST else None
-    if found is None or not (below := Fraction(found["below"] or (100 if found["percent"] else 1))):
-        return None
-    value = Fraction(found["above"]) / below
-    return value if math.isfinite(_float(value)) else None
-
-
-def show_exact(value: Fraction) -> str:
-    """Return the shortest text that reads back as the same number: a decimal if there is one, else a fraction."""
-    if math.isfinite(near := _float(value)) and Fraction(repr(near)) == value:
-        return show_number(near)
-    twos_and_fives = value.denominator
-    for prime in (2, 5):
-        while twos_and_fives % prime == 0:
-            twos_and_fives //= prime
-    if twos_and_fives > 1 or value.denominator == 1:
-        return str(value)
-    with localcontext() as context:
-        context.prec = LONGEST + value.denominator.bit_length() + value.numerator.bit_length()
-        return str(Decimal(value.numerator) / Decimal(value.denominator))
-
-
-def _float(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _with_sign(text: str, encoded: Encoded) -> str:
@@ -499,90 +408,6 @@ def split_variables(problem: Problem, model: "Model") -> Expression:
     return splits if splits is not None else needed(problem, model, Statement.SPLITS_ON_SCALE, "branch_nodes")
 
 
-def cap_branch_nodes(problem: Problem, model: "Model", m: "ModelBuilder", name: str, most: float) -> None:
-    """Add a row: Σ_t [t branches] ≤ most.
-
-    Parameters
-    ----------
-    problem : Problem
-    model : Model
-    m : ModelBuilder
-        A builder on `model`.
-    name : str
-        The name of the row's block.
-    most : float
-    """
-    d = needed(problem, model, Statement.BRANCHES, "branch_nodes")
-    d.add(m, m.rows(name, upper=most), (), d.labels())
-
-
-def cap_distinct(
-    problem: Problem, model: "Model", m: "ModelBuilder", suffix: str, group: np.ndarray, most: float
-) -> None:
-    """Add rows that limit the number of groups of which a tree has splits.
-
-        Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
-
-    If y is integer, as many y are 1 as may be: CBC 2.10 ends in an error if it turns Σ y ≤ 1 into an equation by
-    itself and has a start.
-
-    Parameters
-    ----------
-    problem : Problem
-    model : Model
-    m : ModelBuilder
-        A builder on `model`.
-    suffix : str
-        The end of the names of all blocks.
-    group : int (splits or scales,)
-        The group of each, from 0; -1 for one that is not counted.
-    most : float
-    """
-    from odtc.model.blocks import Axis
-
-    b, n = split_variables(problem, model), int(group.max()) + 1
-    whole, fill = _chooses(model, b), min(most, n)
-    y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
-    hold, g = m.rows(f"hold{suffix}", b.axis("node"), Axis("group", n), upper=0), np.arange(n)
-    t, f = b.nodes[:, None], np.flatnonzero(group >= 0)
-    b.add(m, hold, (t, group[f]), (t, f))
-    m.add(hold[t, g], y[g], -1)
-    m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
-
-
-def distinct_values(
-    problem: Problem, model: "Model", point: dict[str, Any], group: np.ndarray, most: float
-) -> dict[str, np.ndarray]:
-    """Return the values of the columns of `cap_distinct` at a point.
-
-    Parameters
-    ----------
-    problem : Problem
-    model : Model
-    point : dict of str to float64
-        The formulation's columns, by block.
-    group, most
-        As in `cap_distinct`.
-
-    Returns
-    -------
-    dict of str to float64
-        {"held": float64 (groups,)}.
-    """
-    b = split_variables(problem, model)
-    y = np.zeros(int(group.max()) + 1)
-    counted = group >= 0
-    np.maximum.at(y, group[counted], b.value(point).max(axis=0)[counted])
-    if _chooses(model, b):
-        y[np.flatnonzero(y == 0)[: max(0, int(most - y.sum()))]] = 1
-    return {"held": y}
-
-
-def _chooses(model: "Model", b: Expression) -> bool:
-    """Return whether integer variables choose the allowed splits, because the splits of the nodes are not integer."""
-    return not any(model.integrality[places].any() for places in b.places())
-
-
 def posed(problem: Problem, texts: Iterable[str]) -> Problem:
     """Return the problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
     learner, which has no model, cannot satisfy."""
@@ -635,30 +460,6 @@ def least_missed(encoded: Encoded, heap: HeapTree, groups: list[Any]) -> HeapTre
     """
     kept = [np.where(np.isin(np.arange(len(heap.split)), group), -1, heap.split) for group in groups]
     return min((settle(split, encoded, None, heap.beyond) for split in kept), key=lambda tree: tree.loss(encoded))
-
-
-def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
-    """Prune a tree to this many branch nodes: repeatedly the node above two leaves that costs least to remove.
-
-    Parameters
-    ----------
-    encoded : Encoded
-    heap : HeapTree
-    most : float
-
-    Returns
-    -------
-    HeapTree
-    """
-    while heap.n_branch_nodes > most:
-        heap = least_missed(encoded, heap, above_leaves(heap))
-    return heap
-
-
-def above_leaves(heap: HeapTree) -> list[int]:
-    """Return the branch nodes whose two children predict."""
-    t = np.flatnonzero(heap.split >= 0)
-    return t[(heap.split[2 * t] < 0) & (heap.split[2 * t + 1] < 0)].tolist()
 
 
 def least_rows(problem: Problem) -> int:

@@ -1,5 +1,14 @@
-"""Protocols of the kinds of constraints, one for each ability, and their registry. Rates are rows of one table
-(odtc.problem.constraints.rate_table); every other kind is a module.
+"""A constraint, the protocols of the kinds of constraints, one for each ability, and their registry. Rates are rows of
+one table (odtc.problem.constraints.rate_table); every other kind is a module.
+
+A kind states once what it requires of a tree, and a module that such kinds share derives the rows of models, the form
+of the search and the repair of trees from that:
+
+    answers     sums over the predictions of the rows                     odtc.problem.constraints.on_predictions
+    bars        columns that nodes of a depth may not split on            odtc.problem.constraints.on_features
+    groups      groups of splits, few of which may occur                  odtc.problem.constraints.on_groups
+    leaf_sums   sums over the rows of each leaf                           odtc.problem.constraints.on_leaves
+    terms       the number of branch nodes                                odtc.problem.constraints.on_nodes
 
 A text is "NAME[ARGUMENTS] OP NUMBER"; the arguments are separated by commas as in CSV, some of them as KEY=VALUE, and
 a kind that forbids something has no OP and no NUMBER: "forbid_root[age]" (odtc.problem.constraints.constraint).
@@ -17,22 +26,86 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from odtc.base.registry import Contract, Registry
+from odtc.base.registry import Contract, Member, Registry
+from odtc.base.value_class import frozen_class
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import Reference, tried
+from odtc.problem.constraints.numbers import show_exact
 
 if TYPE_CHECKING:
     from odtc.data.encoding import Encoded
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
-    from odtc.problem.constraints.by_definition import Reference
-    from odtc.problem.constraints.constraint import Constraint
     from odtc.problem.constraints.proportions import ShareSum
     from odtc.problem.constraints.terms import Terms
     from odtc.problem.problem import Problem
     from odtc.trees.heap_tree import HeapTree
+
+
+@frozen_class
+class Constraint:
+    """value of the kind `name` for these arguments, compared by `op` with `bound`; `op` is "" and `bound` 0 of a
+    kind without a number. A float as bound is the decimal that it is written as."""
+
+    name: str
+    args: tuple[str, ...]
+    op: str
+    bound: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bound, Fraction):
+            exact = Fraction(repr(float(self.bound)) if isinstance(self.bound, float) else self.bound)
+            object.__setattr__(self, "bound", exact)
+
+    @property
+    def module(self) -> Member:
+        return CONSTRAINTS.get(self.name)
+
+    def __str__(self) -> str:
+        quoted = [
+            '"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg
+            for arg in self.args
+        ]
+        args = ",".join(quoted)
+        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_exact(self.bound)}" if self.op else "")
+
+    def holds(self, value: Fraction | float) -> bool:
+        """Return whether a value satisfies it, compared without any tolerance."""
+        return value >= self.bound if self.op == ">=" else value <= self.bound
+
+    def told(self, value: Fraction | float) -> str:
+        """Return the constraint and the value of a tree, in words."""
+        if not self.op:
+            return f"{self}: broken {float(value):.10g} times"
+        return f"{self}: the tree has {self.shown(value)}"
+
+    def shown(self, value: Fraction | float) -> str:
+        """Return a value in ten digits, or as a fraction if it is too close to the bound for these."""
+        near = value != self.bound and f"{float(value):.10g}" == f"{float(self.bound):.10g}"
+        return str(value) if near else f"{float(value):.10g}"
+
+    def keyed(self, *keys: str) -> list[str]:
+        """Return the values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError if they are
+        others."""
+        found = dict(arg.partition("=")[::2] for arg in self.args)
+        found = {key.strip(): value.strip() for key, value in found.items()}
+        if set(found) != set(keys) or len(self.args) != len(keys):
+            raise ChoiceError(f"expected {self.name}[{','.join(f'{key}=…' for key in keys)}], got {str(self)!r}")
+        return [found[key] for key in keys]
+
+
+class Knows(StrEnum):
+    """Facts that a constraint needs, and that a formulation must therefore express exactly."""
+
+    TESTS = "splits"  # the splits of the nodes: labels and flows may be relaxed as before
+    RIGHT = "right"  # which rows are classified right: labels must be whole
+    CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
+    LEAF = "leaf"  # in which leaf each row ends: every row must be routed
 
 
 class Subject(StrEnum):
@@ -58,7 +131,7 @@ class ConstraintType(Protocol):
     NAME: str
     SUMMARY: str  # for `odtc list constraints`
     OPS: tuple[Any, ...]  # the operators it takes, of "<=" and ">="; () for a kind without a number
-    KNOWS: str  # what its rows must know of a tree: one of odtc.problem.constraints.on_predictions.Knows
+    KNOWS: str  # what its rows must know of a tree: one of `Knows`
     NEEDS: tuple[Any, ...]  # alternatives of statements that its rows are written on, as of a cut family
     SUBJECT: str = ""  # its Subject, which determines the models that support it
     HINT: str = ""  # further advice if a model does not support it
@@ -91,15 +164,13 @@ class ConstraintType(Protocol):
         ...
 
     def tries(self, encoded: Encoded) -> list[str]:
-        """Return constraints of this kind on some data, as texts, from which the property tests draw; some may be
-        refused by `read`."""
-        return []
+        """Return constraints of this kind on some data, as texts, from which the property tests draw, by the first
+        words of its SUMMARY; some may be refused by `read`."""
+        return tried(encoded, self.NAME, self.SUMMARY)
 
     def reference(self, encoded: Encoded, given: Constraint) -> Reference:
         """Return the reference: which trees satisfy it by definition, row by row, without using `value` and `rows`.
         Property tests compare it on every tree."""
-        from odtc.problem.constraints.by_definition import Reference
-
         return Reference()
 
     def values(
@@ -117,8 +188,8 @@ class ConstraintType(Protocol):
         return self.NEEDS
 
     def terms(self, encoded: Encoded, given: Constraint) -> Terms | None:
-        """Return the form for the constrained search (odtc.problem.constraints.terms.Terms); None if its `answers` or
-        `bars` are enough, or if every tree is to be checked."""
+        """Return the form for the constrained search (odtc.problem.constraints.terms.Terms); None if its `answers` are
+        enough, or if every tree is to be checked."""
         return None
 
     def compared(self, given: Constraint) -> tuple[str, ...]:
@@ -158,22 +229,41 @@ class OnLeafProportions(Protocol):
         ...
 
 
-class CountsSplits(Protocol):
-    """A kind that depends only on which splits occur in a tree."""
+class OnPlaces(Protocol):
+    """A kind that only bars columns from nodes, by their depth or by the columns of the nodes above them; everything
+    except `read` is then provided by odtc.problem.constraints.on_features."""
 
     @abstractmethod
-    def groups(self, encoded: Encoded) -> np.ndarray:
-        """Return int (splits,), from 0: the counted group of each split."""
+    def bars(self, encoded: Encoded, given: Constraint, level: np.ndarray, feature: np.ndarray) -> np.ndarray:
+        """Return bool: whether a node of this level may not split on this column of the data, for two arrays of int
+        that broadcast. The root has level 0; column -1 is no split."""
+        ...
+
+    def below(self, encoded: Encoded, given: Constraint, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return (once, under), bool as `feature`: no node below one that splits on a column of `once` may split on one
+        of `under`; None if there are none."""
+        return None
+
+
+class OnGroups(Protocol):
+    """A kind that limits how many groups of splits occur in a tree: to the number of the constraint, or to one.
+    Everything except `read` is then provided by odtc.problem.constraints.on_groups."""
+
+    @abstractmethod
+    def groups(self, encoded: Encoded, given: Constraint, split: np.ndarray, feature: np.ndarray) -> np.ndarray:
+        """Return int: the group of each split, for the numbers of splits and their columns; -1 if it is not counted. A
+        node without split has -1 in both."""
         ...
 
 
-class BarsPaths(Protocol):
-    """A kind that only determines which splits the root may not have, and which may not be below others."""
+class OnLeaves(Protocol):
+    """A kind that requires large sums over the rows of each leaf; everything except `read` and `value` is then provided
+    by odtc.problem.constraints.on_leaves."""
 
     @abstractmethod
-    def bars(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
-        """Return (root, once, below), bool (splits,) each: splits that the root may not have, and `below` those that no
-        node may have below one with a split of `once`."""
+    def leaf_sums(self, encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int, int]]:
+        """Return [(measure whole (rows,), class, least)]: the measures of the rows of each leaf that predicts the class
+        sum to `least` or more."""
         ...
 
 
@@ -229,7 +319,7 @@ CONSTRAINTS = Registry(
     ),
     Contract(
         always=(ConstraintType,),
-        may=(OnPredictions, OnProportions, OnLeafProportions, CountsSplits, BarsPaths, Repairs),
+        may=(OnPredictions, OnProportions, OnLeafProportions, OnPlaces, OnGroups, OnLeaves, Repairs),
     ),
     "odtc.constraints",
     abilities=(("OnPredictions", ON_PREDICTIONS),),

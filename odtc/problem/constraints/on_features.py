@@ -1,22 +1,31 @@
 """Constraints on the columns that nodes split on: parts that their kinds share.
 
+A kind that states by `bars` which columns a node may not split on, and by `below` which not below others:
+
+    Σ b_tf ≤ 0                              over all barred t and f
+    Σ_{f under} b_sf + Σ_{f once} b_tf ≤ 1   for every node s and every ancestor t of s
+
 If a constraint is about columns, the encoding keeps splits on two columns that separate the rows alike.
 """
 
 import numpy as np
 
+from odtc.algorithms.constrained.constrained_problem import Below
 from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Splits
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
+from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import SPLITTING, Constraint, split_variables
+from odtc.problem.constraints.constraint import SPLITTING, least_missed, split_variables
+from odtc.problem.constraints.kind import Constraint, Knows
+from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
-NEEDS = SPLITTING
+KNOWS, NEEDS = Knows.TESTS, SPLITTING
 MOST_TRIED = 2_000_000  # rows times splits that are tried at the root of a tree that needs another one
 FEWEST_TRIED = 8  # splits, however many rows there are
 
@@ -104,11 +113,6 @@ def of_label(problem: Problem, model: Model) -> np.ndarray:
     return feature
 
 
-def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.ndarray) -> None:
-    """Write Σ_f b_1f ≤ 0 over these labels: the root does not split on them."""
-    split_variables(problem, model).add(m, m.rows(name, upper=0), (), (1, np.flatnonzero(labels)))
-
-
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:
     """Return the tree with another split at the root, the cheapest among those that are allowed (bool (splits,)), or of
     one leaf if that does not cost more. Of very many splits some are tried, evenly spaced."""
@@ -121,3 +125,67 @@ def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree
     if len(may) > most:
         may = may[np.linspace(0, len(may) - 1, most).astype(int)]
     return min(map(rooted, [-1, *may]), key=lambda tree: tree.loss(encoded))
+
+
+def early(given: Constraint) -> bool:
+    """Return True: every split of a node may be barred."""
+    return True
+
+
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+    """Return the number of nodes that split on a column that is barred there."""
+    return float(len(_misplaced(encoded, given, heap)))
+
+
+def terms(encoded: Encoded, given: Constraint) -> Terms:
+    """Return the splits that are allowed at each level, and below others."""
+    feature = Splits.of(encoded.splits).first_feature
+    below = given.module.below(encoded, given, feature)
+    return Terms(
+        levels=lambda depth: ~given.module.bars(encoded, given, np.arange(depth)[:, None], feature),
+        below=Below(*(one[None, :] for one in below)) if below is not None and below[0].any() else None,
+    )
+
+
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
+    """Write the rows of a kind that states `bars`."""
+    encoded, b, feature = problem.encoded, split_variables(problem, model), of_label(problem, model)
+    t = problem.topology.branch_nodes
+    at, labels = np.nonzero(given.module.bars(encoded, given, _levels(t)[:, None], feature))
+    if len(at):
+        b.add(m, m.rows(f"barred{suffix}", upper=0), (), (t[at], labels))
+    if (below := given.module.below(encoded, given, feature)) is None:
+        return
+    high, low = map(np.flatnonzero, below)
+    pairs = [(s >> up, s) for s in t.tolist() for up in range(1, s.bit_length())]
+    if pairs and len(high) and len(low):
+        row, pair = m.rows(f"below{suffix}", Axis("pair", len(pairs)), upper=1), np.arange(len(pairs))[:, None]
+        for nodes, labels in zip(np.array(pairs).T, (high, low)):
+            b.add(m, row, (pair,), (nodes[:, None], labels))
+
+
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Return the tree with another split at the root if its column is barred there, and without the other nodes of
+    barred columns: one subtree after another, the one whose removal costs least first."""
+    while wrong := _misplaced(encoded, given, heap):
+        if wrong[0] > 1:
+            heap = least_missed(encoded, heap, [[t] for t in wrong])
+        else:
+            feature = Splits.of(encoded.splits).first_feature
+            heap = with_root(encoded, heap, ~given.module.bars(encoded, given, np.zeros(1, int), feature))
+    return heap
+
+
+def _misplaced(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
+    """Return the nodes that split on a column that is barred there."""
+    feature, t = asked(encoded, heap), np.arange(len(heap.split))
+    wrong = (feature >= 0) & given.module.bars(encoded, given, _levels(t), feature)
+    if (below := given.module.below(encoded, given, feature)) is not None:
+        once, under = below
+        wrong |= under & np.any([once[t >> up] for up in range(1, len(t).bit_length())], axis=0)
+    return np.flatnonzero(wrong).tolist()
+
+
+def _levels(t: np.ndarray) -> np.ndarray:
+    """Return the levels of nodes, the root's is 0."""
+    return np.log2(np.maximum(t, 1)).astype(int)

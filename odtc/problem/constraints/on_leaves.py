@@ -1,10 +1,14 @@
 """Constraints on the rows and the prediction of a leaf: parts that their kinds share.
 
-They are written with "row i is predicted k at t". A leaf that no row reaches does not count. A tree is repaired by
-other labels: each leaf gets the cheapest class that it may predict.
+They are written with z_itk, "row i is predicted k at t". A leaf that no row reaches does not count. A kind that states
+by `leaf_sums` that measures m_i of the rows of a leaf that predicts k sum to N or more has the rows
+
+    Σ_i m_i z_itk ≥ N u_t;   z_itk ≤ u_t            t a node where rows end, i
+
+where u_t is 1 if any row ends in t and is predicted k, so it need not be integer; for N = 0 there is no u. A tree is
+repaired by other labels: each leaf gets the cheapest class that it may predict.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +18,16 @@ from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.expressions import Expression, Need, Needs, Statement, needed
+from odtc.problem.constraints.kind import Constraint, Knows
+from odtc.problem.constraints.on_predictions import in_file, scale_in_file
+from odtc.problem.constraints.search_units import fits, rounded_down
+from odtc.problem.constraints.terms import Terms
+from odtc.problem.expressions import Expression, Need, Statement, needed
 from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis
 from odtc.trees.heap_tree import HeapTree, settle
 
-NEEDS: Needs = ((Need(Statement.PREDICTED, "leaves"),),)
+KNOWS, NEEDS = Knows.LEAF, ((Need(Statement.PREDICTED, "leaves"),),)
 
 
 def early(given: Constraint) -> bool:
@@ -35,7 +42,7 @@ def leaves_of(encoded: Encoded, heap: HeapTree) -> tuple[np.ndarray, np.ndarray,
     return at, heap.label[at].astype(int), of.ravel()
 
 
-def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
+def summed(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
     """Return whole numbers (leaves,): the sums of a measure (rows,) over the leaves of `leaves_of`."""
     at, _, of = leaves_of(encoded, heap)
     return sums_of_whole(of, measure, len(at))
@@ -63,9 +70,45 @@ def predicts(problem: Problem, model: Model, k: int, point: dict[str, Any]) -> d
     return {"predicts": ends(problem, model).value(point)[:, :, k].max(axis=0)}
 
 
-def relabelled(encoded: Encoded, heap: HeapTree, may: Callable[[int, np.ndarray], bool]) -> HeapTree:
-    """Return the tree in which each leaf with a label that is not allowed has the cheapest allowed one; may(class,
-    rows bool)."""
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
+    """Write the rows of a kind that states `leaf_sums`."""
+    z, stated = ends(problem, model), given.module.leaf_sums(problem.encoded, given)
+    t = z.nodes
+    sums = m.rows(f"support{suffix}", Axis("sum", len(stated)), node_axis(t), lower=0)
+    for number, (measure, k, least) in enumerate(stated):
+        i = np.flatnonzero(measure)[:, None]
+        z.add(m, sums, (number, t), (i, t, k), in_file(measure)[i])
+        if least:
+            m.add(sums[number, t], predicting(problem, model, m, k, suffix)[t], -least / scale_in_file(measure))
+
+
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns of `predicting` at a point of the formulation's columns."""
+    found: dict[str, np.ndarray] = {}
+    for _, k, least in given.module.leaf_sums(problem.encoded, given):
+        found |= predicts(problem, model, k, point) if least else {}
+    return found
+
+
+def terms(encoded: Encoded, given: Constraint) -> Terms:
+    """Return the sums over leaves. Large numbers are rounded so that no leaf that satisfies them is lost, and every
+    tree is then checked."""
+    found, rounded = [], False
+    for measure, k, least in given.module.leaf_sums(encoded, given):
+        if not fits(measure):
+            (below, bound), rounded = rounded_down(-measure, -least), True
+            measure, least = -below, -bound
+        found.append((measure, np.where(np.arange(len(encoded.classes)) == k, float(least), -np.inf)))
+    return Terms(measures=tuple(found), checked=rounded)
+
+
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Return the tree in which each leaf with a label that is not allowed has the cheapest allowed one, if any is."""
+    stated = given.module.leaf_sums(encoded, given)
+
+    def may(label: int, rows: np.ndarray) -> bool:
+        return all(measure[rows].sum() >= least for measure, k, least in stated if k == label)
+
     at, labels, of = leaves_of(encoded, heap)
     label = heap.label.copy()
     for leaf, node in enumerate(at.tolist()):

@@ -19,7 +19,6 @@ For integer z and c the least v is the product, so these variables need not be i
 
 from __future__ import annotations
 
-from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, gcd, log2
@@ -30,7 +29,7 @@ import numpy as np
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import narrowed, nearest_floats
 from odtc.data.encoding import Encoded
-from odtc.problem.constraints.kind import OnPredictions
+from odtc.problem.constraints.kind import Constraint, Knows, OnPredictions
 from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -38,20 +37,10 @@ from odtc.trees.heap_tree import HeapTree, settle
 if TYPE_CHECKING:
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
-    from odtc.problem.constraints.constraint import Constraint
 
 LARGEST = (
     1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
 )
-
-
-class Knows(StrEnum):
-    """Facts that a constraint needs, and that a formulation must therefore express exactly."""
-
-    TESTS = "splits"  # the splits of the nodes: labels and flows may be relaxed as before
-    RIGHT = "right"  # which rows are classified right: labels must be whole
-    CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
-    LEAF = "leaf"  # in which leaf each row ends: every row must be routed
 
 
 PREDICTING: Needs = ((Need(Statement.PREDICTED),), (Need(Statement.ENDS), Need(Statement.PREDICTS, "leaves")))

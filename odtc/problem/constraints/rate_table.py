@@ -25,18 +25,11 @@ from odtc.base.whole_numbers import narrowed, product, sums_of_whole
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints import on_predictions
-from odtc.problem.constraints.by_definition import (
-    BOUNDS,
-    group_texts,
-    rate_reference,
-    tried_classes,
-    tried_groups,
-    tried_shares,
-)
-from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
+from odtc.problem.constraints.by_definition import rate_reference
+from odtc.problem.constraints.constraint import expect_no_arguments
 from odtc.problem.constraints.groups import Groups, example_of, rarest
 from odtc.problem.constraints.groups import groups as groups_of
-from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.kind import Constraint, Subject
 from odtc.problem.constraints.on_predictions import predicted
 from odtc.problem.constraints.proportions import Share, ShareSum, at_least, at_most, gaps, members_of
 from odtc.problem.constraints.rates import (
@@ -74,9 +67,6 @@ class OfAll(Rate):
         expect_no_arguments(given)
         return share(given)
 
-    def tries(self, encoded: Encoded) -> list[str]:
-        return tried_shares(self.NAME, self.op)
-
 
 class OfClass(Rate):
     """A rate whose argument is a class of which there are rows (`INSIDE`), or others."""
@@ -85,9 +75,6 @@ class OfClass(Rate):
 
     def read(self, encoded: Encoded, given: Constraint) -> Constraint:
         return one_class(encoded, given, self.INSIDE)
-
-    def tries(self, encoded: Encoded) -> list[str]:
-        return tried_classes(encoded, self.NAME, self.op)
 
 
 class AmongClass(OfClass):
@@ -186,9 +173,6 @@ class OfGroups(Rate):
             for which in self.AMONG
         }
         return gaps(encoded, text, among, predicted == k, given.bound)
-
-    def tries(self, encoded: Encoded) -> list[str]:
-        return tried_groups(encoded, self.NAME)
 
     def _masses(self, encoded: Encoded, given: Constraint) -> tuple[int, list[np.ndarray]]:
         """Return (the positive class, whole numbers (rows, groups) for each of AMONG: the weights that count)."""
@@ -370,9 +354,6 @@ class GroupAccuracy(Rate):
     def proportions(self, encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
         every = members_of(encoded, given.keyed("group")[0])
         return [at_least(group, predicted == encoded.y, given.bound, of) for of, group in every.items()]
-
-    def tries(self, encoded: Encoded) -> list[str]:
-        return [f"{self.NAME}[group={text}] >= {bound}" for text in group_texts(encoded) for bound in BOUNDS]
 
 
 class StatisticalParity(OfGroups):

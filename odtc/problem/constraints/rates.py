@@ -10,8 +10,8 @@ from odtc.base.registry import did_you_mean
 from odtc.base.whole_numbers import next_fraction, product
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import rarest
+from odtc.problem.constraints.kind import Constraint
 
 
 def share(given: Constraint) -> Constraint:
@@ -72,15 +72,21 @@ def klass(encoded: Encoded, name: str) -> int:
     return encoded.classes.index(name)
 
 
-def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
-    """Return the constraint, whose argument is a class, of which (`inside`), or of others than which, there
-    are rows."""
+def named_class(encoded: Encoded, given: Constraint) -> int:
+    """Return the class that is the only argument; raises ChoiceError for other arguments."""
     if len(given.args) != 1:
         example = replace(given, args=(rarest(encoded),))
         raise ChoiceError(
             f"expected {given.name}[CLASS], one of {', '.join(encoded.classes)}, got {str(given)!r}; "
             f"write for example {str(example)!r}"
         )
+    return klass(encoded, given.args[0])
+
+
+def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
+    """Return the constraint, whose argument is a class, of which (`inside`), or of others than which, there
+    are rows."""
+    named_class(encoded, given)
     if not encoded.weight[of_class(encoded, given.args[0]) == inside].sum():
         raise ChoiceError(
             f"expected rows of {'the' if inside else 'other classes than the'} class {given.args[0]!r} to take "

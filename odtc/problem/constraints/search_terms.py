@@ -1,8 +1,7 @@
 """A problem with constraints in the form of the constrained search (odtc.algorithms.constrained).
 
 A kind of constraint defines its form by `terms(encoded, given) -> Terms`. Without that function, its `answers` (sums
-over the predictions) or its `bars` (positions of splits) are used; a kind that has none of these is relaxed, and its
-`value` is checked for every candidate tree.
+over the predictions) are used; a kind that has neither is relaxed, and its `value` is checked for every candidate tree.
 """
 
 from collections.abc import Callable
@@ -15,16 +14,15 @@ from operator import and_
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import Below, ConstrainedProblem, TooLarge, fixed_point
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
 from odtc.base.value_class import value_class
 from odtc.base.whole_numbers import summed_weights
 from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import rows_of
 from odtc.data.splits import SplitList, Splits
 from odtc.problem.branch_penalty import exact_share
-from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
-from odtc.problem.constraints.kind import BarsPaths, OnPredictions
+from odtc.problem.constraints.kind import Constraint, OnPredictions
 from odtc.problem.constraints.on_predictions import lines
 from odtc.problem.constraints.search_units import ROUNDED, WHOLE, fits, rounded_down, settled_price, whole_or_rounded
 from odtc.problem.constraints.terms import Terms
@@ -43,12 +41,6 @@ def terms_of(encoded: Encoded, given: Constraint) -> Terms:
     if module.can(OnPredictions):
         found = tuple((line.coef, line.upper) for line in lines(encoded, given))
         return Terms(lines=found) if len(found) <= MOST_LINES else Terms(checked=True)
-    if module.can(BarsPaths):
-        root, once, under = module.bars(encoded, given)
-        return Terms(
-            levels=lambda depth: (np.arange(depth) > 0)[:, None] | ~root,
-            below=Below(once[None, :], under[None, :]) if once.any() else None,
-        )
     return Terms(checked=True)
 
 

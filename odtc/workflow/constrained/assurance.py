@@ -17,9 +17,8 @@ from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import ChoiceError, OdtcError
-from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import Groups, groups, members
-from odtc.problem.constraints.kind import OnLeafProportions, OnPredictions, OnProportions
+from odtc.problem.constraints.kind import Constraint, OnLeafProportions, OnPredictions, OnProportions
 from odtc.problem.constraints.proportions import Share, ShareSum
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Tree

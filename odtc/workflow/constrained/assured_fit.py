@@ -24,8 +24,8 @@ from odtc.data.encoding import Encoded
 from odtc.data.task import expect_classes
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.model.solution import Termination
-from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import rarest
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.problem import Problem
 from odtc.workflow.constrained.assurance import (
     expect_share,

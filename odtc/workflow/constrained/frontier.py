@@ -21,7 +21,8 @@ from odtc.base.value_class import value_class
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
-from odtc.problem.constraints.constraint import Constraint, parse
+from odtc.problem.constraints.constraint import parse
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import settled_bound
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.heap_tree import HeapTree

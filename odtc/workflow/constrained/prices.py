@@ -11,8 +11,7 @@ from fractions import Fraction
 from odtc.base import deadline
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import OnPredictions
+from odtc.problem.constraints.kind import Constraint, OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.plan import searches

@@ -19,7 +19,8 @@ from odtc.data.reading import fingerprint, read_as
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, TimeLimitReached, TreeError
 from odtc.model.feasibility import Check
-from odtc.problem.constraints.constraint import Constraint, broken, parse
+from odtc.problem.constraints.constraint import broken, parse
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import same_objective
 from odtc.problem.formulation import FORMULATIONS, SearchesItself
 from odtc.problem.problem import Problem

@@ -20,7 +20,7 @@ from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
 from odtc.problem.exact_objective import ULPS, exact_cost, exact_objective, rounded_down, settled_bound
-from odtc.problem.formulation import Compiled
+from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -270,6 +270,6 @@ def _searched_problem(problem: Problem) -> Problem | None:
         return None
     share = getattr(problem.params, "lambda_", branch / (loss + branch))
     params = parse_params(SEARCH, {"lambda": share})
-    plain = Problem(encoded, problem.topology, SEARCH, params)
+    plain = Problem(encoded, problem.topology, FORMULATIONS.get(SEARCH), params)
     kept = replace(plain, constraints=problem.constraints)
     return next((one for one in (kept, plain) if searches(one)), None)

@@ -12,7 +12,7 @@ from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.forms import ROWS
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.constraints.search_terms import subsets_of, terms_of
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem

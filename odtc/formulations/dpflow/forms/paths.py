@@ -15,8 +15,8 @@ from odtc.formulations.dpflow.program import Program, Shape, folded_levels, shar
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import objective
 from odtc.problem.constraints.constraint import broken, rowed
-from odtc.problem.constraints.kind import CountsSplits
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.kind import Knows
+from odtc.problem.constraints.search_terms import terms_of
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
@@ -55,12 +55,12 @@ class Paths:
 
 def takes(problem: Problem) -> bool:
     others = [given for given in problem.constraints if given.name not in ROWS]
-    alone = problem.params.tail in ("auto", "0") or all(path_constraints.barring(given.name) for given in others)
+    alone = problem.params.tail in ("auto", "0") or all(path_constraints.barring(given) for given in others)
     return alone and any(given.module.KNOWS == Knows.TESTS and given.name not in kinds() for given in others)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
-    bars = (given.name for given in problem.constraints if path_constraints.barring(given.name))
+    bars = (given.name for given in problem.constraints if path_constraints.barring(given))
     return (*ROWS, *bars)
 
 
@@ -68,7 +68,7 @@ def build(problem: Problem) -> Model:
     paths = problem.derived(Paths)
     m, arcs = network.flow_model(problem, paths.written)
     if paths.sees:
-        whole = not all(given.module.can(CountsSplits) for _, given in rowed(problem))
+        whole = not all(terms_of(problem.encoded, given).groups for _, given in rowed(problem))
         network.write_splits(problem, paths.written.levels, m, arcs, integer=whole)
     return m.finish()
 

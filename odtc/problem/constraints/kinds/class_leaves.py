@@ -10,18 +10,9 @@ from odtc.errors import ChoiceError
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.groups import rarest
-from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_leaves import (
-    NEEDS,
-    early,
-    leaves_of,
-    predicting,
-    predicts,
-)
-from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.constraints.rates import klass
+from odtc.problem.constraints.kind import Constraint, Subject
+from odtc.problem.constraints.on_leaves import KNOWS, NEEDS, early, leaves_of, predicting, predicts
+from odtc.problem.constraints.rates import klass, named_class
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -30,16 +21,10 @@ NAME = "class_leaves"
 SUMMARY = "class_leaves[CLASS] <= N: at most N leaves predict a class"
 OPS = ("<=",)
 SUBJECT = Subject.LEAVES
-KNOWS = Knows.LEAF
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
-    if len(given.args) != 1:
-        raise ChoiceError(
-            f"expected {NAME}[CLASS] <= N, one of {', '.join(encoded.classes)}, got {str(given)!r}; write for example "
-            f"'{NAME}[{rarest(encoded)}] <= 2'"
-        )
-    klass(encoded, given.args[0])
+    named_class(encoded, given)
     if given.bound != int(given.bound) or given.bound < 0:
         raise ChoiceError(f"expected a whole number of leaves, 0 or more, got {str(given)!r}")
     return given
@@ -74,10 +59,6 @@ def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 def terms(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(leaves=((klass(encoded, given.args[0]), int(given.bound)),))
-
-
-def tries(encoded: Encoded) -> list[str]:
-    return [f"{NAME}[{name}] <= {most}" for name in encoded.classes for most in range(3)]
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:

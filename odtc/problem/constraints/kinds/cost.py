@@ -13,8 +13,8 @@ import numpy as np
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Reference, exact
-from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
-from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.constraint import expect_no_arguments
+from odtc.problem.constraints.kind import Constraint, Subject
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.trees.heap_tree import HeapTree
 
@@ -39,10 +39,6 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> Fraction:
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, int]]:
     loss, unit = encoded.whole_loss
     return [(loss, floor(given.bound / unit))]
-
-
-def tries(encoded: Encoded) -> list[str]:
-    return [f"{NAME} <= {bound}" for bound in (*range(7), 0.5, 2.25)]
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:

@@ -21,8 +21,7 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, SaysNothingError
 from odtc.problem.constraints.by_definition import Reference
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.kind import Constraint, Subject
 from odtc.problem.constraints.on_features import feature_of
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values
 from odtc.problem.constraints.rates import counting, positive_of
@@ -114,10 +113,6 @@ def terms(encoded: Encoded, given: Constraint) -> Terms:
     if len(_neighbours(encoded, given)) > MOST_LINES:
         return Terms(checked=True)
     return Terms(lines=tuple(answers(encoded, given)))
-
-
-def tries(encoded: Encoded) -> list[str]:
-    return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:

@@ -14,16 +14,11 @@ from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Subset, Threshold
 from odtc.errors import ChoiceError
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.kind import Constraint, Knows
 from odtc.problem.constraints.on_features import feature_of, single
-from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.rates import positive_of
-from odtc.problem.constraints.terms import Terms
-from odtc.problem.problem import Problem
+from odtc.problem.constraints.searched_only import NEEDS, SUBJECT, early, rows
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.monotone_order import falling_pairs
 from odtc.trees.tree import Branch, Leaf
@@ -34,9 +29,7 @@ SUMMARY = (
     "greater number is predicted as the class if the other is"
 )
 OPS = ()
-SUBJECT = Subject.SETTLED
 KNOWS = Knows.CLASS
-NEEDS = ()
 HINT = "monotone[FEATURE,positive=CLASS] requires it only for the rows of the data, which a model can express"
 
 
@@ -53,10 +46,6 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return given
 
 
-def early(given: Constraint) -> bool:
-    return True
-
-
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     def node(t: int) -> Branch | Leaf:
         if heap.split[t] < 0:
@@ -68,18 +57,6 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     place = feature_of(encoded, given, given.args[0])
     falling = falling_pairs(node(1), encoded.features, place, positive_of(encoded, given))
     return float("inf") if falling is None else float(falling)
-
-
-def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
-
-
-def terms(encoded: Encoded, given: Constraint) -> Terms:
-    return Terms(checked=True)
-
-
-def tries(encoded: Encoded) -> list[str]:
-    return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:

@@ -1,27 +1,18 @@
 """The root splits on one of these columns: Σ_f b_1f ≤ 0 over the splits on all others. A tree of one leaf, whose root
 has no split, satisfies it."""
 
-from itertools import product
-
 import numpy as np
 
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root
-from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree
+from odtc.problem.constraints.kind import Constraint, Subject
+from odtc.problem.constraints.on_features import KNOWS, NEEDS, early, mend, named, of_columns, rows, terms, value
 
 NAME = "require_root"
 SUMMARY = "require_root[FEATURE,…]: the root splits on one of these columns of the data, if it is a branch node"
 OPS = ()
 SUBJECT = Subject.PLACES
-KNOWS = Knows.TESTS
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -33,31 +24,8 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return given
 
 
-def early(given: Constraint) -> bool:
-    return True
-
-
-def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
-    return float(asked(encoded, heap)[1] not in [-1, *named(encoded, given)])
-
-
-def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    bar(problem, model, m, f"root{suffix}", ~np.isin(of_label(problem, model), named(problem.encoded, given)))
-
-
-def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    none = np.zeros(encoded.n_candidate_splits, bool)
-    return ~of_columns(encoded, named(encoded, given)), none, none
-
-
-def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Return the tree with the best split on these columns at the root."""
-    return with_root(encoded, heap, of_columns(encoded, named(encoded, given)))
-
-
-def tries(encoded: Encoded) -> list[str]:
-    names = [feature.name for feature in encoded.features]
-    return [f"{NAME}[{name}]" for name in names] + [f"{NAME}[{','.join(pair)}]" for pair in product(names, names)]
+def bars(encoded: Encoded, given: Constraint, level: np.ndarray, feature: np.ndarray) -> np.ndarray:
+    return ~np.isin(feature, named(encoded, given)) & (level == 0)
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:

@@ -8,48 +8,27 @@ levels N, N + 1, … and every leaf has a row.
 import numpy as np
 
 from odtc.data.encoding import Encoded
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import Subject
-from odtc.problem.constraints.on_features import depth_bound, depths, named, of_columns
-from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.constraints.terms import Terms
-from odtc.problem.problem import Problem
+from odtc.problem.constraints.kind import Constraint
+from odtc.problem.constraints.on_features import depth_bound, depths, early, mend, named, terms
+from odtc.problem.constraints.searched_only import KNOWS, NEEDS, SUBJECT, rows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "shallowest"
 SUMMARY = "shallowest[FEATURE] >= N: no node above depth N splits on the column; the root is at depth 0"
 OPS = (">=",)
-SUBJECT = Subject.SETTLED
-KNOWS = Knows.TESTS
-NEEDS = ()
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
     return depth_bound(encoded, given)
 
 
-def early(given: Constraint) -> bool:
-    return True
+def bars(encoded: Encoded, given: Constraint, level: np.ndarray, feature: np.ndarray) -> np.ndarray:
+    return np.isin(feature, named(encoded, given)) & (level < int(given.bound))
 
 
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(min(depths(encoded, given, heap), default=int(given.bound)))
-
-
-def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
-
-
-def terms(encoded: Encoded, given: Constraint) -> Terms:
-    mine = of_columns(encoded, named(encoded, given, 1))
-    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] < int(given.bound), ~mine, True))
-
-
-def tries(encoded: Encoded) -> list[str]:
-    return [f"{NAME}[{feature.name}] >= {depth}" for feature in encoded.features for depth in (0, 1, 2)]
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:

@@ -5,27 +5,19 @@ incidental split on the other column does not count. No constraint of a model ex
 search supports this kind, by a check of every candidate tree.
 """
 
-from itertools import combinations
 from typing import Any
 
 from odtc.data.encoding import Encoded
-from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Reference, feature_name
-from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.kind import Constraint
 from odtc.problem.constraints.on_features import asked, of_columns, two_columns
-from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.searched_only import KNOWS, NEEDS, SUBJECT, early, rows
 from odtc.problem.constraints.terms import Terms
-from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "together"
 SUMMARY = "together[FEATURE,FEATURE,…]: a tree that splits on one of these columns splits on all of them"
 OPS = ()
-SUBJECT = Subject.SETTLED
-KNOWS = Knows.TESTS
-NEEDS = ()
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
@@ -33,28 +25,14 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
     return given
 
 
-def early(given: Constraint) -> bool:
-    return True
-
-
 def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     missing = set(two_columns(encoded, given)) - set(asked(encoded, heap).tolist())
     return float(len(missing)) if len(missing) < len(two_columns(encoded, given)) else 0.0
 
 
-def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
-    raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
-
-
 def terms(encoded: Encoded, given: Constraint) -> Terms:
     columns = two_columns(encoded, given)
     return Terms(all_or_none=tuple(of_columns(encoded, [column]) for column in columns), checked=True)
-
-
-def tries(encoded: Encoded) -> list[str]:
-    names = [feature.name for feature in encoded.features]
-    pairs = [*combinations(names, 2), *combinations(names, 3)] or [(names[0], names[0])]
-    return [f"{NAME}[{','.join(some)}]" for some in pairs]
 
 
 def reference(encoded: Encoded, given: Constraint) -> Reference:
