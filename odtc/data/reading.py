@@ -219,7 +219,7 @@ def _columns_of(
                     columns = partitions.columns_of(
                         cluster, path, reader_of(path), words, BATCH, read_ones, how.decimal, marks
                     )
-                    met |= {column.name: set(column.met) for column in columns if column.met}
+                    met |= {column.name: set(column.held.met) for column in columns if column.held.met}
                     return columns, how, _of_marks(how, read_ones, met)
                 except partitions.Unread:
                     cluster = None
@@ -406,7 +406,7 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict, 
     remarks += [(n, "empty", f"column {n!r} has no cell, and is left out") for n in empty]
     merged = [(n, *cells) for n in numbers if (cells := columns[n].merged)]
     rows = _rows_of(columns, names, targets, how, place)
-    taken = [(n, text) for n in [*names, *targets] for text in sorted(columns[n].taken) if rows.some_left_out]
+    taken = [(n, text) for n in [*names, *targets] for text in sorted(columns[n].held.taken) if rows.some_left_out]
     asked = _labels_of(columns, targets, rows, taken, how, place)
     features, coded = [], []
     for n, kind in kinds.items():

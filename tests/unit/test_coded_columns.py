@@ -244,4 +244,4 @@ def test_many_cells_are_numbered_as_few_cells_are(first):
     cells = [cell.strip() if cell and cell.strip() not in ("?", "NA") else None for one in frames for cell in one["x"]]
     assert [None, *column.cells] == [None, *dict.fromkeys(cell for cell in cells if cell is not None)]
     assert [[None, *column.cells][code] for code in column.code.tolist()] == cells
-    assert column.taken == {cell for cell in ("?", "NA") if cell in [*first, "NA"]}
+    assert column.held.taken == {cell for cell in ("?", "NA") if cell in [*first, "NA"]}

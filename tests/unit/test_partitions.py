@@ -34,6 +34,7 @@ def _same(one, other):
         assert (a.code.dtype, a.code.tolist()) == (b.code.dtype, b.code.tolist())
         assert (a.values is None) == (b.values is None)
         assert a.values is None or np.array_equal(a.values, b.values, equal_nan=True)
+        assert (a.padded, a.beside, a.held.taken) == (b.padded, b.beside, b.held.taken)
 
 
 def _in_parts(path, size, words, many=99):

@@ -8,6 +8,7 @@ all the texts of this column.
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 
 from odtc.algorithms.number_places import LEAST_CELLS, NumberPlaces, bits_of
 from odtc.base import deadline, phases
+from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import column_types, written_numbers
 from odtc.data.cells.missing_marks import Marks, without_marks
@@ -34,6 +36,36 @@ class WordsNeeded(OdtcError):
         self.name = name
 
 
+@value_class
+class Seen:
+    """Facts that only the texts of cells show, of a column that may be stored as numbers.
+
+    Attributes
+    ----------
+    padded : str or None
+        A cell with zeros before its number.
+    merged : (str, str) or None
+        Two cells whose numbers differ and are one double.
+    beside : set of str
+        The currencies and signs next to its numbers.
+    taken : set of str
+        The built-in texts that were taken for missing cells, without the empty one.
+    met : set of str
+        For a part that a worker read: the cells that are marks of missing cells (odtc.data.cells.missing_marks).
+    """
+
+    padded: str | None = None
+    merged: tuple[str, str] | None = None
+    beside: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
+    met: frozenset[str] = frozenset()
+
+    def __or__(self, below: "Seen") -> "Seen":
+        """Return the facts of these cells and of those below them."""
+        sets = self.beside | below.beside, self.taken | below.taken, self.met | below.met
+        return Seen(self.padded or below.padded, self.merged or below.merged, *sets)
+
+
 class Column:
     """A column of a file: its different known cells, and the number of the cell in each row.
 
@@ -47,17 +79,8 @@ class Column:
         0 for a missing cell, otherwise one more than the position in `cells`.
     values : float64 (rows,) or None
         If the column is stored as numbers: these, NaN if missing; `cells` and `code` are then empty.
-    held_padded : str or None
-        If it is stored as numbers: a cell with zeros before its number, among those that were read as words.
-    held_merged : (str, str) or None
-        The same for two cells whose numbers are one double.
-    held_beside : set of str
-        The same for currencies and signs next to its numbers.
-    met : set of str
-        For a part that a worker read: the cells that are marks of missing cells
-        (odtc.data.cells.missing_marks).
-    taken : set of str
-        The built-in texts that were taken for missing cells, without the empty one.
+    held : Seen
+        The facts on cells that are not in `cells`: on missing ones, and on all if it is stored as numbers.
     decimal : str or None
         As in odtc.data.cells.column_types.finite_numbers.
     as_written : bool
@@ -65,11 +88,7 @@ class Column:
     """
 
     as_written: bool = False
-    taken: frozenset[str] = frozenset()
-    met: frozenset[str] = frozenset()
-    held_padded: str | None = None
-    held_merged: tuple[str, str] | None = None
-    held_beside: frozenset[str] = frozenset()
+    held: Seen = Seen()
 
     def __init__(
         self,
@@ -87,17 +106,22 @@ class Column:
     @property
     def padded(self) -> str | None:
         """A cell that is written as a code is, with zeros before its number; None if there is none."""
-        return self.held_padded if self.values is not None else column_types.padded_cell(self.cells)
+        return self.held.padded if self.values is not None else column_types.padded_cell(self.cells)
 
     @property
     def merged(self) -> tuple[str, str] | None:
         """Two cells whose numbers differ and are one double; None if there are none."""
-        return self.held_merged if self.values is not None else column_types.merged_cells(self._plain_cells)
+        return self.held.merged if self.values is not None else column_types.merged_cells(self._plain_cells)
 
     @property
     def beside(self) -> frozenset[str]:
         """Return the currencies and signs next to its numbers: {"€"}."""
-        return self.held_beside if self.values is not None else beside_cells(self.cells, self.decimal)
+        return self.held.beside if self.values is not None else beside_cells(self.cells, self.decimal)
+
+    @property
+    def seen(self) -> Seen:
+        """All facts that only the texts of its cells show."""
+        return replace(self.held, padded=self.padded, merged=self.merged, beside=self.beside)
 
     @property
     def _plain_cells(self) -> pl.Series:
@@ -150,7 +174,7 @@ class Column:
         values = None if self.values is None else self.values[keep]
         code = self.code[keep] if values is None else self.code
         kept = Column(self.name, self.dtype, self.cells, code, values, self.place, self.decimal)
-        kept.held_beside, kept.as_written = self.held_beside, self.as_written
+        kept.held, kept.as_written = self.held, self.as_written
         return kept
 
     @property
@@ -257,10 +281,7 @@ class ColumnCoder:
         self._known = Known((series if self._native else empty).head(0), np.zeros(1, np.uint32))
         self._cells, self._place_of, self._codes = pl.Series(self.name, [], dtype=empty.dtype), {}, []
         self._values: list[np.ndarray] | None = None
-        self._padded: str | None = None
-        self._merged: tuple[str, str] | None = None
-        self._beside: frozenset[str] = frozenset()
-        self._taken: set[str] = set()
+        self._seen = Seen()
         declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
         self._keep_words = keep_words or declared
 
@@ -287,8 +308,7 @@ class ColumnCoder:
         values = None if self._values is None else np.concatenate(self._values)
         self._codes, self._values = [], None
         column = Column(self.name, self.dtype, self._cells, code, values, self.place, self.decimal)
-        column.held_padded, column.held_merged, column.held_beside = self._padded, self._merged, self._beside
-        column.taken = frozenset(self._taken - {""})
+        column.held = replace(self._seen, taken=self._seen.taken - {""})
         return column
 
     def _numbered(self, fresh: pl.Series) -> np.ndarray:
@@ -301,7 +321,8 @@ class ColumnCoder:
         place = self._place_of = self._place_of or {cell: at for at, cell in enumerate(self._cells.to_list())}
         words = column_types.words_of(fresh, self.place, self.missing)
         if fresh.dtype == pl.String and words.count(None) > fresh.null_count():
-            self._taken |= {cell.strip() for cell, word in zip(fresh, words) if word is None and cell is not None}
+            taken = {cell.strip() for cell, word in zip(fresh, words) if word is None and cell is not None}
+            self._seen |= Seen(taken=frozenset(taken))
         code = np.array([0 if cell is None else place.setdefault(cell, len(place)) + 1 for cell in words], np.uint32)
         met = pl.Series(self.name, list(islice(place, len(self._cells), None)), dtype=self._cells.dtype)
         self._cells = pl.concat([self._cells, met])
@@ -314,9 +335,9 @@ class ColumnCoder:
         except WordsNeeded:
             self._keep_words = True
             return
-        self._padded = column_types.padded_cell(self._cells)
-        self._merged = column_types.merged_cells(column_types.plain_cells(self._cells, self.decimal))
-        self._beside = self._beside | beside_cells(self._cells, self.decimal)
+        merged = column_types.merged_cells(column_types.plain_cells(self._cells, self.decimal))
+        beside = beside_cells(self._cells, self.decimal)
+        self._seen |= Seen(column_types.padded_cell(self._cells), merged, beside)
         self._values = [table[code] for code in self._codes]
         self._codes, self._place_of, self._cells = [], {}, self._cells.head(0)
         self._known = Known(self._known.cells.head(0), self._known.number[:1])
@@ -324,9 +345,9 @@ class ColumnCoder:
     def _as_values(self, series: pl.Series) -> np.ndarray:
         cells = column_types.column_cells(series, self.place, self.missing)
         if self._values is not None:
-            self._beside = self._beside | beside_cells(cells, self.decimal)
-            if cells.null_count() > series.null_count():
-                self._taken |= set(column_types.missing_words(series))
+            is_taken = cells.null_count() > series.null_count()
+            taken = frozenset(column_types.missing_words(series) if is_taken else ())
+            self._seen |= Seen(beside=beside_cells(cells, self.decimal), taken=taken)
         return exact_numbers(cells, self.name, self.decimal)
 
 

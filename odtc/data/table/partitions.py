@@ -22,7 +22,15 @@ from odtc.base.value_class import frozen_class
 from odtc.base.wording import as_here, option
 from odtc.data.cells.missing_marks import Marks
 from odtc.data.table.coded_columns import kind_for
-from odtc.data.table.column_coding import MOST_WORDS, Column, WordsNeeded, code_columns, exact_numbers, named_columns
+from odtc.data.table.column_coding import (
+    MOST_WORDS,
+    Column,
+    Seen,
+    WordsNeeded,
+    code_columns,
+    exact_numbers,
+    named_columns,
+)
 from odtc.errors import OdtcError, TimeLimitReached
 
 RETRIES = 3  # of a part whose worker was lost
@@ -177,7 +185,7 @@ def coded(
         taken = (frame if names is None else named_columns(frame, names, marks, decimal, met) for frame in frames)
         columns = code_columns(taken, place, words, decimal)
         for column in columns:
-            column.met = frozenset(met.get(column.name, ()))
+            column.held |= Seen(met=frozenset(met.get(column.name, ())))
         return columns
     except WordsNeeded as needed:
         return needed.name
@@ -240,18 +248,14 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
     """Return the columns of parts that follow one another; `found` are the cells of all of them."""
     numbers = [{cell: k for k, cell in enumerate(one.cells.to_list(), 1)} for one in found]
     arrays = [np.empty(one.rows, float if one.held else kind_for(len(one.cells) + 1)) for one in found]
-    begin, padded, merged = 0, [None] * len(found), [None] * len(found)
-    beside, met = [frozenset[str]()] * len(found), [frozenset[str]()] * len(found)
+    begin, seen = 0, [Seen()] * len(found)
     for part in filter(None, parts):
         end = begin
         for one, array, number, column in zip(found, arrays, numbers, part, strict=True):
             rows = _numbers_of(column) if one.held else _recoded(column, number, array.dtype)
             end = begin + len(rows)
             array[begin:end] = rows
-        padded = [before or column.padded for before, column in zip(padded, part, strict=True)]
-        merged = [before or column.merged for before, column in zip(merged, part, strict=True)]
-        beside = [before | column.beside for before, column in zip(beside, part, strict=True)]
-        met = [before | column.met for before, column in zip(met, part, strict=True)]
+        seen = [above | column.seen for above, column in zip(seen, part, strict=True)]
         begin = end
     none = np.zeros(0, np.uint8)
     columns = [
@@ -260,8 +264,8 @@ def together(found: list[Cells], parts: Iterable[list[Column]], place: str) -> l
         )
         for one, array in zip(found, arrays)
     ]
-    for column, cell, cells, words, marks in zip(columns, padded, merged, beside, met):
-        column.held_padded, column.held_merged, column.held_beside, column.met = cell, cells, words, marks
+    for column, facts in zip(columns, seen):
+        column.held = facts
     return columns
 
 
