@@ -27,12 +27,12 @@ from odtc.data.cells.column_types import (
     words_among_numbers,
 )
 from odtc.data.cells.written_numbers import APOSTROPHES, BLANKS, DASHES, MINUS
+from odtc.data.cost_matrix import lost_weights
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.reading_spec import CLASSIFICATION, SIGNS
 from odtc.data.table.coded_columns import distinct
 from odtc.data.table.level_orders import is_range, order_of_words, order_text
 from odtc.data.task import TASKS
-from odtc.data.weights import lost_weights
 from odtc.errors import TimeLimitReached
 
 GRADES, CODES = 10, 20  # largest number of classes that are numbers, and whole numbers, without a remark

@@ -5,6 +5,7 @@ file formats. Row numbers in messages count the rows of data from 1, without the
 """
 
 import codecs
+import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +26,12 @@ from odtc.base.text import count_of, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import option
 from odtc.data.cells import column_types
-from odtc.data.cells.column_names import AGAIN, INSTANCE_WEIGHT, check_names
 from odtc.data.cells.data_files import (
+    AGAIN,
     BATCH,
+    INSTANCE_WEIGHT,
     book_and_sheet,
+    check_names,
     data_name,
     fitting_layout,
     frames_of,
@@ -41,6 +44,7 @@ from odtc.data.cells.missing_marks import marks_of_texts, unmet
 from odtc.data.cells.text_pieces import first_in_utf8
 from odtc.data.cells.text_records import skipped_text
 from odtc.data.codebook import read_codebook, with_labels
+from odtc.data.cost_matrix import expect_weight_left, expect_weights
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature, decimal_of, layout_of
 from odtc.data.label_types import BOOL, FLOAT, INT, TEXT, label_type_of
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label
@@ -53,12 +57,10 @@ from odtc.data.reading_spec import (
     dates_of_columns,
     missing_texts,
 )
-from odtc.data.table import partitions
 from odtc.data.table.coded_columns import table_of_columns
 from odtc.data.table.column_coding import Column, WordsNeeded, code_columns, named_columns
 from odtc.data.table.level_orders import in_order, order_text, orders_of_texts
 from odtc.data.task import task_of
-from odtc.data.weights import expect_weight_left, expect_weights
 from odtc.errors import ChoiceError, DataError, OneValueError
 
 BAD_LINE, SHEET = "bad line", "sheet"  # kinds of remarks: on lines that were skipped, and on the sheets of a workbook
@@ -211,18 +213,14 @@ def _columns_of(
         how = _with_typed_dates(first, targets, how, place)
     words = {*targets, *how.categorical, *_ordered(how, read_ones, place)}
     marks, met = marks_of_texts(how.missing_mark, read_ones, place), dict[str, set[str]]()
-    cluster = None if how.layout else clusters.present()
+    tries_cluster = True
     while True:
         try:
-            if cluster is not None:
-                try:
-                    columns = partitions.columns_of(
-                        cluster, path, reader_of(path), words, BATCH, read_ones, how.decimal, marks
-                    )
-                    met |= {column.name: set(column.held.met) for column in columns if column.held.met}
-                    return columns, how, _of_marks(how, read_ones, met)
-                except partitions.Unread:
-                    cluster = None
+            columns = _by_cluster(path, words, how, read_ones, marks) if tries_cluster else None
+            if columns is not None:
+                met |= {column.name: set(column.held.met) for column in columns if column.held.met}
+                return columns, how, _of_marks(how, read_ones, met)
+            tries_cluster = False
             read_frames = (
                 named_columns(column_types.dates_as_numbers(frame, how.layout), read_ones, marks, how.decimal, met)
                 for frame in chain([first], frames)
@@ -233,6 +231,21 @@ def _columns_of(
             words.add(needed.name)
             frames = in_time_of(frames_of(path, BATCH, how.layout), place)
             first = next(frames)
+
+
+def _by_cluster(
+    path: Path, words: set[str], how: ReadingSpec, names: list[str], marks: Mapping[str, tuple[str, ...]]
+) -> list[Column] | None:
+    """Return these columns of a file, read by the workers of the run's cluster; None without a cluster, and for a file
+    that one process has to read."""
+    cluster = None if how.layout else clusters.present()
+    if cluster is None:
+        return None
+    from odtc.data.table import partitions  # few runs have a cluster
+
+    with contextlib.suppress(partitions.Unread):
+        return partitions.columns_of(cluster, path, reader_of(path), words, BATCH, names, how.decimal, marks)
+    return None
 
 
 def read_arrays(X, y, name: str = "data", missing: str = "drop", **reading) -> Dataset:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from odtc.base.memory import require_memory
 from odtc.base.text import WARNING, some
+from odtc.data.cost_matrix import expect_addable, lost_weights
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.data.weights import expect_addable, lost_weights
 from odtc.errors import ChoiceError, DataError, DataWarning, NoSolutionError, SolverError
 from odtc.estimators.cost_complexity import penalty_of_branch_node, rounding_of_penalty
 from odtc.estimators.inspection import InspectionMixin

@@ -1,8 +1,9 @@
-"""Data files: the reader of a file, the options of its layout, and its table in frames."""
+"""Data files: the reader of a file, the options of its layout, its table in frames, and the names of its columns."""
 
 import atexit
 import codecs
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -20,12 +21,15 @@ import polars as pl
 from odtc.base import deadline
 from odtc.base.memory import available
 from odtc.base.registry import Contract, Registry, did_you_mean
+from odtc.base.text import count_of
 from odtc.base.wording import option
 from odtc.data.cells.text_pieces import UTF_16, encoding_of, first_in_utf8, head_of, is_packed, likely_encoding
 from odtc.data.reading_spec import OF_ALL_FORMATS, ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, TimeLimitReached
 
 Layout = Mapping[str, Any]  # options of odtc.data.reading_spec.LAYOUT
+AGAIN = "\0"  # behind the name of a column that another one has, too, and before its number
+INSTANCE_WEIGHT = "instance_weight"  # the column of the weights that an ARFF file has
 BATCH = 1 << 23  # bytes of text that are read at once: 8 MB are processed while they are in the cache
 LEAST_MEMORY = 1 << 26  # bytes; with less polars ends the process without a word of ours
 # Options that often differ in another file with the same columns.
@@ -359,3 +363,42 @@ def data_name(path: Path) -> str:
     if path.name == STANDARD_INPUT:
         return STANDARD_INPUT.replace(" ", "_")
     return path.name[: -len(suffix)] or path.name if suffix else path.name
+
+
+def check_names(names, place: str) -> None:
+    """Raise DataError for a column name that is blank, repeated, or a pattern of polars; `place` is the file, quoted.
+    Column 1 may be without one, because `write.csv` of R and `to_csv` of pandas write the names of the rows in this
+    way."""
+    first = {}
+    plain = [name.partition(AGAIN)[0] or name for name in names]
+    if len(set(plain)) < len(plain) and 2 * sum(map(_is_number, plain)) > len(plain):
+        twice = next(name for name in plain if plain.count(name) > 1)
+        raise DataError(
+            f"expected the names of the {count_of(len(plain), 'column', '')} in the first line of {place}, got "
+            f"{twice!r} twice and "
+            f"mostly numbers, which looks like data; if the file has no names, read it with {option('header', False)}"
+        )
+    for number, name in enumerate(names):
+        if number and not name.strip():
+            raise DataError(
+                f"expected a name for every column in {place}, got a blank one for column {number + 1}; name it, "
+                f"remove the column, or read a file without names with {option('header', False)}"
+            )
+        if first.setdefault(name, number) != number:
+            raise DataError(
+                f"expected different column names in {place}, got {name!r} for column {first[name] + 1} and "
+                f"for column {number + 1}; rename one, leave both out ({option('ignore', name)}), or read a file "
+                f"without names with {option('header', False)}"
+            )
+        if name.startswith("^") and name.endswith("$"):  # its functions on a series match this with the series' name
+            raise DataError(
+                f"expected column names in {place} that are not patterns between ^ and $, got {name!r} for column "
+                f"{number + 1}; rename it"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from odtc.data.cells.column_names import INSTANCE_WEIGHT, check_names
 from odtc.data.cells.column_types import EXACT
-from odtc.data.cells.data_files import expect_time
+from odtc.data.cells.data_files import INSTANCE_WEIGHT, check_names, expect_time
 from odtc.data.cells.text_pieces import read_text
 from odtc.errors import DataError, TimeLimitReached
 

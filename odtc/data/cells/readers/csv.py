@@ -20,9 +20,8 @@ import polars as pl
 
 from odtc.base.system import STDERR
 from odtc.base.wording import option
-from odtc.data.cells.column_names import AGAIN, check_names
 from odtc.data.cells.column_types import MISSING_CELLS
-from odtc.data.cells.data_files import BATCH
+from odtc.data.cells.data_files import AGAIN, BATCH, check_names
 from odtc.data.cells.text_pieces import (
     UTF_16,
     encoding_of,

@@ -10,8 +10,7 @@ import polars as pl
 from odtc.base.system import STDERR
 from odtc.base.text import some
 from odtc.base.wording import option
-from odtc.data.cells.column_names import check_names
-from odtc.data.cells.data_files import book_and_sheet
+from odtc.data.cells.data_files import book_and_sheet, check_names
 from odtc.errors import ChoiceError, DataError
 
 NAME = "excel"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from odtc.data.cells.column_names import check_names
+from odtc.data.cells.data_files import check_names
 from odtc.data.cells.text_pieces import text_pieces
 from odtc.errors import DataError
 

@@ -25,10 +25,10 @@ from odtc.base.registry import did_you_mean
 from odtc.base.text import show_figure, some
 from odtc.base.whole_numbers import narrowed, nearest_floats, product, whole_numbers
 from odtc.base.wording import option
+from odtc.data.cost_matrix import expect_addable
 from odtc.data.dataset import Dataset
 from odtc.data.reading_spec import GOALS, SCORES
 from odtc.data.tasks.policy.causal_scores import estimated
-from odtc.data.weights import expect_addable
 from odtc.errors import ChoiceError, DataError
 
 NAME = "policy"
