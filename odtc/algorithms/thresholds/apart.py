@@ -35,7 +35,7 @@ class Part:
     height : int
     inside : bytes or None, the key of the node; None for the root
     known : Known, of the trees of that height, with nothing but the cost of the best one
-    raising : bool, as of RankSearch
+    raising, fall : bool, float, as of RankSearch
     seconds : float or None, what the process may take; None for no limit
     terms : tuple, the other arguments of RankSearch._evaluate
     """
@@ -44,6 +44,7 @@ class Part:
     inside: bytes | None
     known: Any
     raising: bool
+    fall: float
     seconds: float | None
     terms: tuple[Any, ...]
 
@@ -119,6 +120,7 @@ def _hand_out(team, search, node, height, need, known, intervals):
                         inside,
                         type(known)(0, known.upper),
                         search.raising,
+                        search.fall,
                         deadline.seconds_left(),
                         narrowed.terms,
                     )
@@ -162,6 +164,7 @@ def _evaluate(search: Any, part: Part) -> tuple[Any, ...]:
         bits = np.frombuffer(part.inside, np.uint8)
         node = search.node_of(np.unpackbits(bits, count=search.ranked.n).astype(bool))
     search.height, search.raising = part.height + (node is not search.root), part.raising
+    search.fall = part.fall
     with deadline.within(part.seconds):
         task = (node, part.height, part.known, *part.terms)
         end, known, beside = side_by_side.job_of(search, task)()

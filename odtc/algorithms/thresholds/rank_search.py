@@ -36,6 +36,7 @@ DIVED = 3  # trees of more height are first sought greedily
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
 PROBES = 64  # splits that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
+AIM = 0.8  # of what the trees of a side are expected to cost, for a bound: the proof takes several times as long
 LEVELS = 20  # times that the entries are halved, to say which cut comes first
 FEW_CUTS = 8  # of a column, up to which its first bound looks at each
 WIDE = 5  # below two splits up to this height, below one in higher trees, as their number doubles with each
@@ -155,6 +156,7 @@ class RankSearch:
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
         self.raising = False  # whether only a bound is sought, far below the best tree
+        self.fall = 1.0  # trees of height 3 for all entries cost so many times what those of height 2 do
         self.explaining = False  # whether splits are sought that show a bound, and no better trees
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.levels: dict[int, np.ndarray] = {}  # of `_level`, by column
@@ -193,6 +195,7 @@ class RankSearch:
         """Raise the bound of the trees of this height for all entries until none costs less than `need`, or the best
         one is found, without looking for better trees."""
         self.height, self.raising = height, True
+        self.fall = self.known(3).upper / max(1, self.known(2).upper) if height > 3 else 1.0
         try:
             return self.value(self.root, height, need)
         finally:
@@ -762,7 +765,8 @@ class RankSearch:
         All cuts left of it cost as much as its right side and what is left of the low end together, and all right of
         it as its left side and what is right of the high end. So each side is searched for what these lack of the
         target, which is enough for the cut itself, too. `last` says whether no cut of the interval is left and right
-        of it.
+        of it. If only a bound is sought, a side of height 3 is first searched for no more than AIM of its expected
+        cost, and for the rest only as far as the cut itself needs it: other cuts close what is left of the interval.
         """
         low, high = ends
         weight = int(self.nodes.cuts(node)[2][column, cut])
@@ -785,8 +789,11 @@ class RankSearch:
             first = last[1]
         else:  # the side of fewer entries; if only a bound is sought and one side may be enough, the other
             first = (2 * at <= n) == (self.raising and all(last))
-        for one in (first, not first):
-            goal = target - bounds[not one] if just[one] else goals[one]
+        aims = self.raising and height == 4 and not all(last) and not self.nodes.solves(3)
+        for turn, one in enumerate((first, not first) * (2 if aims else 1)):
+            goal = target - bounds[not one] if just[one] or turn > 1 else goals[one]
+            if aims and turn < 2 and bounds[one] < goal:
+                goal = min(goal, int(AIM * self._expected(node, column, cut, one)))
             if bounds[one] < goal:
                 found[one] = self._side(node, column, cut, one, height - 1, goal)
                 bounds[one] = max(bounds[one], found[one].lower)
@@ -799,6 +806,10 @@ class RankSearch:
             return End(weight, *bounds)
         grown = [self.relaxed._side(node, column, cut, one, height - 1, goals[one]).lower for one in (False, True)]
         return End(weight, *bounds, *grown)
+
+    def _expected(self, node, column, cut, right) -> float:
+        """Return about the cost of the best tree of height 3 on one side of a cut, by the best one of height 2."""
+        return self.fall * self._side(node, column, cut, right, 2, NONE).upper
 
 
 def compile_now() -> None:

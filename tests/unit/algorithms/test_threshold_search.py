@@ -19,6 +19,7 @@ from odtc.algorithms.thresholds import (
     depth_two,
     early_bound,
     ordered_nodes,
+    rank_search,
     ranks,
     side_by_side,
 )
@@ -856,6 +857,26 @@ def test_if_a_bound_takes_long_half_of_the_cost_is_asked_for_next(seconds, jumps
     first, second, *_ = asked
     assert first == known.upper // 16 and second == (known.upper // 2 if jumps else 2 * first)
     assert asked == sorted(set(asked)) and asked[-1] == known.upper
+
+
+def test_a_bound_takes_fewer_trees_of_depth_2_if_sides_are_not_proved(monkeypatch):
+    """Each side was searched for all that the other one lacks, at first for the whole bound, which is a proof."""
+    cautious = rank_search.AIM
+
+    def evaluated(ranked, aim):
+        monkeypatch.setattr(rank_search, "AIM", aim)
+        search = RankSearch(ranked)
+        search.solve(3)
+        asked, before = int(0.6 * search.dive(4).upper), search.evaluated
+        assert search.bound(4, asked).lower == asked
+        return search.evaluated - before
+
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        rank = random.integers(0, 60, (400, 4))
+        label = (rank[:, 0] > 40) ^ (random.random(400) < 0.15)
+        ranked = rank_rows(rank, np.eye(2)[label.astype(int)])
+        assert evaluated(ranked, cautious) < 0.9 * evaluated(ranked, 1e9)
 
 
 def test_groups_are_as_large_as_trees_that_fit_any_labels_ask():
