@@ -20,12 +20,13 @@ from odtc.algorithms.thresholds.common_rows import CommonRows
 from odtc.base import deadline
 
 # The first bound that is asked for is this part of the best tree's cost: of depth 2, and of more depth, where less
-# takes about as long.
-FIRST = 16, 4
+# takes about as long, unless the time is short.
+FIRST, FIRST_IN_TIME = (16, 4), 8
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
 STEP = 1.25  # factor by which a bound rises from one search to the next
-MOMENTS = 32  # bounds that the time is for at least, if the next one asked for is QUICKLY times as high
-QUICKLY = 4
+LITTLE = 1.1  # the same at least, if more would take too long
+QUICKLY = 4  # the same without a limit, of more depth than 2
+STEEP = 1.1  # a bound b of trees of more depth, of which the best one costs v, takes time like b / (STEEP · v - b)
 FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
@@ -123,11 +124,12 @@ class EarlyBound:
         self._rise(1, None, between)
 
     def _rise(self, part, patience, between=None):
-        """Asks for rising bounds, up to a part of the best tree's cost. If each takes so long that the time is for few
-        of them, the first after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as
-        long."""
+        """Asks for rising bounds, up to a part of the best tree's cost. With a limit, each after the first is the
+        greatest that is expected in time; of depth 2, if each takes so long that the time is for few of them, the first
+        after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as long."""
         search, height, least = self.search, self.height, self.least
-        asked = max(least, self._most() // FIRST[height > 2])
+        timed = height > 2 and deadline.seconds_left() is not None
+        asked = max(least, self._most() // (FIRST_IN_TIME if timed else FIRST[height > 2]))
         if lower := search.lower(height):  # little more takes as long as much more
             asked = max(asked, _more(lower, self._most(), least, height))
         with suppress(_Enough), _at_most(search, patience):
@@ -137,13 +139,22 @@ class EarlyBound:
                 known = search.bound(height, asked)
                 if known.exact or asked >= enough:
                     break
-                took, left, most = time.monotonic() - began, deadline.seconds_left(), self._most()
+                took = time.monotonic() - began
                 if between is not None:
                     between(took)
-                soon, quick = int(DOUBLED * most), left is None or MOMENTS * took < left
-                hurried = left is not None and height == 2 and asked < soon and FEW_ASKED * took > left
-                fast = QUICKLY * asked if height > 2 and quick else 0
-                asked = soon if hurried else max(fast, _more(asked, most, least, height))
+                asked = self._after(asked, took, deadline.seconds_left())
+
+    def _after(self, asked, took, left):
+        """Return the bound to ask for after one that took so many seconds, if so many are left; None for no limit."""
+        height, most, least = self.height, self._most(), self.least
+        more = _more(asked, most, least, height)
+        if left is None:
+            return max(more, QUICKLY * asked) if height > 2 else more
+        if height > 2:
+            times = SURE * left / max(took, deadline.MOMENT)
+            return max(asked + least, int(LITTLE * asked), _in_time(asked, most, times))
+        soon = int(DOUBLED * most)
+        return soon if asked < soon and FEW_ASKED * took > left else more
 
 
 def _least_loss(ranked):
@@ -165,6 +176,12 @@ def _at_most(search, patience):
         yield
     finally:
         search.check = check
+
+
+def _in_time(asked, most, times):
+    """Return the bound that takes so many times as long as one that was shown; more than `most` for the proof."""
+    work = times * asked / max(1.0, STEEP * most - asked)
+    return int(STEEP * most * work / (1 + work))
 
 
 def _more(asked, most, least, height):

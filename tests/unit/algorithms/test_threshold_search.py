@@ -879,6 +879,34 @@ def test_a_bound_takes_fewer_trees_of_depth_2_if_sides_are_not_proved(monkeypatc
         assert evaluated(ranked, cautious) < 0.9 * evaluated(ranked, 1e9)
 
 
+@pytest.mark.parametrize("rate", [0.01, 0.3, 3.0])
+def test_with_a_limit_the_greatest_bound_is_asked_for_that_ends_in_time(rate, monkeypatch):
+    """Steps of a quarter took the last third of a minute for one that did not end."""
+    random = np.random.default_rng(3)
+    search = RankSearch(rank_rows(random.integers(0, 40, (400, 6)), np.eye(2)[random.integers(0, 2, 400)]))
+    cost, limit, now, asked = search.dive(3).upper, 60.0, [0.0], []
+
+    def bound(height, need):
+        left = limit - now[0]
+        now[0] += rate * need / (1.1 * cost - need)
+        if now[0] > limit:
+            raise TimeLimitReached("as in a search")
+        asked.append((need, left, limit - now[0]))
+        return Known(need, cost)
+
+    monkeypatch.setattr(search, "bound", bound)
+    monkeypatch.setattr(early_bound.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(deadline, "seconds_left", lambda: limit - now[0])
+    with contextlib.suppress(TimeLimitReached):
+        EarlyBound(search, 3, cost).raise_on(lambda seconds: None)
+    needs = [need for need, *_ in asked]
+    assert needs == sorted(set(needs))
+    if rate < 3.0:  # the proof takes 0.1 and 3 seconds
+        assert needs[-1] == cost and len(needs) <= 3
+    else:  # or 30 after all others
+        assert needs[-1] > 0.8 * cost
+
+
 def test_groups_are_as_large_as_trees_that_fit_any_labels_ask():
     """A tree over a hundred columns predicts dozens of rows whatever their labels are: smaller groups showed nothing,
     and were parted one after the other."""
