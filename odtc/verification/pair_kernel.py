@@ -7,7 +7,8 @@ is halved until its bounds reach the target. The whole state is in arrays (`Plac
 
 The second split is never better between two neighbouring members that save under the same label only than before or
 behind all such neighbours: as they change sides, what that label saves on one side rises as they do, and what the
-labels of the other side save at most is convex. So the members between two such splits are one block.
+labels of the other side save at most is convex. So the members between two such splits are one block. A sum is counted
+for each block and each label under which it saves: a unit.
 """
 
 import numpy as np
@@ -17,15 +18,16 @@ from odtc.base.value_class import value_class
 from odtc.verification.node_cuts import Rows
 
 SLOTS = 80  # evaluated cuts that are stored at once: the intervals are halved
+FIRST = 10  # columns that are counted first at a cut: those of the least bounds left and right of it, in turn
 PAUSED = -1  # in place of a cost
-BEGUN, COLUMN, TOP, SUMMED = range(4)  # of `at`
+BEGUN, COLUMN, TOP = range(3)  # of `at`
 
 
 def entries(rows: Rows) -> tuple:
     """Return the arrays of `least_pair` that are the same for all states.
 
-    With two classes `gain` is the cost of label 0 above label 1; otherwise each row has an entry for each label that
-    costs less than its worst.
+    With two classes `gain` is the cost of label 0 above label 1, and all units have one label; otherwise each row has
+    an entry for each label that costs less than its worst.
     """
     loss = rows.loss.astype(np.int64)
     if loss.shape[1] == 2:
@@ -46,41 +48,48 @@ class Place:
 
     Attributes
     ----------
-    at : int64 (4,), whether it was begun, the first column, intervals on the stack, rows in `held_sums`
+    at : int64 (3,), whether it was begun, the first column, intervals on the stack
     line : int32 (columns, members), members by rising rank, as member << 1 | last, where last marks the last of a rank
-    block : int32 (columns, members), the block of each member in each column
-    blocks : int64 (columns + 1,), where the blocks of each column begin
+    units : int64 (columns + 2,), where the units of each column begin; after the last column, each label is a unit
+    of_unit, last : int32, uint8 (all units,), the label of a unit, and whether it is the last of its block
+    unit : uint32 (columns + 1, entries), the unit of each entry
+    entry, own : uint32, int64 (entries,), the entries in the order of the first column, and their gains
     first_entry, of_label, gains, own_most : the entries of each member, and the largest cost of a member
-    total, held_sums : int64 (1, labels), the gain of all members, and of those left of the evaluated cut
-    table : int64 (all blocks, labels), the gain of all members of each block
-    held, held_to, stamp : the same of the members left of the cut at which each column was counted last: the first
-        `held_to` members by a first column
+    whole, sums : int64 (all units,), the gain of all entries of each unit, and of the first ones of `entry`
+    now : int64 (columns + 1,), how many entries that is for each column
+    upto : int64 (all units,), the sums of `whole` over this unit and those before it in its column
     lower, minimum, weight : of evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, 2 + d is the
         cut at depth d
-    cut_weight, cut_rows : int64 (members + 1,), the largest cost of the rows left of each cut of a column; their number
+    cut_weight, cut_entries : int64 (members + 1,), the largest cost of the rows left of each cut of the first column,
+        and how many entries they have
     stack : int64 (intervals, 5), first and last cut, evaluated cuts on either side, depth
+    room, peak : int64 (2, labels), (2, most units of a column), both only for a while
     """
 
     at: np.ndarray
     line: np.ndarray
-    block: np.ndarray
-    blocks: np.ndarray
+    units: np.ndarray
+    of_unit: np.ndarray
+    last: np.ndarray
+    unit: np.ndarray
+    entry: np.ndarray
+    own: np.ndarray
     first_entry: np.ndarray
     of_label: np.ndarray
     gains: np.ndarray
     own_most: np.ndarray
-    total: np.ndarray
-    held_sums: np.ndarray
-    table: np.ndarray
-    held: np.ndarray
-    held_to: np.ndarray
-    stamp: np.ndarray
+    whole: np.ndarray
+    sums: np.ndarray
+    now: np.ndarray
+    upto: np.ndarray
     lower: np.ndarray
     minimum: np.ndarray
     weight: np.ndarray
     cut_weight: np.ndarray
-    cut_rows: np.ndarray
+    cut_entries: np.ndarray
     stack: np.ndarray
+    room: np.ndarray
+    peak: np.ndarray
 
     @classmethod
     def before(cls, arrays: tuple, n_ranks: np.ndarray, members: np.ndarray) -> "Place":
@@ -88,29 +97,35 @@ class Place:
         `n_ranks` int64 (columns,), how many ranks the columns have."""
         begin, n_labels = arrays[2], arrays[6]
         F, m = len(arrays[1]), len(members)
-        n_entries, n_blocks = int((begin[members + 1] - begin[members]).sum()), int(np.minimum(n_ranks, m).sum())
+        n_entries = int((begin[members + 1] - begin[members]).sum())
+        most = np.minimum(n_ranks * n_labels, max(n_entries, 1))  # units of each column
+        n_units = int(most.sum()) + n_labels
         zeros = lambda *shape: np.zeros(shape, np.int64)  # noqa: E731
         return cls(
-            at=zeros(4),
+            at=zeros(3),
             line=np.empty((F, m), np.int32),
-            block=np.empty((F, m), np.int32),
-            blocks=zeros(F + 1),
+            units=zeros(F + 2),
+            of_unit=np.zeros(n_units, np.int32),
+            last=np.zeros(n_units, np.uint8),
+            unit=np.empty((F + 1, n_entries), np.uint32),
+            entry=np.empty(n_entries, np.uint32),
+            own=zeros(n_entries),
             first_entry=zeros(m + 1),
             of_label=zeros(n_entries),
             gains=zeros(n_entries),
             own_most=zeros(m),
-            total=zeros(1, n_labels),
-            held_sums=zeros(1, n_labels),
-            table=zeros(n_blocks, n_labels),
-            held=zeros(n_blocks, n_labels),
-            held_to=zeros(F),
-            stamp=np.full(F, -1),
+            whole=zeros(n_units),
+            sums=zeros(n_units),
+            now=zeros(F + 1),
+            upto=zeros(n_units),
             lower=zeros(2, SLOTS, F),
             minimum=zeros(2, SLOTS),
             weight=zeros(SLOTS),
             cut_weight=zeros(m + 1),
-            cut_rows=zeros(m + 1),
+            cut_entries=zeros(m + 1),
             stack=zeros(2 * SLOTS, 5),
+            room=zeros(2, n_labels),
+            peak=zeros(2, int(most.max(initial=0))),
         )
 
     @property
@@ -122,8 +137,8 @@ class Place:
 @kernel
 def least_pair(
     rank, order, begin, label, gain, most, n_labels, inside, price, target, steps,
-    at, line, block, blocks, first_entry, of_label, gains, own_most, total, held_sums, table, held, held_to, stamp,
-    lower, minimum, weight, cut_weight, cut_rows, stack,
+    at, line, units, of_unit, last, unit, entry, own, first_entry, of_label, gains, own_most, whole, sums, now, upto,
+    lower, minimum, weight, cut_weight, cut_entries, stack, room, peak,
 ):  # fmt: skip
     """Return the cost of a tree of depth 2 that costs less than the target; the target if there is none; PAUSED after
     some steps, to be called again with the same arrays.
@@ -136,44 +151,51 @@ def least_pair(
     inside : uint8 (rows,), the rows of the state
     price : int, of a branch node
     target : int
-    steps : int, about as many rows and blocks are counted until it pauses
-    at … stack : as in `Place`
+    steps : int, about as many entries and units are counted until it pauses
+    at … peak : as in `Place`
 
     Returns
     -------
     int
     """
-    F, n = order.shape
-    if not at[BEGUN]:
-        members = line, block, blocks, first_entry, of_label, gains, own_most, total, table
-        list_members(rank, order, begin, label, gain, most, inside, *members)
-    W = np.int64(0)
-    for j in range(len(own_most)):
-        W += own_most[j]
+    F, m = line.shape
     need = target - price
-    room = np.zeros((2, n_labels), np.int64)
     if not at[BEGUN]:
         at[BEGUN] = 1
+        list_members(rank, order, begin, label, gain, most, inside, line, first_entry, of_label, gains, own_most)
+        list_units(line, first_entry, of_label, gains, n_labels, units, of_unit, last, unit)
+        for j in range(m):
+            weight[1] += own_most[j]
+        for g in range(F + 1):
+            for e in range(len(gains)):
+                whole[unit[g, e]] += gains[e]
+        total = whole[units[F] : units[F + 1]]
         for g in range(F):
-            among = slice(blocks[g], blocks[g + 1])
-            lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total[0], np.int64(0), W, price, room)[1]
-            lower[0, 1, g] = lower[1, 0, g]
-        minimum[1, 0] = minimum[0, 1] = least_of(lower[1, 0])
-        weight[1] = W
-    of_nothing = np.zeros(len(own_most), np.int32)
-    counted = np.int64(0)
+            reached = np.int64(0)
+            for u in range(units[g], units[g + 1]):
+                reached += whole[u]
+                upto[u] = reached
+            lower[0, 1, g] = stumps(
+                g, units, whole, whole, upto, of_unit, last, total, total, weight[1], weight[1], price, room, peak
+            )[0]
+            lower[1, 0, g] = lower[0, 1, g]
+        minimum[1, 0] = minimum[0, 1] = least_of(lower[0, 1])
+    total, moved = whole[units[F] : units[F + 1]], sums[units[F] : units[F + 1]]
+    W = weight[1]
+    counted, n_evaluated = np.int64(0), np.int64(0)
+    seen = np.zeros(F, np.int64)  # the last cut of those evaluated here at which each column was counted
     for f in range(at[COLUMN], F):
         if f > at[COLUMN] or not at[TOP]:
-            last_cut = cuts_of(line[f], own_most, cut_weight, cut_rows)
+            last_cut = cuts_of(line[f], own_most, first_entry, gains, cut_weight, cut_entries, entry, own)
             if last_cut < 2:
                 continue
             stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, last_cut - 1, 0, 1, 0
-            at[COLUMN], at[TOP], at[SUMMED] = f, 1, 0
-            held_sums[:] = 0
-        top, summed = at[TOP], at[SUMMED]
+            at[COLUMN], at[TOP] = f, 1
+            sums[:], now[:] = 0, 0
+        top = at[TOP]
         while top:
             if counted > steps:
-                at[TOP], at[SUMMED] = top, summed
+                at[TOP] = top
                 return PAUSED
             top -= 1
             a, z, lo, hi, d = stack[top]
@@ -194,22 +216,23 @@ def least_pair(
                 lower[1, new, g] = max(lower[1, hi, g], lower[1, lo, g] - (w - weight[lo]))
             left, right = least_of(lower[0, new]), least_of(lower[1, new])
             if left + right < need:
-                place = cut_rows[c]
-                move(line[f], held_sums, of_nothing, of_label, gains, first_entry, summed, place)
-                counted += abs(place - summed) + F
-                summed = place
-                for g in range(F):
-                    if lower[0, new, g] + right >= need and left + lower[1, new, g] >= need:
+                place = cut_entries[c]
+                counted += bring(sums, whole, units, unit, entry, own, now, F, place)
+                n_evaluated += 1
+                for x in range(FIRST + F):
+                    g = x - FIRST
+                    if x < FIRST:
+                        left, right = least_of(lower[0, new]), least_of(lower[1, new])
+                        if left + right >= need:
+                            break
+                        g = place_of(lower[x & 1, new], right if x & 1 else left)
+                    if seen[g] == n_evaluated or (lower[0, new, g] + right >= need and left + lower[1, new, g] >= need):
                         continue
-                    own = held[blocks[g] : blocks[g + 1]]
-                    if stamp[g] != f or abs(place - held_to[g]) > place:
-                        own[:] = 0
-                        held_to[g], stamp[g] = 0, f
-                    move(line[f], own, block[g], of_label, gains, first_entry, held_to[g], place)
-                    counted += abs(place - held_to[g]) + len(own)
-                    held_to[g] = place
-                    whole = table[blocks[g] : blocks[g + 1]]
-                    lower[0, new, g], lower[1, new, g] = stumps(whole, own, held_sums[0], total[0], w, W, price, room)
+                    seen[g] = n_evaluated
+                    counted += bring(sums, whole, units, unit, entry, own, now, g, place)
+                    lower[0, new, g], lower[1, new, g] = stumps(
+                        g, units, sums, whole, upto, of_unit, last, moved, total, w, W, price, room, peak
+                    )
                 left, right = least_of(lower[0, new]), least_of(lower[1, new])
                 if left + right < need:
                     return price + left + right
@@ -224,11 +247,8 @@ def least_pair(
     return target
 
 
-def list_members(
-    rank, order, begin, label, gain, most, inside,
-    line, block, blocks, first_entry, of_label, gains, own_most, total, table,
-):  # fmt: skip
-    """Fill the arrays of a `Place` that depend only on the members of a state."""
+def list_members(rank, order, begin, label, gain, most, inside, line, first_entry, of_label, gains, own_most):
+    """Fill the arrays of a `Place` that hold the members of a state, their entries, and their order in each column."""
     F, n = order.shape
     local = np.empty(n, np.int32)
     m = e = np.int64(0)
@@ -238,27 +258,48 @@ def list_members(
             own_most[m] = most[i]
             for k in range(begin[i], begin[i + 1]):
                 of_label[e], gains[e] = label[k], gain[k]
-                total[0, label[k]] += gain[k]
                 e += 1
             m += 1
             first_entry[m] = e
-    kind = kinds_of(of_label, gains, first_entry, total.shape[1])
     for f in range(F):
-        at, last = 0, -1
-        for j in range(n):
-            i = order[f, j]
+        j, before = 0, -1
+        for i in order[f]:
             if inside[i]:
-                if at and rank[i, f] != last:
-                    line[f, at - 1] |= 1
-                last = rank[i, f]
-                line[f, at] = local[i] << 1
-                at += 1
-        if at:
-            line[f, at - 1] |= 1
-        blocks[f + 1] = blocks[f] + list_blocks(line[f], kind, block[f])
+                if j and rank[i, f] != before:
+                    line[f, j - 1] |= 1
+                before = rank[i, f]
+                line[f, j] = local[i] << 1
+                j += 1
+        if j:
+            line[f, j - 1] |= 1
+
+
+def list_units(line, first_entry, of_label, gains, n_labels, units, of_unit, last, unit):
+    """Fill the arrays of a `Place` that hold the units of each column, and those of each entry."""
+    F, m = line.shape
+    kind, block = kinds_of(of_label, gains, first_entry, n_labels), np.empty(m, np.int32)
+    held = np.empty(n_labels, np.int64)  # the unit of each label in a block
+    u = np.int64(0)
+    for f in range(F):
+        units[f] = u
+        list_blocks(line[f], kind, block)
+        now = -1
         for j in range(m):
-            for e in range(first_entry[j], first_entry[j + 1]):
-                table[blocks[f] + block[f, j], of_label[e]] += gains[e]
+            i = line[f, j] >> 1
+            if block[i] != now:
+                now = block[i]
+                held[:] = -1
+                if u > units[f]:
+                    last[u - 1] = 1
+            for e in range(first_entry[i], first_entry[i + 1]):
+                k = of_label[e]
+                if held[k] < 0:
+                    held[k], of_unit[u] = u, k
+                    u += 1
+                unit[f, e] = held[k]
+    units[F], units[F + 1] = u, u + n_labels
+    for e in range(len(gains)):
+        unit[F, e] = u + of_label[e]
 
 
 def kinds_of(of_label, gains, first_entry, n_labels):
@@ -295,15 +336,19 @@ def list_blocks(line, kind, block):
     return at + 1 if len(line) else 0
 
 
-def cuts_of(line, own_most, cut_weight, cut_rows):
-    """Return how many ranks a line has; what the members left of each cut cost at most, and how many they are, are
-    written to the other arrays."""
-    b, weight = 0, np.int64(0)
+def cuts_of(line, own_most, first_entry, gains, cut_weight, cut_entries, entry, own):
+    """Return how many ranks a line has; its entries with their gains, what the members left of each cut cost at most,
+    and how many entries they have, are written to the other arrays."""
+    b, at, weight = 0, np.int64(0), np.int64(0)
     for j in range(len(line)):
-        weight += own_most[line[j] >> 1]
+        i = line[j] >> 1
+        weight += own_most[i]
+        for e in range(first_entry[i], first_entry[i + 1]):
+            entry[at], own[at] = e, gains[e]
+            at += 1
         if line[j] & 1:
             b += 1
-            cut_weight[b], cut_rows[b] = weight, j + 1
+            cut_weight[b], cut_entries[b] = weight, at
     return b
 
 
@@ -315,66 +360,88 @@ def least_of(bounds):
     return least
 
 
-def move(line, held, block, of_label, gains, first_entry, begin, end):
-    """Add rows begin … end of a line to the sums of each block, or subtract them if end is before begin."""
-    sign = 1 if end > begin else -1
-    if held.shape[1] == 1:
-        for j in range(min(begin, end), max(begin, end)):
-            i = line[j] >> 1
-            held[block[i], 0] += sign * gains[i]
-        return
-    if len(of_label) == len(first_entry) - 1:  # each member saves under one label, as none saves under no label
-        for j in range(min(begin, end), max(begin, end)):
-            i = line[j] >> 1
-            held[block[i], of_label[i]] += sign * gains[i]
-        return
-    for j in range(min(begin, end), max(begin, end)):
-        i = line[j] >> 1
-        for e in range(first_entry[i], first_entry[i + 1]):
-            held[block[i], of_label[e]] += sign * gains[e]
+def place_of(bounds, value):
+    """Return the first place of a value."""
+    g = 0
+    while bounds[g] != value:
+        g += 1
+    return g
 
 
-def stumps(table, part, sums, total, own, W, price, room):
-    """Return the least cost of one split on a column, or of a label, on a part of the rows and on the others.
+def bring(sums, whole, units, unit, entry, own, now, g, place):
+    """Change the sums of a column to those of the first `place` entries, from what they are, from none or from all,
+    whichever is nearest; return how many entries and units were counted."""
+    begin, n = now[g], len(entry)
+    if min(place, n - place) < abs(place - begin):
+        begin = 0 if 2 * place < n else n
+        for u in range(units[g], units[g + 1]):
+            sums[u] = whole[u] if begin else 0
+    for j in range(begin, place):
+        sums[unit[g, entry[j]]] += own[j]
+    for j in range(place, begin):
+        sums[unit[g, entry[j]]] -= own[j]
+    now[g] = place
+    return abs(place - begin) + units[g + 1] - units[g]
+
+
+def stumps(g, units, part, whole, upto, of_unit, last, sums, total, own, W, price, room, peak):
+    """Return the least cost of one split on column g, or of a label, on a part of the rows and on the others.
 
     Parameters
     ----------
-    table, part : int (blocks, labels), the gain of all rows of each block, and of those of the part
-    sums, total : int (labels,), their sums
+    g : int
+    part : int64 (all units,), the gain of the part of each unit
+    units, whole, upto, of_unit, last, room, peak : as in `Place`
+    sums, total : int64 (labels,), the gain of the part, and of all rows
     own, W : int, the largest cost of the rows of the part, and of all rows
     price : int, the penalty of a branch node
-    room : int64 (2, labels), for sums
 
     Returns
     -------
     (int, int)
     """
-    size, n_labels = table.shape
-    if n_labels == 1:  # min(positive gains, negative gains), and with a split the part of one and the rest of the other
-        p_most = p_least = q_most = q_least = p = q = 0
-        for b in range(size - 1):
-            p += part[b, 0]
-            q += table[b, 0] - part[b, 0]
+    first, behind = np.uint64(units[g]), np.uint64(units[g + 1])
+    if (
+        len(total) == 1
+    ):  # min(positive gains, negative gains), and with a split the part of one and the rest of the other
+        p_most = p_least = q_most = q_least = p = np.int64(0)
+        for u in range(first, behind):
+            p += part[u]
+            q = upto[u] - p
             p_most, p_least, q_most, q_least = max(p_most, p), min(p_least, p), max(q_most, q), min(q_least, q)
         P, Q = sums[0], total[0] - sums[0]
-        up, down = (own + P) // 2, (own - P) // 2
-        above, below = (W - own + Q) // 2, (W - own - Q) // 2
+        up, down = (own + P) >> 1, (own - P) >> 1
+        above, below = (W - own + Q) >> 1, (W - own - Q) >> 1
         return (
             min(up, down, price + min(down + p_least, up - p_most)),
             min(above, below, price + min(below + q_least, above - q_most)),
         )
-    one, two = room
-    room[:] = 0
-    best, other = 0, 0  # the largest gain of one split
-    for b in range(size - 1):
-        up = down = above = below = 0
-        for k in range(n_labels):
-            one[k] += part[b, k]
-            two[k] += table[b, k] - part[b, k]
-            up, down = max(up, one[k]), max(down, sums[k] - one[k])
-            above, below = max(above, two[k]), max(below, total[k] - sums[k] - two[k])
-        best, other = max(best, up + down), max(other, above + below)
-    here, there = 0, 0
-    for k in range(n_labels):
+    here = there = np.int64(0)
+    for k in range(len(total)):
         here, there = max(here, sums[k]), max(there, total[k] - sums[k])
+    best, other = most_saved(units[g], units[g + 1], part, whole, of_unit, last, room, peak)
     return min(own - here, price + own - best), min(W - own - there, price + W - own - other)
+
+
+def most_saved(first, behind, part, whole, of_unit, last, room, peak):
+    """Return the largest gain of one split of the units first … behind - 1 on a part of the rows and on the others,
+    (int, int): of the best label before each cut, which is counted forwards, and of the best one behind it,
+    backwards."""
+    room[:] = 0
+    up = other_up = np.int64(0)
+    for u in range(first, behind):
+        k = of_unit[u]
+        room[0, k] += part[u]
+        room[1, k] += whole[u] - part[u]
+        up, other_up = max(up, room[0, k]), max(other_up, room[1, k])
+        peak[0, u - first], peak[1, u - first] = up, other_up
+    room[:] = 0
+    best = other = down = other_down = np.int64(0)
+    for u in range(behind - 1, first, -1):
+        k = of_unit[u]
+        room[0, k] += part[u]
+        room[1, k] += whole[u] - part[u]
+        down, other_down = max(down, room[0, k]), max(other_down, room[1, k])
+        if last[u - 1]:
+            best, other = max(best, peak[0, u - 1 - first] + down), max(other, peak[1, u - 1 - first] + other_down)
+    return best, other
