@@ -14,8 +14,6 @@ from odtc.algorithms.dp.lattice import segment_minimum
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.base import deadline
 
-ROUNDS = 8  # of raising the side that most arcs can use; then every side is raised
-
 
 def dual_targets(graph: Graph) -> list[np.ndarray]:
     """Per level of a Graph, float64 (states,): the target of each state; -inf if none is needed."""
@@ -31,22 +29,15 @@ def dual_targets(graph: Graph) -> list[np.ndarray]:
         # The last entry stands for a side that stops, whose cost is the arc's.
         value, floor = np.append(values[j + 1], 0.0), np.append(below.floor, 0.0)
         given = floor.copy()
-        for last in [False] * ROUNDS + [True]:
-            deadline.check()
-            short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
-            if not len(short):
-                break
-            side, lack = sides[short], need[short]
-            alone = value[side] + given[side[:, ::-1]] >= lack[:, None] - near
-            asked = np.bincount(side[alone], minlength=len(value)).astype(float)
-            votes = np.where(alone, asked[side], -1.0)
-            pick = votes.argmax(axis=1)
-            neither = ~alone.any(axis=1)  # both sides must give: the first all it can
-            row = np.arange(len(short))
-            chosen, other = side[row, pick], side[row, 1 - pick]
-            ask = np.where(neither, value[chosen], lack - given[other])
-            now = neither | (votes[row, pick] >= votes.max() / 4) | last
-            np.maximum.at(given, chosen[now], ask[now])
+        short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
+        side, lack = sides[short], need[short]
+        alone = value[side] + given[side[:, ::-1]] >= lack[:, None] - near
+        asked = np.bincount(side[alone], minlength=len(value)).astype(float)
+        pick = np.where(alone, asked[side], -1.0).argmax(axis=1)
+        neither = ~alone.any(axis=1)  # both sides must give: the first all it can
+        row = np.arange(len(short))
+        chosen, other = side[row, pick], side[row, 1 - pick]
+        np.maximum.at(given, chosen, np.where(neither, value[chosen], lack - given[other]))
         while True:  # what both sides together do not carry yet, the second side must
             deadline.check()
             short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
