@@ -22,7 +22,7 @@ import numpy as np
 from odtc.algorithms.hyperplanes.class_halves import Halves, class_halves, fills_tree
 from odtc.algorithms.hyperplanes.hinge import fit_hinge
 from odtc.algorithms.hyperplanes.logistic import fit_logistic
-from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
+from odtc.algorithms.hyperplanes.tree_alternating import reach, search_hyperplanes
 from odtc.base.value_class import value_class
 
 CART = ("cart", 0.0)  # the family of trees of single columns
@@ -219,7 +219,7 @@ class Grower:
         leaves, n = 2**depth, len(Z)
         H, g, best, asked = H[:leaves].copy(), g[:leaves].copy(), None, [b""] * leaves
         right = Z @ H.T > g
-        leaf = _reach(np.ones(n, int), np.arange(n), right, leaves)
+        leaf = reach(np.ones(n, int), np.arange(n), right, leaves)
         label, cost = _labels(leaf, loss, leaves)
         for number in range(PASSES):
             before = cost
@@ -227,7 +227,7 @@ class Grower:
                 rows = np.flatnonzero(leaf + leaves >> depth + 1 - t.bit_length() == t)
                 if not len(rows) or self._over():
                     continue
-                sides = [label[_reach(np.full(len(rows), 2 * t + side), rows, right, leaves)] for side in (0, 1)]
+                sides = [label[reach(np.full(len(rows), 2 * t + side), rows, right, leaves)] for side in (0, 1)]
                 lost = loss[rows, sides[0]], loss[rows, sides[1]]
                 care = np.abs(lost[0] - lost[1]) > NEAR
                 if not care.any():
@@ -241,7 +241,7 @@ class Grower:
                 new, old = Z[rows[care]] @ h > bound, right[rows[care], t]
                 if number == 0 or gain[new != toward].sum() <= gain[old != toward].sum() + NEAR:
                     H[t], g[t], right[:, t] = h, bound, Z @ h > bound
-                    leaf[rows] = _reach(np.full(len(rows), t), rows, right, leaves)
+                    leaf[rows] = reach(np.full(len(rows), t), rows, right, leaves)
                     label, cost = _labels(leaf, loss, leaves)
             if best is None or cost < best[0] - NEAR:
                 best = cost, H.copy(), g.copy()
@@ -297,7 +297,7 @@ class Grower:
 def _ended(H, g, Z, loss) -> tuple[np.ndarray, np.ndarray]:
     """Return (the class of each node if it is a leaf, the loss of its rows then)."""
     leaves, n = len(g), len(Z)
-    leaf = _reach(np.ones(n, int), np.arange(n), Z @ H.T > g, leaves)
+    leaf = reach(np.ones(n, int), np.arange(n), Z @ H.T > g, leaves)
     of, rows = np.zeros((2 * leaves, loss.shape[1])), np.zeros(2 * leaves, int)
     np.add.at(of, leaf + leaves, loss)
     np.add.at(rows, leaf + leaves, 1)
@@ -326,13 +326,6 @@ def _cut_back(H, g, Z, loss) -> list[PrunedTree]:
         if not inner:
             return found
         ends[min(inner, key=lambda t: ((alone[t] - below[t]) / (count[t] - 1), -t))] = True
-
-
-def _reach(node: np.ndarray, rows: np.ndarray, right: np.ndarray, leaves: int) -> np.ndarray:
-    """Return the leaf, from 0, that each row reaches from this node; all nodes are of one level."""
-    while node.size and node[0] < leaves:
-        node = 2 * node + right[rows, node]
-    return node - leaves
 
 
 def _labels(leaf: np.ndarray, loss: np.ndarray, leaves: int) -> tuple[np.ndarray, float]:

@@ -208,13 +208,8 @@ class _Tree:
 
     def _route(self) -> None:
         self.right = self.Z @ self.H.T > self.g
-        self.leaf = self._reach(np.ones(len(self.Z), int), np.arange(len(self.Z)))
+        self.leaf = reach(np.ones(len(self.Z), int), np.arange(len(self.Z)), self.right, 2**self.depth)
         self._label()
-
-    def _reach(self, node, rows) -> np.ndarray:
-        while node.size and node[0] < 2**self.depth:
-            node = 2 * node + self.right[rows, node]
-        return node - 2**self.depth
 
     def _label(self) -> None:
         of_leaf = np.zeros((2**self.depth, self.of.shape[1]))
@@ -232,7 +227,9 @@ class _Tree:
         if not len(rows):
             return
         at = np.full(len(rows), t)
-        left, right = (self.of[rows, self.label[self._reach(2 * at + side, rows)]] for side in (0, 1))
+        left, right = (
+            self.of[rows, self.label[reach(2 * at + side, rows, self.right, 2**self.depth)]] for side in (0, 1)
+        )
         care = np.abs(left - right) > NEAR
         if not care.any():
             return
@@ -242,9 +239,24 @@ class _Tree:
         if cost < before - NEAR or (cost <= before + NEAR and self.rng.random() < 0.3):
             self.H[t], self.g[t] = h, g
             self.right[:, t] = self.Z @ h > g
-            self.leaf[rows] = self._reach(np.full(len(rows), t), rows)
+            self.leaf[rows] = reach(np.full(len(rows), t), rows, self.right, 2**self.depth)
             if relabel:
                 self._label()
+
+
+def reach(node: np.ndarray, rows: np.ndarray, right: np.ndarray, leaves: int) -> np.ndarray:
+    """Return the leaf, from 0, that each row reaches from a node.
+
+    Parameters
+    ----------
+    node : int (some rows,), nodes of one level
+    rows : int (some rows,)
+    right : bool (rows, leaves), whether a row goes right at each branch node
+    leaves : int, of the complete tree
+    """
+    while node.size and node[0] < leaves:
+        node = 2 * node + right[rows, node]
+    return node - leaves
 
 
 def _linear(Z, right, weight, C: float, hinge: bool, rng):
