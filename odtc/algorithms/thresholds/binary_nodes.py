@@ -213,18 +213,6 @@ class BinaryNodes:
         best = np.sort(np.unique(column[order], return_index=True)[1])
         return [(int(column[at]), int(cut[at])) for at in order[best].tolist()]
 
-    def least_cuts(self, node: BinaryNode, cost: np.ndarray) -> list[tuple[float, int, int]]:
-        """(sum of the costs on the left, column, cut) of the cut of each column at which this sum is least; `cost` is
-        int64 (entries of the node,), in the order of `held`."""
-        _, splits, before = self._cuts(node)
-        sums = (~self.answer[np.ix_(splits, node.entries)]).astype(float) @ cost
-        found = []
-        for column, (first, end) in enumerate(zip(before[:-1].tolist(), before[1:].tolist())):
-            if first < end:
-                at = int(sums[first:end].argmin())
-                found.append((int(sums[first + at]), column, at + 1))
-        return found
-
     def pair(
         self, node: BinaryNode, limit: int, found: Callable[[int, int, int], None] | None = None
     ) -> tuple[int, int, int]:

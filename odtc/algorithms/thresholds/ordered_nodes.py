@@ -143,24 +143,6 @@ class OrderedNodes:
         found = [(column, *self._gini(node.order[column : column + 1])) for column in range(len(node.order))]
         return [(column, cut) for column, one, cut, _ in sorted(found, key=lambda at: -at[3]) if one >= 0]
 
-    def least_cuts(self, node: Node, cost: np.ndarray) -> list[tuple[float, int, int]]:
-        """(sum of the costs on the left, column, cut) of the cut of each column at which this sum is least; `cost` is
-        int64 (entries of the node,), in the order of `held`."""
-        each, found = np.zeros(self.ranked.n, np.int64), []
-        each[node.held] = cost
-        wide = max(1, CELLS // max(1, node.n))
-        for first in range(0, len(node.order), wide):
-            order = node.order[first : first + wide]
-            ends = order[:, :-1] & 1
-            sums = np.where(ends, each[order[:, :-1] >> 1].cumsum(axis=1), NEVER)
-            if not sums.shape[1]:
-                continue
-            at = sums.argmin(axis=1)
-            for line, last in enumerate(at.tolist()):
-                if sums[line, last] < NEVER:
-                    found.append((int(sums[line, last]), first + line, int(ends[line, : last + 1].sum())))
-        return found
-
     def _gini(self, order):
         ranked = self.ranked
         column, cut, pure = gini_test(order, ranked.label, ranked.gain, ranked.stride)

@@ -752,24 +752,7 @@ def test_trees_near_the_best_one_are_no_worse_and_cost_what_is_noted(seed, mode)
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_least_cut_of_a_column_is_that_of_all_its_cuts(seed):
-    rank, loss, count, price, least = instance(seed, binary=seed % 4 == 3)
-    ranked = rank_rows(rank, loss, count, price, least)
-    cost = np.random.default_rng(seed).integers(-9, 9, ranked.n)
-    for nodes in (OrderedNodes, BinaryNodes):
-        made = nodes(ranked)
-        root = made.root()
-        told = dict.fromkeys(range(ranked.rank.shape[1]))
-        for paid, column, cut in made.least_cuts(root, cost[root.held]):
-            assert paid == cost[ranked.rank[:, column] <= made.split(root, column, cut)[1]].sum()
-            told[column] = paid
-        for column, line in enumerate(ranked.rank.T):
-            sums = [cost[line <= one].sum() for one in range(int(line.max()))]
-            assert told[column] == (min(sums) if sums else None)
-
-
-def test_a_better_tree_is_found_near_one_that_no_single_change_betters():
+def test_a_better_tree_is_found_near_one_that_no_move_betters():
     random = np.random.default_rng(5)
     rank = random.integers(0, 25, (150, 6))
     score = rank[:, 0] * rank[:, 1] / 25 + rank[:, 2] + random.normal(size=150) * 6
@@ -779,7 +762,7 @@ def test_a_better_tree_is_found_near_one_that_no_single_change_betters():
         looks = itertools.count()
 
         def check():
-            if next(looks) >= 600:
+            if next(looks) >= 2000:
                 raise TimeLimitReached("ended by the test")
 
         search = RankSearch(ranked, check)
