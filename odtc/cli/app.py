@@ -87,8 +87,8 @@ COMMANDS = {
         ("refit", "refit", "refit"),
         ("certify", "certify", "certify"),
         ("frontier", "frontier", "frontier"),
-        ("tune", "tune", "tune"),
-        ("sweep", "sweep", "sweep"),
+        ("tune", "studies", "tune"),
+        ("sweep", "studies", "sweep"),
         ("select", "row_selection", "select"),
     ),
     WITH_FILES: (

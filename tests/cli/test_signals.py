@@ -211,7 +211,7 @@ LATER = {
     "checks are printed": ("odtc.cli.console:print_checks", ("verify", "m"), None),
     "the last fit of a grid": ("odtc.evaluation.studies.tuning:best_setting", TUNE, None),
     "the last fit of a grid begins": ("odtc.workflow.sinks:FileSink", TUNE, None),
-    "a grid is told": ("odtc.cli.commands.tune:print_results", TUNE, ".tune.json .tree.json .run.json"),
+    "a grid is told": ("odtc.cli.commands.studies:print_results", TUNE, ".tune.json .tree.json .run.json"),
 }
 
 

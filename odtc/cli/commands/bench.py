@@ -257,7 +257,7 @@ def _list_protocols(as_json: bool) -> None:
 def _fits_of(protocol, cells: list, results: Path, workers: tuple[int, str | None] | None) -> dict:
     """Return the fits of cells; `workers` are the processes and the cluster that run those that are not in the folder,
     None to run none. At an interruption, the table of the finished ones is printed."""
-    from odtc.cli.commands.tune import run_fits
+    from odtc.cli.commands.studies import run_fits
     from odtc.evaluation.studies.cluster import pool_of
     from odtc.evaluation.studies.engine import Store
     from odtc.evaluation.studies.paper import stages, stored
