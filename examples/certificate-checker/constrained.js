@@ -8,6 +8,7 @@
 const { expect, whole } = require("./values.js");
 const { bits, same, rankColumns, featuresOf, countSplits } = require("./columns.js");
 const { expectTerms, expectLeaf, walk } = require("./tree.js");
+const { rising, splitsOf } = require("./boxes.js");
 const stated = require("./constraints.js");
 const subtreesOf = require("./subtrees.js");
 const oneColumn = require("./one-column.js");
@@ -34,13 +35,13 @@ function heightOf(depth, { sums, places: { mostSplits } }) {
 }
 
 // The cuts of the columns, {at, cut, left}; of those that separate the rows alike the first one counts, if a constraint
-// speaks of columns the first one of each feature.
-function cutsOf({ ranks, sizes }, features, ofColumns) {
+// speaks of columns the first one of each feature, and if one speaks of all inputs every one.
+function cutsOf({ ranks, sizes }, features, ofColumns, ofInputs) {
   const seen = new Set(), cuts = [];
   ranks.forEach((rank, at) => {
     for (let cut = 0; cut < sizes[at]; cut++) {
       const key = (ofColumns ? features[at] + " " : "") + same(bits(rank.map((r) => r <= cut)));
-      if (!seen.has(key)) cuts.push({ at, cut });
+      if (ofInputs || !seen.has(key)) cuts.push({ at, cut });
       seen.add(key);
     }
   });
@@ -84,6 +85,7 @@ function pose(facts, data, cuts, columns, features, loss, told, price) {
     depth, column, names, chains, members, rowOf, may, goes, price, every, T: cuts.length, K: data.classes.length,
     sides: (rows, f) => [rows.filter(goes(f)), rows.filter((r) => !goes(f)(r))],
     places: told.places, follows: followsOf(facts, data, members, columns.ranks, features, told.orders),
+    rises: told.everywhere.length ? rising(told.everywhere, splitsOf(facts.columns, data), data) : null,
     cost: summed(loss), sums: told.sums.map(({ line, ...rest }) => ({ ...rest, use: summed(line) })),
     held: told.held.map(({ measure, least }) => ({ least, measure: members.map((own) => total(own.map((i) => measure[i]))) })),
   };
@@ -227,7 +229,7 @@ function holdsOne(problem, D, root, set, multipliers, claim) {
       }
       const uses = sums.map(({ use, leaf }) => rows.reduce((sum, r) => sum + use[r][k], leaf[k]));
       const v = [rows.reduce((sum, r) => sum + cost[r][k], 0), ...uses];
-      found.push({ w, v, asked: 0n, columns: 0n, label: together.length ? k : -1, low, high });
+      found.push({ w, v, asked: 0n, columns: 0n, label: together.length ? k : -1, low, high, tree: problem.rises ? k : null });
     }
     return found;
   };
@@ -238,12 +240,12 @@ function holdsOne(problem, D, root, set, multipliers, claim) {
     if (low & high || (counts && number(asked) > places.mostSplits)) return null;
     const columns = together.length ? a.columns | b.columns | (1n << BigInt(column[f])) : 0n;
     const v = a.v.map((x, i) => x + b.v[i] + (i ? sums[i - 1].node : price));
-    return { w: a.w + b.w + node, v, asked, columns, label: -1, low, high };
+    return { w: a.w + b.w + node, v, asked, columns, label: -1, low, high, tree: problem.rises ? [f, a.tree, b.tree] : null };
   };
   const cheapest = (some) => {
     const kept = new Map();
     for (const one of some) {
-      const key = [one.v.slice(1).join(), one.asked, one.columns, one.label, one.low, one.high].join("/");
+      const key = [one.v.slice(1).join(), one.asked, one.columns, one.label, one.low, one.high, JSON.stringify(one.tree)].join("/");
       if (!kept.has(key) || one.v[0] < kept.get(key).v[0]) kept.set(key, one);
     }
     return [...kept.values()].sort((a, b) => a.w - b.w);
@@ -270,8 +272,9 @@ function holdsOne(problem, D, root, set, multipliers, claim) {
     return cheapest(found);
   };
   const parts = problem.sides(problem.every, root), floors = parts.map((part) => trees.subtrees(part, depth - 1, path, [set])[0]);
-  const fits = ({ v, columns }) => v[0] < claim && sums.every(({ bound }, s) => v[1 + s] <= bound)
-    && together.every((mask, t) => !(columns & mask) || ((columns & mask) === mask && !absent[t]));
+  const fits = ({ v, columns, tree }) => v[0] < claim && sums.every(({ bound }, s) => v[1 + s] <= bound)
+    && together.every((mask, t) => !(columns & mask) || ((columns & mask) === mask && !absent[t]))
+    && (!problem.rises || problem.rises(tree));
   let found = false;
   pairs(parts, depth - 1, path, limit(claim) - node, floors, (one, two) => {
     const both = join(root, one, two);
@@ -312,6 +315,12 @@ function treeCost(facts, data, problem, told, loss) {
     && apart.every((names) => shared(names) < 2) && together.every((names) => [0, names.size].includes(shared(names)))
     && problem.follows.every(([low, high, k]) => !predicted[low].has(k) || [...predicted[high]].every((c) => c === k));
   expect(satisfied, "the tree does not satisfy its constraints");
+  if (problem.rises) {
+    const own = [];
+    const shape = ({ split, left, right, label }) => (split ? [own.push(split) - 1, shape(left), shape(right)] : data.classes.indexOf(label));
+    const tree = shape(facts.tree.root);
+    expect(rising(told.everywhere, own, data)(tree), "the tree does not rise on all inputs as its constraints require");
+  }
   return paid;
 }
 
@@ -361,7 +370,7 @@ function checkConstrained(facts, data, weight, table) {
   const told = stated(facts.constraints, data, weight, table, scale - price), depth = heightOf(facts.depth, told);
   const { span, neverBelow, apart: separate, together, mostColumns } = told.places;
   const ofColumns = span.size + neverBelow.length + separate.length + together.length > 0 || mostColumns !== null;
-  const cuts = cutsOf(columns, features, ofColumns), { few, possible } = sizesOf(depth, cuts.length);
+  const cuts = cutsOf(columns, features, ofColumns, told.everywhere.length > 0), { few, possible } = sizesOf(depth, cuts.length);
   const tooLarge = "it is of more splits, or deeper, than a certificate under constraints can be";
   expect(possible, tooLarge);
   // That no tree satisfies the constraints is shown as "none costs less than 1" where every tree costs 0.
@@ -386,7 +395,7 @@ function checkConstrained(facts, data, weight, table) {
     expect(!(used && enough && cheaper), `a leaf of the class ${name} alone satisfies all, and costs less`);
   });
   if (mostColumns !== 0) checkCases(facts, problem, sets, walked, claim, D, few);
-  const { splits, absent } = countSplits(data, columns, ofColumns || told.orders.length > 0 ? features : null);
+  const { splits, absent } = countSplits(data, columns, ofColumns || told.orders.length + told.everywhere.length > 0 ? features : null);
   expectTerms(facts, data, columns.candidates, absent === 0, facts.constraints);
   const objective = infeasible ? Infinity : paid / scale, bound = infeasible ? Infinity : claim / scale;
   return { objective, bound, candidates: columns.candidates, splits, absent, infeasible };

@@ -3,7 +3,7 @@
 //   sums    {line, bound, node, leaf}: by row and label what a tree uses, and per branch node and leaf of a label
 //   held    {measure, least}: how much each row counts in its leaf, and by label how much a leaf counts at least
 //   places  which columns may be where, and with which others
-//   orders  with which columns which class rises
+//   orders  with which columns which class rises, for the rows of the data; everywhere: for all inputs
 //
 // Numbers are exact fractions. A kind that is not known is refused, so that a proof never leaves out a constraint.
 "use strict";
@@ -73,7 +73,7 @@ function groupsOf(columns, text) {
 }
 
 module.exports = function stated(texts, data, weight, loss, unit) {
-  const K = data.classes.length, sums = [], held = [], orders = [];
+  const K = data.classes.length, sums = [], held = [], orders = [], everywhere = [];
   const places = { span: new Map(), neverBelow: [], apart: [], together: [], mostColumns: null, mostSplits: null };
   const columns = new Map([...data.features, ...data.auxiliaryFeatures].map((feature) => [feature.name, feature]));
   const names = data.features.map((feature) => feature.name);
@@ -161,6 +161,12 @@ module.exports = function stated(texts, data, weight, loss, unit) {
   };
   const smaller = (a, b) => (a === null ? b : Math.min(a, b));
 
+  const order = (given) => {
+    const [key, ...rest] = (given.args[1] || "").split("="), named = given.args.length === 2 && key.trim() === "positive";
+    expect(named, `it states ${given.text}, which is not ${given.name}[COLUMN,positive=CLASS]`);
+    expect(names.includes(given.args[0]), `it states ${given.text}, which does not name a column of the data`);
+    return { column: given.args[0], klass: classOf(rest.join("=").trim()) };
+  };
   const kinds = {
     "accuracy>=": (given) => atLeast(right(weight), given.bound, total(weight)),
     "recall>=": (given) => {
@@ -233,19 +239,15 @@ module.exports = function stated(texts, data, weight, loss, unit) {
     "together": place((given, named) => places.together.push(several(given, named))),
     "deepest<=": place((given, named) => spans(named, 0, level(given))),
     "shallowest>=": place((given, named) => spans(named, level(given), Infinity)),
-    "monotone": (given) => {
-      const [key, ...rest] = (given.args[1] || "").split("="), named = given.args.length === 2 && key.trim() === "positive";
-      expect(named, `it states ${given.text}, which is not monotone[COLUMN,positive=CLASS]`);
-      expect(names.includes(given.args[0]), `it states ${given.text}, which does not name a column of the data`);
-      orders.push({ column: given.args[0], klass: classOf(rest.join("=").trim()) });
-    },
+    "monotone": (given) => orders.push(order(given)),
+    "monotone_everywhere": (given) => everywhere.push(order(given)),
   };
   for (const text of texts) {
     const given = parsed(text), key = given.name + given.op;
     expect(Object.hasOwn(kinds, key), `it states ${text}, a kind of constraint that this checker does not know`);
     kinds[key](given);
   }
-  const settled = places.together.length || [...places.span.values()].some(([first]) => first > 1);
+  const settled = places.together.length || everywhere.length || [...places.span.values()].some(([first]) => first > 1);
   if (settled) held.push({ measure: data.copies, least: new Array(K).fill(1) });
-  return { sums, held, places, orders };
+  return { sums, held, places, orders, everywhere };
 };

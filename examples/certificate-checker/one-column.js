@@ -31,7 +31,7 @@ function cellsOf({ every, goes }, candidates) {
 // Of each of some sets of columns the cells of the rows if its trees are walks, else null.
 function nestedSets(problem, sets) {
   const { places, sums, held, depth, column, price } = problem;
-  const plain = places.mostSplits === null && !places.together.length && !problem.follows.length && places.mostColumns !== 0;
+  const plain = places.mostSplits === null && !places.together.length && !problem.follows.length && !problem.rises && places.mostColumns !== 0;
   const grows = held.every(({ measure }) => measure.every((value) => value >= 0))
     && sums.every(({ node, leaf }) => node >= 0 && leaf.every((use) => use >= 0));
   return sets.map((set) => {

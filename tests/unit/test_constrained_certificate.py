@@ -5,6 +5,7 @@ import json
 import os
 import random
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from odtc.workflow.provenance.certifying import certify
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as odtc_run
 from tests.unit.algorithms.every_tree import cheapest_feasible
+from tests.unit.test_stated_constraints import in_levels, in_problem, keeps_all
 
 CORRUPTIONS = 1000 if os.environ.get("ODTC_ALL_CELLS") else 100
 SETS = (
@@ -65,6 +67,10 @@ SETS = (
     ("monotone[f1,positive=yes]", "recall[yes] >= 0.9"),
     ("monotone[f0,positive=no]", "monotone[f1,positive=no]", "features <= 2"),
     ("monotone[f1,positive=no]", "splits <= 2", "together[f0,f1]"),
+    ("monotone_everywhere[f0,positive=no]",),
+    ("monotone_everywhere[f1,positive=yes]", "recall[yes] >= 0.9"),
+    ("monotone_everywhere[f0,positive=no]", "monotone_everywhere[f1,positive=no]", "features <= 2"),
+    ("monotone_everywhere[f1,positive=no]", "splits <= 2", "monotone[f0,positive=no]"),
 )
 NO_TREE = dict.fromkeys(("claim", "bound", "tree"))
 UNSATISFIED = (
@@ -196,6 +202,8 @@ def is_true(facts: dict, least: int | None) -> bool:
 def cheapest_by_trying(facts: dict, dataset: Dataset) -> int | None:
     """What the cheapest tree costs that satisfies what a certificate states, by every tree over its tests."""
     read = read_problem(facts, dataset)
+    if read.problem.boxes is not None:
+        return cheapest_rising(read.problem)
     column, together, most = (getattr(read.problem, name) for name in ("column", "together", "most_splits"))
 
     def accepts(tests: frozenset) -> bool:
@@ -211,6 +219,32 @@ def cheapest_by_trying(facts: dict, dataset: Dataset) -> int | None:
         for other in np.flatnonzero(of == high)
     ]
     return cheapest_feasible(arrays, accepts, settled=bool(together), pairs=pairs)
+
+
+def cheapest_rising(p) -> int | None:
+    """The same if a class rises on all inputs: by every tree as a whole."""
+    ones_left, size, found = np.ones(len(p.column), bool), 2 ** (p.depth + 1), []
+
+    def shapes(height: int) -> list:
+        labels = list(range(p.cost.shape[1]))
+        below = shapes(height - 1) if height else []
+        return labels + list(product(range(len(p.column)), below, below))
+
+    def place(shape, t: int, split: np.ndarray, label: np.ndarray) -> None:
+        if isinstance(shape, int):
+            label[t] = shape
+            return
+        split[t] = shape[0]
+        place(shape[1], 2 * t, split, label)
+        place(shape[2], 2 * t + 1, split, label)
+
+    for shape in shapes(p.depth):
+        split, label = np.full(size, -1), np.full(size, -1)
+        place(shape, 1, split, label)
+        kept = in_problem(p, split, ones_left, label, 1, ())
+        if keeps_all(p, kept) and p.boxes.rise(in_levels(split, ones_left, label)).all():
+            found.append(int(kept[0]))
+    return min(found, default=None)
 
 
 def corrupted(draw: random.Random, facts: dict) -> dict:
@@ -269,6 +303,21 @@ def test_numbers_too_large_for_a_certificate_leave_the_proof_of_the_search(tmp_p
     )
     assert done.proved and done.facts["objective"] == 999000.001 and done.verified
     assert done.certified is None and "round weights, costs and the penalty lambda" in done.uncertified_words
+
+
+def test_a_class_rises_with_numbers_and_over_splits_that_have_boxes():
+    data = small(1)
+    facts = certify_constrained(posed(1, 2, ("monotone_everywhere[f0,positive=no]",)))[0]
+    one = {"kind": "threshold", "feature": "f0", "threshold": 0.0}
+    nested = {"kind": "nested", "splits": [one], "turned": [0]}
+    number = {"kind": "subset", "feature": "f1", "values": [1.0]}
+    for changed, said in (
+        ({"constraints": ["monotone_everywhere[f2,positive=no]"]}, "rises with 'f2', which has no numbers"),
+        ({"columns": [nested, *facts["columns"]]}, "nested splits of the certificate have no boxes"),
+        ({"columns": [number, *facts["columns"]]}, "uses numbers of 'f1' one by one"),
+    ):
+        with pytest.raises(CertificateError, match=said):
+            check(json.loads(json.dumps(facts | changed)), data)
 
 
 @pytest.mark.parametrize("depth, recall", [(1, 0.6), (2, 0.7), (1, 0.999)])

@@ -273,11 +273,11 @@ def of_two_features():
     return run
 
 
-def falling_tree():
+def falling_tree(kind: str = "monotone"):
     """The best tree of labels that fall with a number, where they must rise."""
     falling = [1 - y for y in EASY]
     free = true("constraints", falling, 1, 0.0, ("leaf_rows >= 1",))
-    text = "monotone[a,positive=p]"
+    text = f"{kind}[a,positive=p]"
     return constrained(text, depth=1, labels=falling, tree=free["tree"], claim=0, bound=0)
 
 
@@ -447,6 +447,9 @@ FORGERIES = {
     ),
     "threshold_columns.features_of: a column has splits on several": of_two_features,
     "constrained_certificate.tree_cost: the tree of the certificate does (again)": falling_tree,
+    "constrained_certificate.tree_cost: the tree of the certificate does (again) (again)": lambda: falling_tree(
+        "monotone_everywhere"
+    ),
     "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
     "stated_constraints.of_class: the certificate states a constraint on": lambda: alone("p", "recall[q] >= 0"),

@@ -62,6 +62,9 @@ def check_of(problem, n: int, depth: int) -> set:
         asked = np.where(heap.split >= 0, place[heap.split], -1)
         found = in_problem(read.problem, asked, ones_left_of(encoded, read, order), heap.label, 1, ())
         held = keeps_all(read.problem, found)
+        if read.problem.boxes is not None:
+            tree = in_levels(asked, ones_left_of(encoded, read, order), heap.label)
+            held = held and read.problem.boxes.rise(tree).all()
         assert (taken, held) == (wanted, wanted), (list(map(str, problem.constraints)), heap)
         if taken:
             assert paid == found[0] == pytest.approx(problem.module.objective(problem, heap) * facts["scale"])
@@ -92,6 +95,19 @@ def in_problem(p: Problem, test, ones_left, label, t: int, path: tuple, rows=Non
         return None
     (cost, uses, tests, ends), (price, others, more, behind) = both
     return cost + price + p.price, uses + others + np.array(p.branch_uses, int), tests | more | {f}, ends + behind
+
+
+def in_levels(test, ones_left, label) -> np.ndarray:
+    """A tree as the checker lists it: the first child of a node has the rows on the right."""
+    tree, stack = np.zeros((1, len(test) - 1), np.int64), [(0, 1)]
+    while stack:
+        place, t = stack.pop()
+        if test[t] < 0:
+            tree[0, place] = -1 - label[t]
+            continue
+        tree[0, place], left = 1 + test[t], int(ones_left[test[t]])
+        stack += [(2 * place + 1, 2 * t + 1 - left), (2 * place + 2, 2 * t + left)]
+    return tree
 
 
 def keeps_all(p: Problem, found) -> bool:

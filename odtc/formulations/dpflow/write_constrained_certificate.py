@@ -43,7 +43,12 @@ from odtc.verification.constrained.multiplier_bound import Weighted, surviving
 from odtc.verification.constrained.one_column import FROM_DEPTH, holds_one
 from odtc.verification.constrained.stated_constraints import readable
 
-LISTED_ONLY = ("together", "splits", "monotone")  # types of constraints that a search checks for every tree
+LISTED_ONLY = (
+    "together",
+    "splits",
+    "monotone",
+    "monotone_everywhere",
+)  # types of constraints that a search checks for every tree
 LEAST = 3  # cases: multipliers that settle more than this many become a pass over all cases
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
 

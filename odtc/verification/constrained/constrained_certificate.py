@@ -52,6 +52,7 @@ from odtc.verification.constrained.multiplier_bound import (
     surviving,
 )
 from odtc.verification.constrained.one_column import DEEPEST, holds_one, nested_sets
+from odtc.verification.constrained.stated_boxes import Boxes, heap_of, splits_of
 from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.constrained.stated_order import pairs_of
 from odtc.verification.coverage import count_left_out
@@ -161,7 +162,10 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     rank = ranks.rank[first]
     X = np.concatenate([rank[:, [at]] <= np.arange(size) for at, size in enumerate(ranks.size)], axis=1)
     of = np.repeat(features, ranks.size)
-    kept = _different(X, of if stated.places.of_columns else np.zeros_like(of))
+    kept, boxes = _different(X, of if stated.places.of_columns else np.zeros_like(of)), None
+    if stated.everywhere:  # splits that separate the rows alike differ on other inputs
+        kept, splits = np.arange(X.shape[1]), splits_of(facts["columns"], dataset)
+        boxes = Boxes.of(stated.everywhere, splits, dataset)
     of = of[kept].tolist()
     names = {name: place for place, name in enumerate(dict.fromkeys(of))}
     column = np.array([names[name] for name in of], np.int64)
@@ -185,11 +189,12 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         levels=stated.places.levels(of, height),
         below=stated.places.below(of),
         follows=pairs_of(stated.orders, facts["columns"], rank, dataset, row),
+        boxes=boxes,
         swept=swept(height, len(kept)),
     )
     walked = nested_sets(problem)
     _expect_size(height, len(kept), dataset, problem.splits_apart(walked))
-    of_features = features if stated.orders or stated.places.of_columns else None
+    of_features = features if stated.orders or stated.everywhere or stated.places.of_columns else None
     covered = count_left_out(dataset, ranks, deadline.check, of_features)
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not covered[1], facts["constraints"])
     return Read(problem, depth, loss, stated, list(names), kept, row, walked, covered, terms)
@@ -378,6 +383,10 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     low, high, klass = problem.follows.T
     if (said[0, low, klass] & said[1, high, klass]).any():
         raise CertificateError("the tree of the certificate does not rise as its constraints require")
+    if stated.everywhere and "split" in tree["root"]:
+        heap, own = heap_of(tree["root"], found.depth, classes)
+        if not Boxes.of(stated.everywhere, own, dataset).rise(heap).all():
+            raise CertificateError("the tree of the certificate does not rise on all inputs as its constraints require")
     if wrong := stated.places.violated_by_all(set(splits.values()), len(splits)):
         raise CertificateError(wrong)
     return paid

@@ -9,7 +9,8 @@ Requirements other than sums are recorded by marks:
 - which splits a subtree has, if their number is limited;
 - which of the columns that go together it uses. Then only trees count in which every leaf has a row and no two leaves
   below one node predict the same class, because for any other tree a smaller one does the same;
-- for which rows of the pairs that are ordered it predicts a class, or another one.
+- for which rows of the pairs that are ordered it predicts a class, or another one;
+- the subtree itself (stated_boxes), if classes rise on all inputs. Then only trees count in which every leaf has a row.
 
 Subtrees with different marks are kept separately.
 """
@@ -55,7 +56,11 @@ class Marks:
             self.together.append(slice(end, end + len(together)))
             end += len(together)
         self.used, self.places = np.concatenate(parts, axis=1), slice(self.n_asked, end)
-        self.order = end + n_labels * bool(problem.together)  # here marks of rows begin
+        self.boxes = None if problem.boxes is None else problem.boxes.only(splits)
+        self.leaf = slice(end, end + self.label.shape[1])
+        n_nodes = 0 if self.boxes is None else 2 ** (problem.depth + 1) - 1
+        self.tree = slice(self.leaf.stop, self.leaf.stop + n_nodes)
+        self.order = self.tree.stop  # here marks of rows begin
         self.low, self.high = _marks_of_rows(problem)
         self.size = self.order + self.low.shape[2] + self.high.shape[2]
 
@@ -66,16 +71,19 @@ class Marks:
 
     def of_labels(self) -> np.ndarray:
         """Return float64 (classes, marks) of a leaf, if there are no marks of rows."""
-        return np.concatenate([np.zeros((len(self.label), self.places.stop)), self.label], axis=1)
+        tree = np.zeros((len(self.label), self.tree.stop - self.tree.start))
+        tree[:, :1] = -1 - np.arange(len(tree))[:, None]
+        return np.concatenate([np.zeros((len(self.label), self.places.stop)), self.label, tree], axis=1)
 
     def above(self, split: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (marks (trees, marks), bool (trees,) whether they count) for a split, or one for each, above two
         lists of equally many subtrees."""
-        end, order = self.places.stop, self.order
-        counts = ~(zero[:, end:order] * one[:, end:order]).any(axis=1)
+        order = self.order
+        counts = ~(zero[:, self.leaf] * one[:, self.leaf]).any(axis=1)
         both = np.maximum(zero, one)
         both[:, self.places] = np.maximum(both[:, self.places], self.used[split])
-        both[:, end:order] = 0.0
+        both[:, self.leaf] = 0.0
+        both[:, self.tree] = _tree_above(split, zero[:, self.tree], one[:, self.tree])
         if self.most_splits is not None:
             both[:, : self.n_asked], few = self._asked(split, zero[:, : self.n_asked], one[:, : self.n_asked])
             counts &= few
@@ -101,7 +109,22 @@ class Marks:
         for columns in self.together:
             mine = marks[:, columns].sum(axis=1)
             fits &= (mine == 0) | (mine == columns.stop - columns.start)
+        if self.boxes is not None:
+            fits[fits] = self.boxes.rise(marks[fits, self.tree].astype(np.int64))
         return fits
+
+
+def _tree_above(split: int | np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
+    """Return the heaps (trees, nodes) of a split above two subtrees; without nodes there are none."""
+    found = np.zeros(zero.shape)
+    found[:, :1] = np.reshape(np.asarray(split) + 1.0, (-1, 1))
+    first = 1  # of a level below the root, which has twice the nodes of the level of each subtree
+    while first < zero.shape[1]:
+        each = (first + 1) // 2
+        own = slice((first - 1) // 2, (first - 1) // 2 + each)
+        found[:, first : first + each], found[:, first + each : first + 2 * each] = zero[:, own], one[:, own]
+        first = 2 * first + 1
+    return found
 
 
 def _marks_of_rows(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

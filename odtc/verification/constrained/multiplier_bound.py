@@ -22,6 +22,7 @@ import numpy as np
 
 from odtc.base import deadline, phases
 from odtc.errors import CertificateError
+from odtc.verification.constrained.stated_boxes import Boxes
 from odtc.verification.constrained.swept_sides import Chains, SweptSides, exclude
 
 EXACT = 2.0**52  # below it, sums are exact in doubles
@@ -68,6 +69,8 @@ class Problem:
         below[f, g]: g may be somewhere below f.
     follows : int64 (pairs, 3)
         (a row, another row, a class): if the first is predicted this class, so is the second.
+    boxes : Boxes or None
+        The cells of columns, if classes rise on all inputs.
     swept : bool
         Whether there are so many splits that every tree of depth 1 is checked, without multipliers.
     """
@@ -90,6 +93,7 @@ class Problem:
     levels: np.ndarray
     below: np.ndarray
     follows: np.ndarray
+    boxes: Boxes | None = None
     swept: bool = False
 
     @property

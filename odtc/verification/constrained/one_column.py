@@ -28,7 +28,7 @@ MOST_HELD = 50_000_000  # numbers of the table `to_come`
 
 def nested_sets(problem: Problem) -> dict[int, np.ndarray]:
     """Return {the number of a set of columns: int (rows,), the cell of each row} for the sets whose trees are walks."""
-    plain = problem.most_splits is None and not problem.together and not len(problem.follows)
+    plain = problem.most_splits is None and not problem.together and not len(problem.follows) and problem.boxes is None
     grows = (problem.measures >= 0).all() and min(problem.branch_uses, default=0) >= 0 <= problem.leaf_uses.min(
         initial=0
     )

@@ -5,7 +5,8 @@ Nothing of the compiler's constraints is used. A text "NAME[ARGUMENTS] OP NUMBER
     sums       Σ over rows of their uses by prediction, and of the uses of nodes  ≤  a whole bound
     leaves     in a leaf that predicts a class, a sum over its rows of the amounts they count is large enough
     places     which columns of the data a tree may use, where, and with which others (stated_places)
-    orders     with which columns which class rises (stated_order)
+    orders     with which columns which class rises, for the rows of the data (stated_order)
+    everywhere the same for all inputs (stated_boxes)
 
 Weights are whole (the certificate's scale), and numbers are the decimals in the text: a share of at least ρ of the
 weight W is a sum of at least ⌈ρ W⌉. A kind that is not read here is refused, so that a proof never leaves out a
@@ -51,7 +52,7 @@ class Stated:
     least : float64 (conditions, classes)
         The rows of a leaf that predicts a class count at least this much; -inf for no condition.
     places : Places
-    orders : tuple of Order
+    orders, everywhere : tuple of Order
     """
 
     uses: np.ndarray
@@ -62,6 +63,7 @@ class Stated:
     least: np.ndarray
     places: Places
     orders: tuple[Order, ...]
+    everywhere: tuple[Order, ...]
 
 
 @value_class
@@ -288,7 +290,7 @@ PLACES = {
     ("deepest", "<="),
     ("shallowest", ">="),
 }
-ORDERS = {("monotone", None)}
+ORDERS = {("monotone", None), ("monotone_everywhere", None)}
 KNOWN = SUMS.keys() | LEAVES.keys() | COUNTS | PLACES | ORDERS
 
 
@@ -317,7 +319,8 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
     CertificateError
         For a text that is not read here, or refers to something that the data does not have.
     """
-    rows, lines, held, orders = _Rows(dataset, weight, paid, unit), [], [], []
+    rows, lines, held = _Rows(dataset, weight, paid, unit), [], []
+    orders: dict[str, list[Order]] = {name: [] for name, _ in ORDERS}
     names, K = [feature.name for feature in dataset.features], len(dataset.classes)
     none, places = np.zeros(K, np.int64), Places({})
     for given in map(_parsed, texts):
@@ -329,10 +332,10 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
         elif key in PLACES:
             places = with_place(places, given, names)
         elif key in ORDERS:
-            orders.append(read_order(given.text, given.args, dataset))
+            orders[given.name].append(read_order(given.name, given.text, given.args, dataset))
         else:
             lines.append((np.zeros(rows.right.shape, np.int64), *_nodes(rows, given)))
-    if places.settled:
+    if places.settled or orders["monotone_everywhere"]:
         held.append((np.ones(len(weight), np.int64), np.ones(K)))
     return Stated(
         uses=np.array([line for line, *_ in lines], np.int64).reshape(len(lines), *rows.right.shape),
@@ -342,7 +345,8 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
         measures=np.array([measure for measure, _ in held], np.int64).reshape(len(held), len(weight)),
         least=np.array([least for _, least in held], float).reshape(len(held), K),
         places=places,
-        orders=tuple(orders),
+        orders=tuple(orders["monotone"]),
+        everywhere=tuple(orders["monotone_everywhere"]),
     )
 
 

@@ -26,14 +26,14 @@ class Order:
     klass: int
 
 
-def read_order(text: str, args: Sequence[str], dataset: Dataset) -> Order:
+def read_order(name: str, text: str, args: Sequence[str], dataset: Dataset) -> Order:
     """Return the column and the class of a constraint; raises CertificateError if it names none of the data."""
-    key, _, name = args[1].partition("=") if len(args) == 2 else ("", "", "")
+    key, _, klass = args[1].partition("=") if len(args) == 2 else ("", "", "")
     if key.strip() != "positive":
-        raise CertificateError(f"the certificate states {text!r}, which is not monotone[COLUMN,positive=CLASS]")
-    if name.strip() not in dataset.classes or args[0] not in [feature.name for feature in dataset.features]:
+        raise CertificateError(f"the certificate states {text!r}, which is not {name}[COLUMN,positive=CLASS]")
+    if klass.strip() not in dataset.classes or args[0] not in [feature.name for feature in dataset.features]:
         raise CertificateError(f"the certificate states {text!r}, which does not name a column or a class of the data")
-    return Order(args[0], dataset.classes.index(name.strip()))
+    return Order(args[0], dataset.classes.index(klass.strip()))
 
 
 def pairs_of(
