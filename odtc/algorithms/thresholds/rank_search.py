@@ -36,7 +36,9 @@ DIVED = 3  # trees of more height are first sought greedily
 CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
 PROBES = 64  # splits that are good for trees of less height, below which greater ones are sought
 COLUMNS = 8  # that a better tree may begin with, at each of its nodes
-AIM = 0.8  # of what the trees of a side are expected to cost, for a bound: the proof takes several times as long
+# Of what the trees of a side are expected to cost, for a bound of at most this part of the best tree's cost: a proof of
+# the side takes several times as long.
+AIM = 0.8
 LEVELS = 20  # times that the entries are halved, to say which cut comes first
 FEW_CUTS = 8  # of a column, up to which its first bound looks at each
 WIDE = 5  # below two splits up to this height, below one in higher trees, as their number doubles with each
@@ -156,7 +158,8 @@ class RankSearch:
         self.effort = self.climbing = 0.0
         self.began = time.process_time()
         self.raising = False  # whether only a bound is sought, far below the best tree
-        self.fall = 1.0  # trees of height 3 for all entries cost so many times what those of height 2 do
+        # Trees of height 3 for all entries cost so many times what those of height 2 do; 0 if sides are to be proved.
+        self.fall = 0.0
         self.explaining = False  # whether splits are sought that show a bound, and no better trees
         self.noted: dict[int, int] = {}  # bounds of the trees of all entries, by height, that `relaxed` has shown
         self.levels: dict[int, np.ndarray] = {}  # of `_level`, by column
@@ -195,7 +198,8 @@ class RankSearch:
         """Raise the bound of the trees of this height for all entries until none costs less than `need`, or the best
         one is found, without looking for better trees."""
         self.height, self.raising = height, True
-        self.fall = self.known(3).upper / max(1, self.known(2).upper) if height > 3 else 1.0
+        far = height > 3 and need <= AIM * self.known(height).upper
+        self.fall = self.known(3).upper / max(1, self.known(2).upper) if far else 0.0
         try:
             return self.value(self.root, height, need)
         finally:
@@ -789,7 +793,7 @@ class RankSearch:
             first = last[1]
         else:  # the side of fewer entries; if only a bound is sought and one side may be enough, the other
             first = (2 * at <= n) == (self.raising and all(last))
-        aims = self.raising and height == 4 and not all(last) and not self.nodes.solves(3)
+        aims = self.raising and self.fall > 0 and height == 4 and not all(last) and not self.nodes.solves(3)
         for turn, one in enumerate((first, not first) * (2 if aims else 1)):
             goal = target - bounds[not one] if just[one] or turn > 1 else goals[one]
             if aims and turn < 2 and bounds[one] < goal:

@@ -846,12 +846,13 @@ def test_a_bound_takes_fewer_trees_of_depth_2_if_sides_are_not_proved(monkeypatc
     """Each side was searched for all that the other one lacks, at first for the whole bound, which is a proof."""
     cautious = rank_search.AIM
 
-    def evaluated(ranked, aim):
+    def evaluated(ranked, aim, part):
         monkeypatch.setattr(rank_search, "AIM", aim)
         search = RankSearch(ranked)
         search.solve(3)
-        asked, before = int(0.6 * search.dive(4).upper), search.evaluated
-        assert search.bound(4, asked).lower == asked
+        asked, before = int(part * search.dive(4).upper), search.evaluated
+        known = search.bound(4, asked)
+        assert known.lower == min(asked, known.upper)
         return search.evaluated - before
 
     for seed in range(3):
@@ -859,7 +860,9 @@ def test_a_bound_takes_fewer_trees_of_depth_2_if_sides_are_not_proved(monkeypatc
         rank = random.integers(0, 60, (400, 4))
         label = (rank[:, 0] > 40) ^ (random.random(400) < 0.15)
         ranked = rank_rows(rank, np.eye(2)[label.astype(int)])
-        assert evaluated(ranked, cautious) < 0.9 * evaluated(ranked, 1e9)
+        assert evaluated(ranked, cautious, 0.6) < 0.9 * evaluated(ranked, 1e9, 0.6)
+        # Near the best tree's cost the sides have to be proved.
+        assert evaluated(ranked, cautious, 0.9) <= evaluated(ranked, 1e9, 0.9)
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.3, 3.0])
