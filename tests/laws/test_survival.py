@@ -3,6 +3,7 @@ those of scikit-survival."""
 
 import json
 import re
+import shlex
 import sqlite3
 from contextlib import closing
 
@@ -20,6 +21,7 @@ from odtc.evaluation.cross_validation import score_fold
 from odtc.evaluation.leaf_curves import TICKS, leaf_curves, round_times
 from odtc.workflow.specification import RunSpec
 from tests.command_line import odtc as command
+from tests.command_line import refused
 from tests.laws.test_tasks import columns_of, corruptions, every_tree_costs, said, table, write
 
 HOW = {"task": "survival", "time": "t", "event": "d", "weights": "w"}
@@ -114,6 +116,19 @@ def test_the_split_of_a_simulation_is_found(tmp_path):
     assert abs(root.threshold - 0.5) < 0.05 and abs(below.threshold - 0.3) < 0.05
     risks = [done.tree.answer(leaf) for leaf in done.tree.leaves()]
     assert risks[2] > 2.5 * risks[1] > 2.5 * 2.5 * risks[0]
+
+
+@pytest.mark.parametrize("values", [("dead", "alive"), (1, 2), ("lost to follow-up", "dead", "alive")])
+def test_values_of_an_event_are_all_proposed_and_each_proposal_works(values, tmp_path):
+    """The first value that is not 0 or 1 was proposed as the event, which may as well mean a censored row."""
+    lines = [[i % 5, i + 1, values[i % len(values)]] for i in range(12)]
+    write(tmp_path / "s.csv", ["x", "t", "vital status"], lines)
+    words = ("fit", "s.csv", "--task", "survival", "--time", "t", "--depth", 1, "-o", "s", "--event")
+    said = refused(command(*words, "vital status", folder=tmp_path))
+    proposed = re.search(r"such as --event (.*)$", said).group(1).split(" or ")
+    assert [shlex.split(one) for one in proposed] == [[f"vital status={value}"] for value in values]
+    for one in proposed:
+        assert command(*words, *shlex.split(one), folder=tmp_path).code == 0
 
 
 def test_a_survival_tree_is_that_of_streed_over_the_same_tests(tmp_path):

@@ -41,6 +41,7 @@ LOSS = "likelihood"
 LABEL = "risk"  # the one class of its leaves
 ANSWER = "risk of an event, 1 for all rows"
 WORDS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}  # of a column of events
+SHOWN = 3  # values of a column of events that a message proposes
 HALF = 0.5  # events of a leaf without one
 
 
@@ -106,10 +107,11 @@ def _events(column, asked: str, place: str) -> np.ndarray:
             )
     else:
         marked = {word: WORDS.get(_plain(word)) for word in words}
-        if other := [word for word, found in marked.items() if found is None]:
+        if None in marked.values():
+            events = option("event", *(f"{column.name}={word}" for word in words[:SHOWN]))
             raise DataError(
                 f"expected 1 for an event and 0 for a censored row in column {column.name!r} of {place}, got "
-                f"{other[0]!r}; say which value is the event, as in {option('event', f'{column.name}={other[0]}')}"
+                f"{some(words)}; name the value that is the event, such as {events}"
             )
     if column.values is not None:
         return np.array([marked[_shown(value)] for value in column.values.tolist()])
