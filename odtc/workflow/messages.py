@@ -14,7 +14,7 @@ from odtc.data.reading import is_same_table, taken_text
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.workflow.row_selection.selection import undecided_text
-from odtc.workflow.specification import RunSpec
+from odtc.workflow.specification import LEAF_ONLY, RunSpec
 
 COMPILER = "odtc"  # in place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
@@ -101,7 +101,8 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """Return remarks on a problem before it is solved: which formulation "auto" chose, and where its parameters do not
     help; with `read_here` also which rows of the data file are not in it."""
     notes = []
-    if problem.choice is not None and (problem.constraints or spec.needs_model):  # a search is what fit does anyway
+    bound = [given for given in problem.constraints if str(given) != LEAF_ONLY]
+    if problem.choice is not None and (bound or spec.needs_model):  # a search is what fit does anyway
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
     notes += problem.module.advice(problem)
     if (rows := problem.encoded.dataset) is not None:

@@ -45,6 +45,7 @@ from odtc.workflow.run_facts import (
     kept_line,
     majority_of,
 )
+from odtc.workflow.specification import LEAF_ONLY
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
@@ -337,8 +338,9 @@ class Fit:
 
     @cached_property
     def greedy(self) -> HeapTree:
-        """CART's tree over the splits of the problem."""
-        return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology)
+        """CART's tree over the splits of the problem; a leaf of all rows if the depth is 0."""
+        least = {"least_rows": self.dataset.n_rows} if LEAF_ONLY in map(str, self.problem.constraints) else {}
+        return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology, **least)
 
     @cached_property
     def cart(self) -> Tree:
@@ -450,7 +452,9 @@ class Fit:
     def kept(self) -> list[dict]:
         """The requirement of each constraint, and the figures of the tree on training and on test rows."""
         cart = self.greedy if self._selected is None else None
-        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.requested, cart)
+        asked = self.problem.constraints if self.requested is None else self.requested
+        asked = tuple(given for given in asked if str(given) != LEAF_ONLY)  # no constraint of the user, but depth 0
+        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, asked, cart)
 
     def assured(self, confidence: float | None = None) -> "list[Assured]":
         """Return which constraints on predictions new rows satisfy with this confidence, or with the confidence of the

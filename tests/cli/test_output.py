@@ -204,3 +204,16 @@ def test_what_cart_breaks_of_the_constraints_stands_beside_it(tmp_path):
     facts = odtc(*words, "--constraint", "leaves <= 4", "-o", tmp_path / "m", "--json").facts
     recall, leaves = facts["constraint_values"]
     assert recall["cart"] < 0.75 <= recall["training"] and leaves["cart"] <= 4
+
+
+@pytest.mark.parametrize("task", [(), ("--task", "regression", "--target", "a1")])
+def test_a_tree_of_depth_0_has_no_constraint_that_nobody_typed(tmp_path, task):
+    """It was "kept branch_nodes <= 0", a note on the search under constraints, and CART of depth 1 next to a leaf."""
+    said = odtc("fit", MONKS / "monks-1.csv", "--depth", 0, *task, "-o", "m", folder=tmp_path)
+    assert said.code == 0 and "1 leaf, depth 0" in said.out
+    assert "branch_nodes" not in said.out + said.err and "--model auto" not in said.err
+    if task:
+        ours, theirs = re.findall(r"^(?:training|CART) +(squared error .*)$", said.out, re.M)
+    else:
+        ours, theirs = re.search(r"^training  (\d+) of 124 correct .*, CART (\d+)", said.out, re.M).groups()
+    assert ours == theirs
