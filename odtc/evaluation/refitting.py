@@ -5,7 +5,8 @@ The distance of a tree to the old one is a pair, compared in this order:
     rows    the share of the weight of the new rows that the two predict differently; if the leaves of a task answer
             numbers (odtc.data.task), the mean distance of the answers on the new rows, in units of the target
     splits  the share of the splits of either tree that only one of them has: 1 - |A ∩ B| / |A ∪ B|, once the splits of
-            the old tree were moved to the new data (odtc.problem.projection)
+            the old tree were moved to the new data (odtc.problem.projection); splits that separate the new rows in the
+            same way are one
 """
 
 import time
@@ -28,9 +29,9 @@ from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.formulation import Compiled, NearOptimal
 from odtc.problem.problem import Problem
-from odtc.problem.projection import Projection, project_tree
+from odtc.problem.projection import Projection, project_tree, translated
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
-from odtc.trees.tree import Tree
+from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import without_model
 from odtc.workflow.near_optimal import near_optimal
@@ -192,6 +193,7 @@ def refit(
         if cost is not None and cost <= paid + within + ROUNDING * within
     ]
     distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
+    heap = _as_written(heap, cost, old, problem)
     chosen = best if heap is best.decoded.heap else _completed(best, heap, cost, spec.simplify)
     return Refit(
         old=old,
@@ -344,7 +346,39 @@ def _cost(problem: Problem, heap: HeapTree) -> float | None:
 
 
 def _splits(heap: HeapTree, problem: Problem) -> set:
-    return {heap.split_at(t, problem.encoded)[0] for t in np.flatnonzero(heap.split >= 0).tolist()}
+    """Return the splits of a tree, each as the split of the encoding that separates the rows in the same way."""
+    encoded, found = problem.encoded, set()
+    for t in np.flatnonzero(heap.split >= 0).tolist():
+        split, _ = heap.split_at(t, encoded)
+        place = encoded.find(split) if heap.split[t] >= encoded.n_candidate_splits else None
+        found.add(split if place is None else encoded.splits[place[0]])
+    return found
+
+
+def _as_written(heap: HeapTree, cost: float, old: Tree, problem: Problem) -> HeapTree:
+    """Return the tree with the columns of the old one where these separate the new rows in the same way; the heap
+    itself if there are none, or if the tree would have another cost or break a constraint."""
+    encoded = problem.encoded
+    X, tree = encoded.dataset.X, heap.to_tree(encoded)
+    branches = (node for node, _ in old.walk() if isinstance(node, Branch))
+    moved = (translated(branch.split, old.features, encoded.features)[0] for branch in branches)
+    before = {split.left(X).tobytes(): split for split in moved if split is not None}
+
+    def written(node):
+        if isinstance(node, Leaf):
+            return node
+        left, children = node.split.left(X), (written(node.left), written(node.right))
+        for rows, ordered in ((left, children), (~left, children[::-1])):
+            split = before.get(rows.tobytes())
+            if split is not None and split.features != node.split.features:
+                return Branch(split, *ordered)
+        return Branch(node.split, *children)
+
+    root = written(tree.root)
+    if root == tree.root or any(encoded.radius):  # the boxes of two such splits may differ
+        return heap
+    same = HeapTree.from_tree(replace(tree, root=root), encoded, problem.topology, beyond=True, as_written=True)
+    return same if _cost(problem, same) == cost else heap
 
 
 def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) -> Distance:

@@ -1,5 +1,6 @@
 """`odtc refit`: a tree for new data close to an old one; and starts that do not fit, which are projected."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -109,6 +110,22 @@ def test_the_chosen_tree_is_the_closest_of_all_that_are_near_enough(tmp_path):
         assert done.chosen.proof.objective <= best + within
         assert least <= done.distance.rows <= done.best_distance.rows
     assert done.distance.rows == pytest.approx(least)
+
+
+@pytest.mark.parametrize("written", ["petal width (cm)", "petal length (cm)"])
+def test_on_its_own_rows_a_tree_stays_as_it_was_written(written, tmp_path):
+    """Two columns separate the first class from the others: the column of the old tree is kept, whichever it is."""
+    dataset = odtc.read(MONKS.parent / "iris" / "iris.csv")
+    best = odtc.fit(dataset, "dpflow", depth=2).tree
+    names = [feature.name for feature in best.features]
+    cuts = {"petal width (cm)": 0.8, "petal length (cm)": 2.45}
+    root = replace(best.root, split=Threshold(names.index(written), cuts[written]))
+    assert {best.root.split.features[0], root.split.features[0]} <= {names.index(name) for name in cuts}
+    old = replace(best, root=root)
+    write_tree(old, tmp_path / "old.tree.json")
+    done = refit(with_start(RunSpec(model=ModelSpec("dpflow", 2)), tmp_path / "old.tree.json"), old, dataset)
+    assert (done.distance.rows, done.distance.splits) == (done.best_distance.rows, done.best_distance.splits) == (0, 0)
+    assert done.chosen.tree == old and done.chosen.verified and done.chosen.proved
 
 
 def test_a_constraint_holds_in_the_tree_that_is_chosen(old, tmp_path):
