@@ -100,11 +100,11 @@ class NearOptimalSet:
     def words(self) -> str:
         """The number of trees, in words."""
         facts = self.facts
-        best = (
-            f"the best objective {facts['best']:.10g}" if facts["proved"] else f"{facts['best']:.10g}, the best found"
+        best = f"{'the best' if facts['proved'] else 'the best found'}: {facts['best']:.10g}"
+        said = (
+            f"{count_of(facts['count'], 'tree')} of depth {facts['depth']} or less with an objective of at most "
+            f"{facts['limit']:.10g} ({best})"
         )
-        many = count_of(facts["count"], "tree")
-        said = f"{many} within {facts['limit'] - facts['best']:.6g} of {best}, at most depth {facts['depth']}"
         return said if facts["complete"] else f"at least {said}: {facts['stopped']} came first"
 
     @cached_property

@@ -116,7 +116,9 @@ def refit(
         spec = replace(spec, reading=_fitting(data, spec.reading, spec.reading.layout, old))
     dataset = _read(data, spec, old)
     if old_data is None and (old_data := data_of_tree(tree)) is not None:
-        console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
+        console.say(
+            f"columns are compared with those of {old_data}, the training data of {tree}; --old-data names another file"
+        )
     before = None if old_data is None else _read_before(old_data, spec, old)
     stem = stem_named(o, f"{dataset.name}_refit")
     target = f"{stem}.tree.json"
@@ -228,17 +230,19 @@ def _print_change(done, drift: dict) -> None:
     """Print how far the new tree is from the old one, and the figures of the old one on the new rows."""
     near, far, n = done.distance, done.best_distance, done.dataset.n_file_rows
     if "accuracy" in drift:
-        print(f"old tree  {percent_text(drift['accuracy']['old_now'])} of {n} new rows correct")
+        print(f"old tree  correct on {percent_text(drift['accuracy']['old_now'])} of {n} new rows")
     elif (now := drift["figures"]["old_now"]) is not None:
         per_row = "" if drift["figure"] == "concordance" else "a row of "
         print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")
-    apart = "apart are the answers on the mean" if near.numbers else "of the rows predicted otherwise"
+    rows = near.rows_words
+    predictions = f"predictions differ by {rows} on average, and" if near.numbers else f"{rows} of the predictions and"
     print(
-        f"distance  {near.rows_words} {apart}, {100 * near.splits:.0f} % of the splits "
-        f"differ; the best tree: {far.rows_words}, {100 * far.splits:.0f} %"
+        f"distance  {predictions} {100 * near.splits:.0f} % of the splits differ from those of the old tree (best "
+        f"tree: {far.rows_words} and {100 * far.splits:.0f} %)"
     )
+    paid = done.best.proof.objective
     print(
-        f"compared  {count_of(done.n_trees, 'tree', '')} that cost at most {done.within:.6g} more than the best, "
-        f"{done.best.proof.objective:.10g}{'' if done.complete else '; there may be more'}"
+        f"compared  {count_of(done.n_trees, 'tree', '')} with an objective of at most {paid + done.within:.10g} (the "
+        f"best: {paid:.10g}){'' if done.complete else '; there may be more'}"
     )
     print()

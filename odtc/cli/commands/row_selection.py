@@ -161,14 +161,11 @@ def _print_selected(facts: dict, n_rows: int, path: Path) -> None:
     """Print how many of the `n_rows` rows were selected, and the file that contains them."""
     dropped, weight = facts["n_rows_dropped"], facts["weights"]
     print(
-        f"{facts['n_selected']:,} of {count_of(n_rows, 'row')} ({percent_text(facts['share'])}) in "
-        f"{count_of(facts['n_clusters'], 'cluster', '')}, {facts['seconds']:.2f} s"
+        f"selected {facts['n_selected']:,} of {count_of(n_rows, 'row')} ({percent_text(facts['share'])}) from "
+        f"{count_of(facts['n_clusters'], 'cluster', '')} in {facts['seconds']:.2f} s"
         + (f"; {dropped:,} more have missing cells" if dropped else "")
     )
-    print(
-        f"{path}  {path.stat().st_size:,} bytes"
-        + (f"; its weights are in the column {weight!r}: --weights {weight}" if weight else "")
-    )
+    print(f"{path}  {path.stat().st_size:,} bytes" + (f"; read it with {option('weights', weight)}" if weight else ""))
 
 
 def _say_of_layout(reading: ReadingSpec) -> None:

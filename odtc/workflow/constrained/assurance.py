@@ -283,10 +283,10 @@ def assured_text(entry: Assured, confidence: float) -> str:
         return f"{entry.constraint}: cannot be assured, {entry.why}"
     side = "or more" if entry.constraint.op == ">=" else "or less"
     figure = (
-        f"{show_figure(entry.figure)} {side} on new rows, with confidence {confidence:g}, by {show_figure(entry.test)} "
-        f"on test rows"
+        f"{show_figure(entry.figure)} {side} on new rows with confidence {confidence:g} ({show_figure(entry.test)} on "
+        "the test rows)"
     )
-    return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
+    return f"{entry.constraint}: " + (f"cannot be assured, {entry.why}; it is {figure}" if entry.why else figure)
 
 
 def lower_bound(counted: float, among: float, alpha: float) -> float:
@@ -399,7 +399,7 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float, n_rows
         middle = (low * high) ** 0.5
         low, high = (low, middle) if assures(middle) else (middle, high)
     needed = ceil(n_rows * high)
-    why = f"as {n_rows} test rows are too few: about {needed:,} with the same shares would assure it"
+    why = f"as {n_rows} test rows are too few, and about {needed:,} with the same shares would be enough"
     return Assured(given, figure, why, test, n_rows, needed)
 
 
