@@ -58,6 +58,19 @@ def test_a_regression_is_certified_later_too(folder):
     assert command("verify", "m", folder=folder).code == 0
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_survival_tree_is_certified_later_though_logarithms_round(folder, seed):
+    """The objective of the run and that of the checker were compared to the last digit, and the advice was more time."""
+    draw = random.Random(seed)
+    rows = [f"{draw.randrange(9)},{draw.choice([0.5, 1, 2])},{draw.randrange(1, 50)},{i % 3 > 0:d}" for i in range(25)]
+    (folder / "s.csv").write_text("\n".join(["x,w,t,e", *rows]) + "\n")
+    words = ("--task", "survival", "--time", "t", "--event", "e", "--weights", "w", "-o", "m")
+    assert "proved optimal" in command("fit", "s.csv", *words, folder=folder).out
+    said = command("certify", "m", folder=folder)
+    assert said.code == 0 and "proved optimal, certified" in said.out, said.err
+    assert command("verify", "m", folder=folder).code == 0
+
+
 def test_certifying_the_data_does_not_replace_the_tree_of_a_run(folder):
     words = ("certify", "d.csv", "--depth", 1, "-o")
     assert command("fit", "d.csv", "--depth", 1, "--hold-out", 0.25, "-o", "m", folder=folder).code == 0
