@@ -164,7 +164,7 @@ def test_the_file_is_browsed(folder):
 def test_the_page_shows_it(folder):
     said = command("report", "m", folder=folder)
     found, page = read_near_optimal_set(folder / "m.near-optimal.json"), (folder / "m.html").read_text()
-    assert said.code == 0 and f"{found.count:,} trees within" in page and "Trees that are nearly as good" in page
+    assert said.code == 0 and f"{found.count:,} trees of depth" in page and "Trees that are nearly as good" in page
     assert all(f"{trees:,}</td>" in page for _, trees in found.facts["leaves"])
 
 

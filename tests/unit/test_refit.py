@@ -207,7 +207,7 @@ def test_the_rows_of_the_old_tree_are_found_by_its_record(tmp_path):
     assert command("fit", "then.csv", "--encoding", "auto:bins=4", "-o", "old", folder=tmp_path).code == 0
     words = ("refit", "old.tree.json", "now.csv", "--encoding", "auto:bins=4", "-o", "new", "--json")
     said = command(*words, folder=tmp_path)
-    assert said.code == 0 and "measured from then.csv" in said.err
+    assert said.code == 0 and "compared with those of then.csv" in said.err
     named = command(*words, "--old-data", "then.csv", folder=tmp_path)
     assert said.facts["drift"]["psi"] == named.facts["drift"]["psi"] and set(said.facts["drift"]["psi"]) > {"age"}
     # The page of the new tree tells its bound, and no command that would make another tree.
