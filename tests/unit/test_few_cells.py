@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import odtc
 from odtc.data.cells import column_types
 from odtc.data.reading import read
 from odtc.errors import DataError
@@ -79,3 +80,25 @@ def test_equal_cells_of_other_types_are_told_apart(dtype):
     cells = pl.Series("c", [0, 1]).cast(dtype)
     assert column_types.words_of(cells, "t") == cells.to_list()
     assert [type(cell) for cell in column_types.words_of(cells, "t")] == [type(cell) for cell in cells.to_list()]
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {"task": "regression"},
+        {"task": "median"},
+        {"task": "regression", "leaf": "linear"},
+        {"task": "policy", "actions": ("t", "y")},
+        {"task": "survival", "time": "t", "event": "y"},
+    ],
+    ids=lambda reading: "-".join(map(str, reading.values())),
+)
+def test_a_word_in_place_of_a_number_does_not_matter_in_a_row_that_is_left_out(reading, tmp_path):
+    """It was a TypeError: no row that is left has the word, and the column was none of numbers."""
+    lines = [f"{row % 3},{1 + row % 4},{row % 2}" for row in range(9)]
+    word = ",1,n/k" if reading["task"] in ("regression", "median") else ",n/k,n/k"
+    (tmp_path / "whole.csv").write_text("\n".join(["a,t,y", *lines]) + "\n")
+    (tmp_path / "part.csv").write_text("\n".join(["a,t,y", *lines[:4], word, *lines[4:]]) + "\n")
+    whole, part = (odtc.fit(tmp_path / name, depth=1, reading=reading) for name in ("whole.csv", "part.csv"))
+    assert part.facts["n_rows_dropped"] == 1 and part.proved
+    assert part.facts["objective"] == whole.facts["objective"] and part.tree.root == whole.tree.root

@@ -138,9 +138,9 @@ class Column:
             return NUMERIC
         return column_types.kind_of(self.dtype, self.cells, categorical, numeric, self.decimal)
 
-    def numbers(self, advice: str = "correct it") -> CodedColumn:
-        """Return the column as numbers; raises DataError for a cell that is not a finite number, two that are one
-        double, and numbers in several currencies."""
+    def numbers(self, advice: str = "correct it, or name another column") -> CodedColumn:
+        """Return the column as numbers; raises DataError for a cell of its rows that is not a finite number, two that
+        are one double, and numbers in several currencies."""
         if len(self.beside) > 1:
             raise DataError(
                 f"expected one currency or unit in column {self.name!r} of {self.place}, got "
@@ -152,12 +152,15 @@ class Column:
         if values is None:
             finite = column_types.finite_numbers(self.cells, self.decimal)
             is_wrong = (finite.is_null() & self.cells.is_not_null()).to_numpy()
-            row = int(np.append(False, is_wrong)[self.code].argmax())
-            cell = self.cells[int(self.code[row]) - 1]
-            wrong = pl.Series([cell])
-            if self.decimal is None and wrong.dtype == pl.String and (signs := written_numbers.signs_of([cell])):
-                advice = f"read the file with {option('decimal', *signs)} or {advice}"
-            column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
+            wrong_rows = np.append(False, is_wrong)[self.code]
+            if wrong_rows.any():
+                row = int(wrong_rows.argmax())
+                cell = self.cells[int(self.code[row]) - 1]
+                wrong = pl.Series([cell])
+                if self.decimal is None and wrong.dtype == pl.String and (signs := written_numbers.signs_of([cell])):
+                    advice = f"read the file with {option('decimal', *signs)} or {advice}"
+                column_types.numbers(wrong, self.name, self.place, advice, row + 1, self.decimal)
+            values = finite.to_numpy() + 0.0  # the cells without a number are in rows that are left out
         large = np.flatnonzero(np.abs(values) >= column_types.EXACT)
         if large.size:
             first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
