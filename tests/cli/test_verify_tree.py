@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -709,3 +710,27 @@ def test_a_certificate_of_another_run_is_told_by_what_it_proves():
     ):
         told = tree_file._of_another_run(of, given, said)
         assert told.startswith(words) and bool(told) == bool(words), told
+
+
+@pytest.mark.parametrize("limit", ["branch_nodes <= 1", "leaves <= 2", "branch_nodes <= 0"])
+def test_the_certificate_of_a_run_with_few_branch_nodes_is_its_own(limit, tmp_path):
+    """The certificate of a regression states "leaves <= 2" for "branch_nodes <= 1", and was that of another run."""
+    words = ("fit", MONKS / "monks-1.csv", "--task", "regression", "--target", "a1", "--depth", 2, "-o", "m")
+    said = odtc(*words, "--constraint", limit, "--constraint", "leaf_rows >= 5%", "--certificate", folder=tmp_path)
+    assert said.code == 0 and (tmp_path / "m.certificate.json").is_file(), said.err
+    said = odtc("verify", "m", folder=tmp_path)
+    assert said.code == 0 and "certificate" in said.out, said.err
+    assert odtc(*words, "--constraint", "leaves <= 4", folder=tmp_path).code == 0
+    assert "which this run does not require" in odtc("verify", "m", folder=tmp_path).err
+
+
+def test_a_tree_of_selected_rows_says_that_its_rows_are_not_there_and_what_to_do(tmp_path):
+    """The record that was there was said not to be."""
+    monks = MONKS / "monks-1.csv"
+    assert odtc("fit", monks, "--select", "coarse_to_fine", "-o", "m", folder=tmp_path).code == 0
+    said = refused(odtc("verify", "m", folder=tmp_path), 1)
+    assert "--select coarse_to_fine" in said and "`odtc select`" in said and "found none" not in said
+    written = odtc("select", monks, "--select", "coarse_to_fine", "-o", "rows.csv", folder=tmp_path)
+    weights = re.findall(r"--weights \w+", written.out)
+    assert odtc("fit", "rows.csv", *" ".join(weights).split(), "-o", "k", folder=tmp_path).code == 0
+    assert odtc("verify", "k", folder=tmp_path).code == 0

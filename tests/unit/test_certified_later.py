@@ -60,7 +60,7 @@ def test_a_regression_is_certified_later_too(folder):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_survival_tree_is_certified_later_though_logarithms_round(folder, seed):
-    """The objective of the run and that of the checker were compared to the last digit, and the advice was more time."""
+    """The objectives of the run and of the checker were compared to the last digit, and the advice was more time."""
     draw = random.Random(seed)
     rows = [f"{draw.randrange(9)},{draw.choice([0.5, 1, 2])},{draw.randrange(1, 50)},{i % 3 > 0:d}" for i in range(25)]
     (folder / "s.csv").write_text("\n".join(["x,w,t,e", *rows]) + "\n")

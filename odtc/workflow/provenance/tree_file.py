@@ -10,6 +10,7 @@ import numpy as np
 
 from odtc.base.text import some
 from odtc.base.value_class import value_class
+from odtc.base.wording import command, option
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading_spec import CLASSIFICATION
@@ -27,6 +28,7 @@ from odtc.trees.tree import Tree, read_tree
 from odtc.verification.certificate import read_certificate
 from odtc.verification.claim import claim_of
 from odtc.verification.encoding_again import check_encoding
+from odtc.verification.leaf_sums.limits import Limit
 from odtc.workflow import artifacts
 from odtc.workflow.decoding import finish, no_solution, with_rows_of
 from odtc.workflow.manifest import SUFFIX, Manifest
@@ -35,6 +37,7 @@ from odtc.workflow.provenance.certifying import certified_rows
 from odtc.workflow.provenance.searched_again import SearchedAgain, least_prices, search_solved
 from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit, Unsolved
+from odtc.workflow.run_record import settings_of
 
 # Statements of a certificate that are not about its rows, or that are compared separately.
 INTERVAL = 1e-9  # relative: more than the width of the interval that a certificate of logarithms proves
@@ -83,6 +86,13 @@ def recheck_tree(
         if all(check.passed for check in found[0].decoded.checks if check.name == "tree file"):
             break
     if found is None:
+        settings = settings_of(path)
+        if settings is not None and settings.model.select is not None:
+            raise TreeError(
+                f"cannot verify {str(path)!r}: it was trained on selected rows "
+                f"({option('select', settings.model.select)}), which its run did not write; write them with "
+                f"{command('select')}, fit a tree to them, and verify that one"
+            )
         raise TreeError(
             f"expected {stem}.sol and {stem}{SUFFIX}, or {stem}.run.json, next to {str(path)!r}, found none of them; "
             "the tree is checked against the run that wrote it"
@@ -210,6 +220,14 @@ def check_certified_tree(certificate: Path, path: Path, data: Path | None = None
     return Check("tree file", same and counted, words if counted else f"{words}, and other counts than the data")
 
 
+def _limits(problem: Problem) -> Limit:
+    """Return the limits of the trees of a run, as the certificate of a sum over leaves states them."""
+    rows = [int(given.bound) for given in problem.constraints if given.name == "leaf_rows"]
+    more = {"leaves": 0, "branch_nodes": 1}  # leaves, compared with the bound
+    leaves = [int(given.bound) + more[given.name] for given in problem.constraints if given.name in more]
+    return Limit(max(rows, default=1), min(leaves, default=0))
+
+
 def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
     """Return why a certificate belongs to another run, in words; "" if it does not."""
     problem, source = done.problem, {} if done.dataset is None else done.dataset.source
@@ -231,7 +249,7 @@ def _of_another_run(facts: dict, proved: dict, done: Fit) -> str:
             return f"states other terms than this run: {some(other)}"
     if problem.encoded.task == CLASSIFICATION and (other := _other_costs(facts, problem)):
         return other
-    asked = {str(given) for given in problem.constraints}
+    asked = {str(given) for given in problem.constraints} | set(_limits(problem).words)
     if other := [text for text in proved["of"]["constraints"] if text not in asked]:
         return f"is about trees that satisfy {some(other)}, which this run does not require"
     if proved.get("infeasible"):
