@@ -71,6 +71,18 @@ def test_a_survival_tree_is_certified_later_though_logarithms_round(folder, seed
     assert command("verify", "m", folder=folder).code == 0
 
 
+@pytest.mark.parametrize("solver", [(), ("--model", "flowoct", "--solver", "highs", "--encoding", "auto:bins=3")])
+def test_a_run_with_a_confidence_is_certified_with_the_constraints_of_its_search(folder, solver):
+    """The certificate was made for the requested constraint and all rows, and the tree of the run costs less there."""
+    words = ("fit", "d.csv", "--depth", 1, *solver, "--constraint", "recall[bad] >= 0.5", "--confidence", 0.9)
+    fitted = command(*words, "-o", "m", "--json", folder=folder)
+    assert fitted.code == 0 and fitted.facts["claim"].startswith("proved optimal"), fitted.err
+    said = command("certify", "m", "--json", folder=folder)
+    assert said.code == 0 and said.facts["objective"] == fitted.facts["objective"], said.err
+    assert command("verify", "--certificate", "m.certificate.json", folder=folder).code == 0
+    assert command("verify", "m", folder=folder).code == 0
+
+
 def test_certifying_the_data_does_not_replace_the_tree_of_a_run(folder):
     words = ("certify", "d.csv", "--depth", 1, "-o")
     assert command("fit", "d.csv", "--depth", 1, "--hold-out", 0.25, "-o", "m", folder=folder).code == 0

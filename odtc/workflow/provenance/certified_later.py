@@ -22,6 +22,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification import certificate
 from odtc.workflow import artifacts
+from odtc.workflow.manifest import SUFFIX as MANIFEST
 from odtc.workflow.posing import pose_run
 from odtc.workflow.provenance import certifying
 from odtc.workflow.provenance.run_parameter import RECORD, TREE
@@ -107,6 +108,8 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
             f"expected a run that proved its tree, got one with {known} for a tree that costs {objective}; fit again "
             f"with {again}"
         )
+    if spec.confidence is not None:
+        spec = _as_searched(spec, stem, record)
     data = data or data_of_tree(path)
     if data is None:
         raise TreeError(f"the data file of {path} is not there as it was; name it with --data")
@@ -125,6 +128,18 @@ def open_proved(stem: str, data: Path | None = None) -> ProvedRun:
     posed = replace(spec.with_model(model=model, params=params, cuts=None), fitting=True)
     problem = pose_run(posed.with_solving(time_limit=None), data)
     return ProvedRun(stem, problem, tree, Path(data), objective, record.get("seconds"))
+
+
+def _as_searched(spec: RunSpec, stem: str, record: dict) -> RunSpec:
+    """Return the specification of a run with a confidence as its search had it: with stricter constraints, and without
+    the rows that were set aside."""
+    if "fit" in record:
+        model, reading = record["fit"]["model"], record["fit"]["reading"]
+    else:
+        facts = read_object(f"{stem}{MANIFEST}", "a manifest", TreeError)
+        model, reading = facts["model"], facts["data"]
+    tested = replace(spec.reading, hold_out=reading["hold_out"])
+    return replace(spec.with_model(constraints=tuple(model["constraints"])), reading=tested)
 
 
 def certify_later(run: ProvedRun, time_limit: float | None, began: float) -> certifying.Certificate:
