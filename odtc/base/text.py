@@ -76,6 +76,11 @@ def count_of(number: int, noun: str, form: str = ",") -> str:
     return f"{number:{form}} {noun if number == 1 else plural}"
 
 
+def all_rows(number: int) -> str:
+    """Return this many rows, which are all, in words: "its one row", "all 1,200 rows"."""
+    return "its one row" if number == 1 else f"all {number:,} rows"
+
+
 def some(names: Sequence[str]) -> str:
     """Ten of these names at most, quoted."""
     listed = [repr(name) for name in names[:10]]

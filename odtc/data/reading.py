@@ -65,6 +65,11 @@ from odtc.errors import ChoiceError, DataError, OneValueError
 
 BAD_LINE, SHEET = "bad line", "sheet"  # kinds of remarks: on lines that were skipped, and on the sheets of a workbook
 FIRST_CELLS = 64  # of a column, which nearly always show that its points part no thousands
+# The fields of a reading that name columns which are read, so that none of them may be ignored.
+USES = (
+    *("target", "weights", "categorical", "numeric", "ordered", "auxiliary"),
+    *("actions", "treatment", "outcome", "propensity", "time", "event"),
+)
 NO_KNOWN_CELL = "expected a known cell in some feature column of {}, got only missing ones"
 SPLIT_SEED = 20  # it determines which rows are set aside: the same in all versions
 
@@ -362,9 +367,10 @@ def _place_of(target: str, n_columns: int) -> int | None:
 def _read_ones(names: Sequence[str], place: str, how: ReadingSpec) -> list[str]:
     """Return the columns that are not ignored; raises ChoiceError for an ignored one that is not there or
     has a part."""
-    for role in ("target", "weights", "categorical", "numeric", "auxiliary"):
+    for role in USES:
         named = getattr(how, role) or ()
-        for name in [named] if isinstance(named, str) else named:
+        for text in [named] if isinstance(named, str) else named:
+            name = text if text in names else text.partition("=")[0]  # status=dead, size=S<M<L
             if name in how.ignore:
                 raise ChoiceError(
                     f"expected another column for {option('ignore')}, got {name!r}, which {option(role)} names, too"

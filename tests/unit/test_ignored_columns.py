@@ -10,6 +10,7 @@ from odtc.data.inspection import inspect_data
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, OdtcError
 from tests.command_line import odtc as command
+from tests.command_line import refused
 
 
 @pytest.fixture
@@ -97,3 +98,36 @@ def test_of_an_option_of_one_value_that_comes_twice_the_last_holds_and_a_note_sa
     said = command("inspect", odd, "--ignore", ",".join(ODD), "--target", "num", "--target", "y", "--json")
     assert said.facts["columns"][-1]["name"] == "y"
     assert said.err == "note: --target comes 2 times; the last one holds\n"
+
+
+USED = {
+    "--target": ("--target", "b"),
+    "--weights": ("--weights", "b"),
+    "--categorical": ("--categorical", "a,b"),
+    "--ordered": ("--ordered", "b=1<2<3"),
+    "--time": ("--task", "survival", "--time", "b", "--event", "y"),
+    "--event": ("--task", "survival", "--time", "a", "--event", "b=1"),
+    "--actions": ("--task", "policy", "--actions", "a,b"),
+    "--treatment": ("--task", "policy", "--treatment", "b", "--outcome", "a"),
+    "--outcome": ("--task", "policy", "--treatment", "y", "--outcome", "b"),
+    "--propensity": ("--task", "policy", "--treatment", "y", "--outcome", "a", "--propensity", "b"),
+}
+
+
+@pytest.mark.parametrize(("role", "words"), USED.items(), ids=USED)
+def test_a_column_that_another_option_uses_is_not_ignored_without_a_word(role, words, tmp_path):
+    """`--time b --ignore b` was answered by a list of columns without b."""
+    (tmp_path / "d.csv").write_text("a,b,c,y\n" + "".join(f"{i % 4},{1 + i % 3},{i},{i % 2}\n" for i in range(12)))
+    said = refused(command("fit", "d.csv", *words, "--ignore", "b", folder=tmp_path))
+    assert f"expected another column for --ignore, got 'b', which {role} names, too" in said
+
+
+@pytest.mark.parametrize("task", [("regression",), ("median",), ("regression", "--leaf", "linear")])
+def test_rows_that_are_left_out_are_named_if_one_number_remains(task, tmp_path):
+    """Regression only said that the number was the same "in all 1 rows"."""
+    (tmp_path / "d.csv").write_text("a,y\n1,2.5\n,3\n")
+    said = refused(command("fit", "d.csv", "--task", *task, folder=tmp_path))
+    assert "1 of 2 rows was left out" in said and "the one other row" in said
+    (tmp_path / "e.csv").write_text("a,y\n1,2.5\n2,2.5\n")
+    said = refused(command("fit", "e.csv", "--task", *task, folder=tmp_path))
+    assert "expected numbers that differ in column 'y'" in said and "in all 2 rows" in said

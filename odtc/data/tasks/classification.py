@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.base.text import all_rows
 from odtc.base.wording import option
 from odtc.data.cells import column_types, written_numbers
 from odtc.data.dataset import CATEGORICAL, Dataset
@@ -28,7 +29,7 @@ def expect(cells, how, place: str) -> None:
     if len(classes) < 2:
         raise OneValueError(
             f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in "
-            f"{'its one row' if n_rows == 1 else f'all {n_rows} rows'}; name another target",
+            f"{all_rows(n_rows)}; name another target",
             f"class {classes[0]!r}",
         )
     if n_rows < 20 or 2 * len(classes) <= n_rows:

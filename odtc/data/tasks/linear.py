@@ -25,6 +25,7 @@ FIELDS = "leaf", "ridge"
 VARIANT_OF = regression.NAME
 
 labelled, measured, sums_of, moments = regression.labelled, regression.measured, regression.sums_of, regression.moments
+expect = regression.expect
 leaf_costs, part_costs = regression.leaf_costs, regression.part_costs
 answer, numbers = regression.answer, regression.numbers
 figures, figure_lines, loss_again = regression.figures, regression.figure_lines, regression.loss_again

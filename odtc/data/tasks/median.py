@@ -14,13 +14,13 @@ import numpy as np
 
 from odtc.algorithms.moments.exact_costs import ExactMedians
 from odtc.algorithms.weighted_quantiles import places_of, weighted_median
-from odtc.base.text import show_number
+from odtc.base.text import all_rows, show_number
 from odtc.base.whole_numbers import nearest_floats, whole_numbers
 from odtc.base.wording import option
 from odtc.data.cost_matrix import MOST_COST
 from odtc.data.dataset import Dataset
 from odtc.data.tasks import regression
-from odtc.errors import DataError, OneValueError
+from odtc.errors import DataError
 
 NAME = "median"
 SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
@@ -58,7 +58,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     kept = as_classes(rows, y)
     n, values = kept.n_rows, values_of(kept.classes)
     if len(values) == 1:
-        raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in all {n} rows of weight")
+        raise DataError(f"expected numbers that differ in {place}, got {values[0]:.10g} in {all_rows(n)} of weight")
     if len(values) * max(len(values), n) > MOST:
         raise DataError(
             f"expected fewer different numbers for {option('task', 'median')} in {place}, got {len(values):,} in {n:,} "
@@ -100,17 +100,6 @@ def moments(sums: np.ndarray) -> np.ndarray:
     weight = sums[:, 1]
     apart = numbers(sums) - sums[:, 2].sum() / weight.sum()
     return np.stack([weight, weight * apart, weight * apart**2])
-
-
-def expect(cells, how, place: str) -> None:
-    """Raise OneValueError for one number in all rows."""
-    ((target, column),) = cells.items()
-    y = column.numbers().cells()
-    if (y == y[0]).all():
-        raise OneValueError(
-            f"expected numbers that differ in column {target!r} of {place}, got {y[0]:.10g} in all rows",
-            f"number {y[0]:.10g}",
-        )
 
 
 def values_of(classes) -> np.ndarray:
@@ -188,4 +177,4 @@ def figure_lines(facts) -> list[str]:
     ]
 
 
-target_words, numbers = regression.target_words, regression.numbers
+target_words, numbers, expect = regression.target_words, regression.numbers, regression.expect

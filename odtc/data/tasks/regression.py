@@ -17,9 +17,9 @@ import numpy as np
 from odtc.algorithms.moments import laws
 from odtc.algorithms.moments.exact_costs import ExactCosts
 from odtc.algorithms.weighted_quantiles import weighted_median
-from odtc.base.text import show_figure
+from odtc.base.text import all_rows, show_figure
 from odtc.data.dataset import Dataset
-from odtc.errors import DataError
+from odtc.errors import DataError, OneValueError
 
 NAME = "regression"
 SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
@@ -30,6 +30,17 @@ LOSS = "square"
 LABEL = "mean"  # the one class of its leaves
 CONFIDENCE = 0.95  # of the interval of a leaf's mean
 ROUNDED = 2.0**-52  # a part of Σ w (y - m)² that sums of doubles do not distinguish from 0
+
+
+def expect(cells, how, place: str) -> None:
+    """Raise OneValueError for one number in all rows."""
+    ((target, column),) = cells.items()
+    y = column.numbers().cells()
+    if (y == y[0]).all():
+        raise OneValueError(
+            f"expected numbers that differ in column {target!r} of {place}, got {y[0]:.10g} in {all_rows(len(y))}",
+            f"number {y[0]:.10g}",
+        )
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
@@ -56,7 +67,7 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     if not np.isfinite(sums).all() or not np.isfinite([*sums.sum(axis=0), square]).all():
         raise DataError(f"expected numbers whose squares can be added up in {place}; scale them down")
     if (y == y[0]).all():
-        raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")
+        raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in {all_rows(len(y))}")
     if one == 0 and np.ptp(y[weight > 0]) > 0:
         raise DataError(f"expected numbers whose squares are not zero as doubles in {place}; scale them up")
     held = weight > 0

@@ -60,8 +60,8 @@ def expect_enough(taken: np.ndarray, weight: np.ndarray, actions: tuple[str, ...
         few = int(least.argmin())
         raise DataError(
             f"expected {2 * FOLDS} rows or more of each action to estimate its effect, got {int(least[few])} of "
-            f"{actions[few]!r} in {place}; use scores of ips with a known propensity, which need no estimate, leave "
-            "the action out, or take more rows"
+            f"{actions[few]!r} in {place}; take more rows, leave the action out, or use {option('scores', 'ips')} "
+            f"with {option('propensity', ...)}, which need no estimate"
         )
 
 
