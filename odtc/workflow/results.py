@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from odtc.workflow.constrained.assurance import Assured
 
 LESS = 1e-9  # by which a loss is lower, relatively
+# Of the rows: a column of more levels, such as names, divides nearly all rows as one likes if it is split by sets.
+SHARE_OF_LEVELS = 0.5
 OF_SINGLE_LEVELS = ("auto", "onehot", "sampled")  # encodings whose splits take one level each
 CART_CELLS = 2_000_000  # of a table on which CART is grown in addition to a selection
 
@@ -776,11 +778,10 @@ def level_set_text(done: Fit) -> str:
         return ""
     encoding, options = ENCODINGS.parse(problem.encoded.scheme)
     taken = max(SINGLE, options.get("levels", 0))
-    has_single = any(
-        feature.kind == CATEGORICAL and not feature.ordered and len(distinct(rows.X, at)[0]) > taken
-        for at, feature in enumerate(rows.features)
-    )
-    if not has_single or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
+    unordered = [at for at, one in enumerate(rows.features) if one.kind == CATEGORICAL and not one.ordered]
+    most = max((len(distinct(rows.X, at)[0]) for at in unordered), default=0)
+    has_sets = taken < most <= SHARE_OF_LEVELS * rows.n_rows
+    if not has_sets or encoding.NAME not in OF_SINGLE_LEVELS or any(problem.encoded.radius):
         return ""
     grown = partial(_cart_of_sets, problem, rows)
     least, nodes = problem.encoded.derived(("CART over sets of levels", problem.topology.depth), grown)

@@ -136,7 +136,7 @@ def test_inspect_counts_the_sets_of_levels_that_a_search_takes(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["letter,many,y", *rows]) + "\n")
     said = odtc("inspect", "t.csv", "--categorical", "many", folder=tmp_path)
     assert "--encoding auto:levels=6 for a search of depth 2:" in said.out
-    assert "note: splits on 'many' take one level each; --encoding subsets takes sets of levels" in said.out
+    assert "note: each split on 'many' separates one level from the others; --encoding subsets" in said.out
     facts = odtc("inspect", "t.csv", "--categorical", "many", "--json", folder=tmp_path).facts
     assert facts["columns"][0]["splits"] == 2**5 - 1 and facts["columns"][1]["splits"] == 40
     fitted = fit(tmp_path / "t.csv", reading={"categorical": ("many",)})

@@ -296,6 +296,15 @@ def test_a_better_tree_over_sets_of_many_levels_is_announced_and_found(task, see
     assert by_sets.proved and by_sets.proof.objective < by_default.proof.objective
 
 
+def test_sets_of_the_names_of_rows_are_not_announced():
+    """A set of names has no error on the training rows, whatever they are, and says nothing about others."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"name": [f"p{at}" for at in range(90)], "n": rng.integers(0, 9, 90), "y": rng.choice(["a", "b"], 90)}
+    )
+    assert level_set_text(odtc.fit(frame, depth=1)) == ""
+
+
 def test_an_estimator_verifies_a_tree_over_sets_of_levels():
     X = pl.DataFrame({"city": CITIES, "size": [n % 3 for n in range(len(CITIES))]})
     y = ["yes" if city in "BFK" else "no" for city in CITIES]

@@ -86,7 +86,10 @@ def remark(dataset, levels=None, bins=None):
     left_out = [dataset.features[at].name for at, k in _levels(dataset).items() if levels and k > max(levels, SINGLE)]
     if not left_out:
         return ""
-    return f"splits on {some(left_out)} take one level each; {option('encoding', 'subsets')} takes sets of levels"
+    return (
+        f"each split on {some(left_out)} separates one level from the others; {option('encoding', 'subsets')} divides "
+        "the levels into two sets"
+    )
 
 
 def _levels(dataset: Dataset) -> dict[int, int]:
