@@ -243,7 +243,9 @@ def _exit_code() -> int:
     except MemoryError:
         console.say(f"odtc: error: {NO_MEMORY}")
         return 1
-    except Exception as problem:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as problem:  # a library in Rust that panics raises none of Python's exceptions
         if _came_of_ctrl_c(problem):  # a library replaced the exception
             raise KeyboardInterrupt from None
         if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:
@@ -270,7 +272,7 @@ def _names_outputs(words: list[str]) -> bool:
     return any(word.startswith("-o") or word.partition("=")[0] == "--results" for word in words)
 
 
-def _of_the_machine(problem: Exception) -> str:
+def _of_the_machine(problem: BaseException) -> str:
     """Return the message for an error of the machine, or of its files, that is not handled where it occurs; "" for
     another."""
     number = problem.errno if isinstance(problem, OSError) else None
@@ -288,7 +290,10 @@ def _of_the_machine(problem: Exception) -> str:
 
 
 def _came_of_ctrl_c(problem: BaseException | None) -> bool:
-    """Return whether an exception was raised while another one, of Ctrl-C or SIGTERM, was handled."""
+    """Return whether an exception was raised while another one, of Ctrl-C or SIGTERM, was handled, or in its place by
+    a library that panics because of it."""
+    if interrupts.exit_code(0) and not isinstance(problem, Exception):
+        return True
     while problem is not None and not isinstance(problem, KeyboardInterrupt):
         problem = problem.__context__
     return problem is not None

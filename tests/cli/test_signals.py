@@ -102,6 +102,28 @@ def test_a_signal_in_each_phase(phase, number, table, monkeypatch):
     assert again.code == 0 and "interrupted" not in again.err, again.err
 
 
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
+def test_a_library_that_panics_at_a_signal_is_interrupted_and_another_one_is_a_fault(number, table, monkeypatch):
+    """polars loses KeyboardInterrupt in a call of Python, and panics, which is no Exception."""
+
+    class Panic(BaseException):
+        pass
+
+    def panic(*given, **named):
+        if number is not None:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(number)
+        raise Panic("Failed to access the API of NumPy")
+
+    monkeypatch.setattr("odtc.workflow.posing.read_as", panic)
+    said = command(*FIT, folder=table)
+    if number is None:
+        assert said.code == 1 and "a fault in odtc itself (Panic: Failed" in said.err
+    else:
+        assert said.code == 128 + number
+        assert said.err == "odtc: error: interrupted before there was a result; no incomplete file was written\n"
+
+
 # Runs `odtc` in a process of its own, which gets the signal as it loads a module for the first time.
 AS_IT_LOADS = """
 import os, runpy, signal, sys
