@@ -349,11 +349,14 @@ _stamps: dict[Kernel, str] = {}
 
 
 def _sources(kernel: Kernel) -> str:
-    """Return a digest of the files of all functions in a kernel, and of the constants that they name."""
+    """Return a digest of all functions in a kernel, as this process runs them, and of the constants that they name.
+
+    Their files may have been changed since they were read, for example by an installation while a search runs.
+    """
     if kernel not in _stamps:
-        text = hashlib.sha256()
+        text = hashlib.sha256(repr(kernel.written_out).encode())
         for function in kernel.functions():
-            text.update(_file_digest(function.__code__.co_filename))
+            text.update(_code_text(function.__code__).encode())
             for name in function.__code__.co_names:
                 if isinstance(value := function.__globals__.get(name), (int, float, str, tuple)):
                     text.update(f"{name} {value!r}\n".encode())
@@ -361,9 +364,11 @@ def _sources(kernel: Kernel) -> str:
     return _stamps[kernel]
 
 
-@functools.cache
-def _file_digest(file: str) -> bytes:
-    return hashlib.sha256(Path(file).read_bytes()).digest()
+def _code_text(code: types.CodeType) -> str:
+    """Return a text that differs for functions that do not do the same."""
+    constants = [_code_text(one) if isinstance(one, types.CodeType) else repr(one) for one in code.co_consts]
+    names = code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    return repr((code.co_code, names, code.co_exceptiontable, constants))
 
 
 # Compiled code in memory

@@ -28,7 +28,6 @@ def folder(tmp_path, monkeypatch):
     """A folder of its own for compiled code, and functions of any module as those of odtc."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     monkeypatch.setattr(kernels, "__name__", "odtc_of_tests.base.kernels")
-    kernels._file_digest.cache_clear()
     yield tmp_path / "kept"
     kernels.report()
 
@@ -100,11 +99,18 @@ def test_arrays_that_a_kernel_returns_are_those_of_numpy():
 
 def test_a_kernel_is_compiled_anew_if_a_function_or_a_constant_in_it_has_changed(tmp_path):
     for inner, more, told in ((1, 10, 17), (2, 10, 18), (2, 20, 28)):
-        kernels._file_digest.cache_clear()
         own = module(tmp_path / "inner.py", f"def inner(x):\n    return x + {inner}\n").inner
         outer = module(tmp_path / "outer.py", "def outer(x):\n    return inner(x) + 1 + MORE\n").outer
         outer.__globals__.update(inner=own, MORE=more)
         assert kernel(outer)(5) == told
+
+
+def test_code_that_is_kept_is_that_of_the_process_not_of_a_file_that_has_changed_since(tmp_path):
+    before = module(tmp_path / "own.py", "def own(x):\n    return x + 1\n").own
+    after = module(tmp_path / "own.py", "def own(x):\n    return x + 2\n").own
+    assert kernel(before)(5) == 6  # compiled while the file has the other function
+    assert kernel(after)(5) == 7
+    assert kernel(before)(5) == 6
 
 
 def test_compiling_moves_the_end_of_a_budget_but_not_of_a_limit():
