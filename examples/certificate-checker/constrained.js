@@ -365,6 +365,10 @@ function checkConstrained(facts, data, weight, table) {
   const { penalty: price, scale } = facts, D = whole(facts.multiplier_scale, "the scale of multipliers");
   const columns = rankColumns(facts.columns, data), features = featuresOf(facts.columns);
   expect(D >= 1 && Math.max(D, scale, price) < EXACT, "its scales cannot be");
+  const multipliers = (all) => Array.isArray(all) && all.every((m) => whole(m, "a multiplier") >= 0);
+  expect(Array.isArray(facts.passes) && facts.passes.every(multipliers), "its passes are not lists of multipliers");
+  const isCase = (one) => Array.isArray(one.columns) && multipliers(one.multipliers);
+  expect(Array.isArray(facts.cases) && facts.cases.every(isCase), "its cases are not columns with multipliers");
   const infeasible = facts.claim === null, whether = [facts.tree === null, facts.bound === null];
   expect(whether.every((one) => one === infeasible), "it has only some of a tree, a claim and a bound");
   const told = stated(facts.constraints, data, weight, table, scale - price), depth = heightOf(facts.depth, told);

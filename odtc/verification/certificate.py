@@ -41,6 +41,7 @@ KINDS = {LABELS: "labels", **dict.fromkeys(SUMS, "leaf_sums"), CONSTRAINTS: "con
 
 # The shape of what all kinds state (odtc.base.json_schema).
 HEADER = {
+    "schema": (SCHEMA,),
     "classes": [TEXT],
     "depth": WHOLE,
     "weight_scale": WHOLE,
