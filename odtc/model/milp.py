@@ -216,6 +216,31 @@ class Model:
             indptr = indptr.astype(np.int32)
         return _read_only(sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols)))
 
+    def largest_piece(self, most: int = CHUNK) -> int:
+        """Return about how many nonzeros `column_chunks` lays out at once.
+
+        Parameters
+        ----------
+        most : int
+            As of `column_chunks`.
+
+        Returns
+        -------
+        int
+            The nonzeros of some first labels, at least one, or of some second labels if one first label has very many.
+        """
+        entries: dict[int, int] = {}
+        for term in self.terms:
+            block = term.columns if isinstance(term, CountedTerm) else term.columns.block
+            entries[block.start] = entries.get(block.start, 0) + term.nnz
+        first = {block.start: max(1, block.shape[0] if block.shape else 1) for block in self.columns}
+        second = {block.start: max(1, block.shape[1] if len(block.shape) > 1 else 1) for block in self.columns}
+        pieces = [
+            max(min(many, most), min(many // first[start], max(most, many // (first[start] * second[start]))))
+            for start, many in entries.items()
+        ]
+        return max(pieces, default=self.nnz if self.matrix is not None else 0)
+
     def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
         """Return the matrix by columns, one part at a time.
 
@@ -511,22 +536,6 @@ def _read_only(A: Any) -> Any:
     for part in (A.data, A.indices, A.indptr):
         part.setflags(write=False)
     return A
-
-
-def largest_piece(model: Model, most: int = CHUNK) -> int:
-    """Return about how many nonzeros `column_chunks` lays out at once: those of some first labels, at least one, or of
-    some second labels if one first label has very many."""
-    entries: dict[int, int] = {}
-    for term in model.terms:
-        block = term.columns if isinstance(term, CountedTerm) else term.columns.block
-        entries[block.start] = entries.get(block.start, 0) + term.nnz
-    first = {block.start: max(1, block.shape[0] if block.shape else 1) for block in model.columns}
-    second = {block.start: max(1, block.shape[1] if len(block.shape) > 1 else 1) for block in model.columns}
-    pieces = [
-        max(min(many, most), min(many // first[start], max(most, many // (first[start] * second[start]))))
-        for start, many in entries.items()
-    ]
-    return max(pieces, default=model.nnz if model.matrix is not None else 0)
 
 
 def _parts(

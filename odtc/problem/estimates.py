@@ -4,10 +4,13 @@ models (odtc.problem.counts)."""
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING
 
 from odtc.base.value_class import frozen_class, value_class
 from odtc.data.encoding import Encoded
-from odtc.model.milp import Model, largest_piece
+
+if TYPE_CHECKING:  # most fits build no model
+    from odtc.model.milp import Model
 
 # Measured with benchmarks.estimates on models of 0.1 to 43 million nonzeros (docs/performance.md).
 COLUMN_BYTES, ROW_BYTES = 10, 30  # while a model is built and written: its names, and sides that differ
@@ -59,7 +62,7 @@ class Counts:
         """Return the size of a model that is counted, or built."""
         held = sum(term.size for term in model.terms)
         memory = COLUMN_BYTES * model.n_cols + ROW_BYTES * model.n_rows + TERM_BYTES * held
-        memory += PIECE_ENTRY * largest_piece(model)
+        memory += PIECE_ENTRY * model.largest_piece()
         seconds = BEGIN_SECONDS + LABEL_SECONDS * (model.n_cols + model.n_rows) + ENTRY_SECONDS * model.nnz
         return cls(model.n_cols, model.n_rows, model.nnz, True, memory, seconds, words)
 

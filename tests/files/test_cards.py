@@ -12,7 +12,7 @@ from odtc.fileformats import label_cards, mps_writer, shared_cards
 from odtc.fileformats.model_files import FORMATS, lines
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model, largest_piece
+from odtc.model.milp import Model
 
 AXES = st.lists(st.tuples(st.integers(1, 23), st.integers(0, 99)), max_size=3)
 
@@ -242,7 +242,7 @@ def test_no_part_is_larger_than_it_is_said_to_be(most):
     x, r = m.columns("x", Axis("i", 6), Axis("j", 4)), m.rows("r", Axis("k", 9))
     m.add(r[np.arange(9)[:, None, None]], x.all())
     model = m.finish()
-    said = largest_piece(model, most)
+    said = model.largest_piece(most)
     assert max(part.nnz for _, _, part in model.column_chunks(most)) <= said <= max(9 * 4, most)
 
 
