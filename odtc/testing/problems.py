@@ -132,8 +132,8 @@ def of_subjects(*subjects) -> tuple[str, ...]:
 
 TOGETHER = {
     "answers": of_subjects(*ON_PREDICTIONS),
-    "places": of_subjects(Subject.PLACES),
-    "columns": of_subjects(Subject.FEATURES, Subject.DEPTHS),
+    "places": of_subjects(Subject.PLACES, Subject.DEPTHS),
+    "columns": of_subjects(Subject.FEATURES),
     "labels": of_subjects(Subject.LEAVES),
 }
 BESIDE_ANSWERS = (*of_subjects(Subject.BRANCHES, Subject.LEAF_ROWS), "answers")

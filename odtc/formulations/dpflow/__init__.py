@@ -413,5 +413,5 @@ def subjects(params) -> tuple[Subject, ...]:
         return ()
     if params.proof:
         return (Subject.LEAF_ROWS,)
-    folded = (Subject.TESTS, Subject.FEATURES, Subject.DEPTHS) if params.tail in ("1", "2") else ()
+    folded = (Subject.TESTS, Subject.FEATURES) if params.tail in ("1", "2") else ()
     return tuple(subject for subject in Subject if subject not in (*folded, Subject.LEAVES, Subject.SETTLED))
