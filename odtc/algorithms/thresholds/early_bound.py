@@ -24,9 +24,10 @@ from odtc.base import deadline
 FIRST, FIRST_IN_TIME = (16, 4), 8
 DOUBLED = 0.5  # of that cost: up to it bounds are doubled, and then raised by STEP
 STEP = 1.25  # factor by which a bound rises from one search to the next
-LITTLE = 1.1  # the same at least, if more would take too long
 QUICKLY = 4  # the same without a limit, of more depth than 2
-STEEP = 1.1  # a bound b of trees of more depth, of which the best one costs v, takes time like b / (STEEP · v - b)
+# A bound b of trees of more depth, of which the best one costs v, takes time like b / (STEEP · v - b), and one of less
+# than v / FLAT about as long as that.
+STEEP, FLAT = 1.1, 4
 FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
@@ -34,6 +35,7 @@ PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, wi
 FEW = 2000  # trees of depth 2 for the bound by common rows without a limit, at most
 GROWS = 4  # times the bound by common rows is what is asked for next, without a limit
 RAISED = 2, 4  # times that bound at least and at most with a limit: a pass that does not end shows nothing
+PART = 1 / 6  # of the time that is left, for the next bound: what it takes is known roughly
 SURE = 0.7  # of the time that is left: what is expected to take more is not begun
 QUICK = 1e-9  # seconds for an entry and two columns of a tree of depth 2 at least: its middle cuts
 HARD = 3.0  # times what is expected, for a bound that is about what one half of a column shows
@@ -125,8 +127,8 @@ class EarlyBound:
 
     def _rise(self, part, patience, between=None):
         """Asks for rising bounds, up to a part of the best tree's cost. With a limit, each after the first is the
-        greatest that is expected in time; of depth 2, if each takes so long that the time is for few of them, the first
-        after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as long."""
+        greatest that is expected in PART of it; of depth 2, if each takes so long that the time is for few of them, the
+        first after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as long."""
         search, height, least = self.search, self.height, self.least
         timed = height > 2 and deadline.seconds_left() is not None
         asked = max(least, self._most() // (FIRST_IN_TIME if timed else FIRST[height > 2]))
@@ -151,8 +153,8 @@ class EarlyBound:
         if left is None:
             return max(more, QUICKLY * asked) if height > 2 else more
         if height > 2:
-            times = SURE * left / max(took, deadline.MOMENT)
-            return max(asked + least, int(LITTLE * asked), _in_time(asked, most, times))
+            times = PART * left / max(took, deadline.MOMENT)
+            return max(asked + least, int(STEP * asked), _in_time(asked, most, times))
         soon = int(DOUBLED * most)
         return soon if asked < soon and FEW_ASKED * took > left else more
 
@@ -180,6 +182,7 @@ def _at_most(search, patience):
 
 def _in_time(asked, most, times):
     """Return the bound that takes so many times as long as one that was shown; more than `most` for the proof."""
+    asked = max(asked, most / FLAT)
     work = times * asked / max(1.0, STEEP * most - asked)
     return int(STEEP * most * work / (1 + work))
 
