@@ -10,8 +10,9 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-from odtc.base.spec_fields import Options, default_of, fields_by_name, parameter_lines
+from odtc.base.spec_fields import default_of, fields_by_name, parameter_lines
 from odtc.data.reading_spec import LEAVES, ReadingSpec
+from odtc.model.options import Options
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from odtc.base.spec_fields import Options
 from odtc.base.value_class import frozen_class, value_class
+from odtc.model.options import Options
 
 __all__ = [
     "EDITED",

@@ -10,11 +10,12 @@ from typing import Any
 
 from odtc.base import cluster as clusters
 from odtc.base.registry import did_you_mean
-from odtc.base.spec_fields import PAIRS, REPEATED, Options, command_words, fields_by_name, plain, spec_field
+from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, plain, spec_field
 from odtc.base.value_class import frozen_class, value_class
 from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
+from odtc.model.options import Options
 
 DEFAULT_SOLVER = "highs"  # if one is needed and none is named
 # Short options for frequent constraints: field of the option -> (the constraint's words, help).
