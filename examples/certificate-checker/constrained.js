@@ -138,8 +138,7 @@ function columnSets({ names, depth, places: { mostColumns: k, apart } }) {
 
 // The problem at multipliers: what each row costs with each label, and the least costs of subtrees.
 function weigh({ K, sums, cost, held, every, price, depth, chains, may }, D, multipliers) {
-  expect(Array.isArray(multipliers) && multipliers.length === sums.length, "its multipliers are not one number for each sum");
-  multipliers.forEach((m) => whole(m, "a multiplier"));
+  expect(multipliers.length === sums.length, "its multipliers are not one number for each sum");
   const sumOf = (of) => total(multipliers.map((m, s) => m * of(sums[s], s))), labels = [...Array(K).keys()];
   const weighted = (r, k, of) => D * of(cost[r][k]) + sumOf(({ use }) => of(use[r][k]));
   const row = every.map((r) => labels.map((k) => weighted(r, k, (value) => value)));

@@ -317,8 +317,7 @@ def kinds_of(of_label, gains, first_entry, n_labels):
 
 
 def list_blocks(line, kind, block):
-    """Write the block of each member of a column, in which all ranks save under one label, or which is one rank; return
-    how many blocks there are."""
+    """Write the block of each member of a column, in which all ranks save under one label, or which is one rank."""
     at, of_block, of_rank, begin = 0, 0, 0, 0
     for j in range(len(line)):
         own = kind[line[j] >> 1]
@@ -333,7 +332,6 @@ def list_blocks(line, kind, block):
             for i in range(begin, j + 1):
                 block[line[i] >> 1] = at
             begin, of_rank = j + 1, 0
-    return at + 1 if len(line) else 0
 
 
 def cuts_of(line, own_most, first_entry, gains, cut_weight, cut_entries, entry, own):
