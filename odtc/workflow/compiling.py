@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.base import deadline
-from odtc.base.text import some
+from odtc.base.text import show_figure, some
 from odtc.base.value_class import value_class
 from odtc.base.wording import command, option, param
 from odtc.data.cost_matrix import expect_telling_prices
@@ -244,11 +244,13 @@ def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> H
 
     found = project_tree(tree, problem)
     try:
-        heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
+        heap = own_tree(problem, found.heap)
     except TreeError:
         heap = None
     kept = "the data has other columns now, but still all columns that it splits on"
-    words = "; ".join(map(str, found.changes)) or (str(refused) if heap is None else kept)
+    violated = ", ".join(f"{given} ({show_figure(value)})" for given, value in constraint.broken(problem, found.heap))
+    why = [] if heap is not None else [f"it violates {violated}" if violated else str(refused)]
+    words = "; ".join([*map(str, found.changes), *why]) or kept
     say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
     return heap
 

@@ -154,6 +154,34 @@ def test_a_start_of_other_data_ends_in_a_result(old, tmp_path, model):
     assert "the start 'old.tree.json' is projected: " in said.err and "'income ≤ 4500' is dropped" in said.err
 
 
+def test_a_start_of_other_data_is_projected_without_the_states_of_the_model(old, tmp_path, monkeypatch):
+    """The search needs no model, whose states do not fit into memory at depth 3 over all thresholds."""
+    monkeypatch.setattr("odtc.formulations.dpflow.resources.generate", lambda *_, **__: pytest.fail("states are made"))
+    write_tree(old, tmp_path / "old.tree.json")
+    spec = RunSpec(model=ModelSpec("dpflow", 2, constraints=("recall[bad] >= 0.3", "features <= 2")))
+    new = odtc.read(months(6).drop(columns="income"))
+    done = refit(with_start(spec, tmp_path / "old.tree.json"), old, new)
+    assert done.best.proved and done.chosen.verified
+
+
+def test_the_constraints_of_the_old_tree_are_counted_on_the_new_rows(old, tmp_path):
+    """The recall of the old tree is counted here from its predictions; it is violated after the shift."""
+    new = months(7, 8.0)
+    predicted = [old.classes[at] for at in old.predict(odtc.read(new).X)]
+    pairs = list(zip(predicted, new["y"]))
+    recall = sum(pair == ("bad", "bad") for pair in pairs) / sum(y == "bad" for _, y in pairs)
+    spec = RunSpec(model=ModelSpec("dpflow", 2, constraints=(f"recall[bad] >= {recall + 0.01:.6f}",)))
+    write_tree(old, tmp_path / "old.tree.json")
+    (entry,) = drift_facts(refit(with_start(spec, tmp_path / "old.tree.json"), old, odtc.read(new)))["constraints"]
+    assert entry["value"] == pytest.approx(recall) and not entry["satisfied"]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    words = ("refit", "old.tree.json", "new.csv", "--constraint", f"recall[bad] >= {recall + 0.01:.6f}", "-o", "new")
+    said = command(*words, "--depth", 2, folder=tmp_path)
+    assert said.code == 0 and "new rows; it violates recall[bad] >= " in said.out, said.err
+    page = (tmp_path / "new.drift.html").read_text(encoding="utf-8")
+    assert "On the new rows the old tree violates recall[bad]" in page
+
+
 def test_the_stability_index_by_hand():
     assert psi(np.array([50, 50]), np.array([50, 50])) == 0
     by_hand = (0.75 - 0.5) * np.log(0.75 / 0.5) + (0.25 - 0.5) * np.log(0.25 / 0.5)

@@ -431,7 +431,7 @@ def expect(problem: Problem, heap: HeapTree) -> None:
     """Raise TreeError for a tree that violates a constraint."""
     for given, value in broken(problem, settle(heap.split, problem.encoded, heap.label, heap.beyond)):
         figure = f"that has {given.shown(value)}" if given.op else "that breaks it"
-        raise TreeError(f"expected a tree that keeps {str(given)!r}, got one {figure}; give another start")
+        raise TreeError(f"expected a tree that satisfies {str(given)!r}, got one {figure}; give another start")
 
 
 def limits(problem: Problem) -> dict[str, int]:
