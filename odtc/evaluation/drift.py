@@ -17,7 +17,9 @@ from odtc.base.value_class import value_class
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.data.task import TASKS
 from odtc.evaluation.refitting import Refit, old_answers, old_leaves, recoded, rows_told
+from odtc.problem.constraints.constraint import on_answers
 from odtc.trees.tree import Tree
+from odtc.verification.verify import RowPredictions
 
 SMALL, LARGE = 0.1, 0.25  # of the population stability index: the usual limits
 
@@ -117,8 +119,8 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
         `leaves` (list of LeafDrift as dicts), `unanswered` (new rows that the old tree cannot answer), `psi` by column
         (None without the old rows; a column that is not in both has None), `psi_leaves` (None if the tree has no
         counts), `psi_classes` of the target (None if it is not known for the old rows), and for classification
-        `accuracy` of the old tree then and now and of the new tree now; otherwise `figure`, its name, and `figures`,
-        the same three of it.
+        `accuracy` of the old tree then and now and of the new tree now, and `constraints` (`old_constraints`);
+        otherwise `figure`, its name, and `figures`, the same three of it.
     """
     old, dataset = done.old, done.dataset
     leaves, task = leaf_drift(old, dataset), TASKS.get(dataset.task)
@@ -146,7 +148,28 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
             "old_now": right / dataset.n_rows,
             "new_now": done.chosen.training.train_accuracy,
         },
+        "constraints": old_constraints(done),
     }
+
+
+def old_constraints(done: Refit) -> list[dict]:
+    """Return for each constraint on predictions its value for the old tree on the new rows.
+
+    Returns
+    -------
+    list of dict
+        `constraint` as text, `value` of the old tree, and `satisfied`. Empty if the old tree has no answer for a row,
+        or an answer that is not a class of the new rows.
+    """
+    problem, predicted = done.best.problem, old_answers(done.old, done.dataset)
+    if (predicted < 0).any():
+        return []
+    rows = RowPredictions(problem.encoded, done.dataset, predicted)
+    found = []
+    for given in on_answers(problem):
+        value = rows.value(given)
+        found.append({"constraint": str(given), "value": float(value), "satisfied": bool(given.holds(value))})
+    return found
 
 
 def _task_figures(old: Tree, dataset: Dataset | None) -> dict | None:

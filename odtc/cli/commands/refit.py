@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odtc.base.text import count_of, percent_text
+from odtc.base.text import count_of, percent_text, show_figure
 from odtc.cli import console
 from odtc.cli.help_page import DATA
 from odtc.cli.options import (
@@ -230,7 +230,10 @@ def _print_change(done, drift: dict) -> None:
     """Print how far the new tree is from the old one, and the figures of the old one on the new rows."""
     near, far, n = done.distance, done.best_distance, done.dataset.n_file_rows
     if "accuracy" in drift:
-        print(f"old tree  correct on {percent_text(drift['accuracy']['old_now'])} of {n} new rows")
+        violated = [one for one in drift["constraints"] if not one["satisfied"]]
+        figures = ", ".join(f"{one['constraint']} ({show_figure(one['value'])})" for one in violated)
+        more = f"; it violates {figures}" if violated else ""
+        print(f"old tree  correct on {percent_text(drift['accuracy']['old_now'])} of {n} new rows{more}")
     elif (now := drift["figures"]["old_now"]) is not None:
         per_row = "" if drift["figure"] == "concordance" else "a row of "
         print(f"old tree  {drift['figure']} {now:.6g} {per_row or 'on '}{n} new rows")
