@@ -533,3 +533,8 @@ def error_cost(problem: Problem) -> np.ndarray:
             + (f", or costs by true class only ({option('class_weight')})" if classes else "")
         )
     return price
+
+
+def searches(problem: Problem) -> bool:
+    """Return whether the formulation's own search supports a problem."""
+    return problem.module.can(SearchesItself) and problem.module.searches(problem)

@@ -21,12 +21,11 @@ from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.model.feasibility import OFF, is_close
 from odtc.model.vectors import replaced
 from odtc.problem.constraints import constraint
-from odtc.problem.formulation import Compiled, Pricing, SearchesItself
+from odtc.problem.formulation import Compiled, Pricing, SearchesItself, searches
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.verification.verify import one_leaf
-from odtc.workflow.plan import searches
 from odtc.workflow.solving import relaxations
 
 if TYPE_CHECKING:

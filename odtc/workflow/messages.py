@@ -12,9 +12,10 @@ from odtc.data.encoding import ENCODINGS
 from odtc.data.notes import notes_on
 from odtc.data.reading import is_same_table, taken_text
 from odtc.model.solution import Solution, Termination
+from odtc.problem.formulation import searches
 from odtc.problem.problem import Problem
 from odtc.workflow.row_selection.selection import undecided_text
-from odtc.workflow.specification import LEAF_ONLY, RunSpec
+from odtc.workflow.specification import RunSpec
 
 COMPILER = "odtc"  # in place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
@@ -25,8 +26,8 @@ SEARCH_PROVED = (
 )
 OWN_TREE = "the tree is not the solver's, but a better one of the compiler's own search or of CART"
 LOWERED = "the bound is from {}, lowered by the tolerance of solvers"
-SEARCH_PROVES = "the compiler's own search over all trees of these splits proves the tree"
-SEARCH_AGREES = f"the files of the point do not name their model, so they prove nothing; {SEARCH_PROVES}"
+SEARCH_PROVES = "odtc's own search over all trees of these splits proves the tree"
+SEARCH_AGREES = f"the solution file does not name its model, so it proves nothing; {SEARCH_PROVES}"
 SEARCH_INSTEAD = (
     "the time limit or Ctrl-C came before the model was built: tree and bound are from the compiler's search"
 )
@@ -101,8 +102,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """Return remarks on a problem before it is solved: which formulation "auto" chose, and where its parameters do not
     help; with `read_here` also which rows of the data file are not in it."""
     notes = []
-    bound = [given for given in problem.constraints if str(given) != LEAF_ONLY]
-    if problem.choice is not None and (bound or spec.needs_model):  # a search is what fit does anyway
+    if problem.choice is not None and (spec.needs_model or not searches(problem)):  # a search is the normal case
         notes.append(f"{option('model', 'auto')}: {problem.choice.why}")
     notes += problem.module.advice(problem)
     if (rows := problem.encoded.dataset) is not None:

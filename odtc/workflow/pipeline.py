@@ -16,7 +16,7 @@ from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading import read, read_arrays
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
-from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself
+from odtc.problem.formulation import FORMULATIONS, Certifies, CountsNearOptimal, SearchesItself, searches
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import artifacts, decoding
 from odtc.workflow.compiling import (
@@ -36,7 +36,7 @@ from odtc.workflow.constrained.frontier import varied
 from odtc.workflow.decoding import finish, learn, out_of_time, proved, unfinished
 from odtc.workflow.messages import COMPILER, file_notes, no_solution_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
-from odtc.workflow.plan import Plan, searches
+from odtc.workflow.plan import Plan
 from odtc.workflow.posing import pose, pose_run, test_rows
 from odtc.workflow.results import Decoded, Fit, simplified_text
 from odtc.workflow.run import plan_of, run

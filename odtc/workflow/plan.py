@@ -11,7 +11,7 @@ from odtc.base.text import count_of, in_notebook
 from odtc.base.value_class import frozen_class
 from odtc.base.wording import option
 from odtc.data.encoding import ENCODINGS
-from odtc.problem.formulation import FORMULATIONS, SearchesItself
+from odtc.problem.formulation import FORMULATIONS, SearchesItself, searches
 from odtc.problem.problem import Problem
 from odtc.workflow.messages import held_out_text
 from odtc.workflow.solving import choose_solver, learns, loop_of
@@ -27,11 +27,6 @@ def may_search(spec: RunSpec) -> bool:
     if spec.model.model == "auto":
         return not spec.model.params.get("robust")
     return spec.model.model in FORMULATIONS.able(SearchesItself)
-
-
-def searches(problem: Problem) -> bool:
-    """Return whether the formulation's own search supports a problem."""
-    return problem.module.can(SearchesItself) and problem.module.searches(problem)
 
 
 @frozen_class

@@ -24,9 +24,10 @@ from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.constraints.kind import Constraint
 from odtc.problem.exact_objective import settled_bound
+from odtc.problem.formulation import searches
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow.plan import Decision, Plan, searches
+from odtc.workflow.plan import Decision, Plan
 from odtc.workflow.searching import tells_apart
 from odtc.workflow.specification import RunSpec
 

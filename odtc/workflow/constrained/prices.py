@@ -12,9 +12,9 @@ from odtc.base import deadline
 from odtc.errors import ChoiceError
 from odtc.model.solution import is_proved
 from odtc.problem.constraints.kind import Constraint, OnPredictions
+from odtc.problem.formulation import searches
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow.plan import searches
 
 STEP = Fraction(1, 100)
 

@@ -20,7 +20,7 @@ from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
 from odtc.problem.exact_objective import ULPS, exact_cost, exact_objective, rounded_down, settled_bound
-from odtc.problem.formulation import FORMULATIONS, Compiled
+from odtc.problem.formulation import FORMULATIONS, Compiled, searches
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -28,7 +28,6 @@ from odtc.trees.tree import Branch
 from odtc.verification.known_trees import is_below
 from odtc.verification.verify import objective_floor, one_leaf
 from odtc.workflow.compiling import greedy, own_tree
-from odtc.workflow.plan import searches
 from odtc.workflow.provenance.certificates import certify_run
 from odtc.workflow.results import Fit
 
