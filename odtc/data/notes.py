@@ -60,7 +60,7 @@ MEASURES = 5  # one of so many numbers, at least, is written with a unit or a ma
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
 LOOK = 1000  # rows that a column is looked at first
 IDENTIFIER = 20  # rows from which on a column of different values is remarked on
-NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid))|.*[a-z0-9]I[dD]")
+NAMED_IDENTIFIER = re.compile(r"(?i:(.*[_. -])?(id|ids|uuid|guid|nr|no|number|nummer))|.*[a-z0-9](I[dD]|N[rR])")
 OF_TIMES = {"time", "times", "days", "months", "weeks", "years", "duration", "futime", "survival_time", "followup", "t"}
 OF_EVENTS = {"event", "events", "status", "cens", "censor", "censored", "death", "dead", "died", "fustat", "observed"}
 OF_COUNTS = {"freq", "frequency", "count", "counts"}  # names of columns that contain numbers of equal rows
@@ -222,7 +222,7 @@ def _identifiers(dataset: Dataset) -> Iterator[Note]:
         if (
             feature.kind == CATEGORICAL
             and different > 0.9 * n
-            and not _reads_otherwise(feature.levels)
+            and not reads_otherwise(feature.levels)
             and not _left_numbers(dataset, feature)
         ):
             yield Note(
@@ -613,7 +613,8 @@ def _most(levels, looks) -> bool:
     return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
 
 
-def _reads_otherwise(levels) -> bool:
+def reads_otherwise(levels) -> bool:
+    """Return whether levels look like dates, times, or numbers with a unit or with a few words among them."""
     times = any(_most(levels, form.fullmatch) for form in (DATE, TIME, DURATION))
     return times or _are_measures(levels) or bool(words_among_numbers(levels))
 

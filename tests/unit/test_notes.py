@@ -131,6 +131,15 @@ def test_dates_whose_order_is_given_are_no_remark_and_others_say_how(tmp_path):
     assert "--dates day (20240301)" in other.text
 
 
+def test_a_column_that_looks_like_numbers_gets_one_note(tmp_path):
+    """Its note says how to read it, so sets of its levels are not proposed, too."""
+    text = "\n".join(["Kunden-Nr;preis;y", *[f"{7 * at};{at % 40},5;{at % 3 % 2}" for at in range(1000, 1240)]]) + "\n"
+    (tmp_path / "t.csv").write_text(text)
+    said = odtc("inspect", "t.csv", folder=tmp_path)
+    assert "'preis' looks like numbers with a decimal comma" in said.out and "separates one level" not in said.out
+    assert "'Kunden-Nr' has 240 different numbers in 240 rows and the name of an identifier" in said.out
+
+
 def test_inspect_counts_the_sets_of_levels_that_a_search_takes(tmp_path):
     rows = [f"{'abcdef'[at % 6]},{at % 40},{at % 2}" for at in range(240)]
     (tmp_path / "t.csv").write_text("\n".join(["letter,many,y", *rows]) + "\n")

@@ -17,6 +17,7 @@ from odtc.base.text import some
 from odtc.base.wording import option
 from odtc.data.binary_splits.column_splits import BINS, level_splits, order_splits, set_splits, splits_by_kind
 from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.notes import reads_otherwise
 from odtc.data.table.coded_columns import distinct
 from odtc.errors import ChoiceError
 
@@ -82,8 +83,10 @@ def _paths(n_others: int, sets: list[int], depth: int) -> float:
 
 
 def remark(dataset, levels=None, bins=None):
-    """Return the columns whose sets of levels a search leaves out."""
-    left_out = [dataset.features[at].name for at, k in _levels(dataset).items() if levels and k > max(levels, SINGLE)]
+    """Return the columns whose sets of levels a search leaves out; not those that look like numbers or dates, because
+    another note says how to read them."""
+    many = [dataset.features[at] for at, k in _levels(dataset).items() if levels and k > max(levels, SINGLE)]
+    left_out = [feature.name for feature in many if not reads_otherwise(feature.levels)]
     if not left_out:
         return ""
     return (
