@@ -264,8 +264,7 @@ def test_a_family_without_its_columns_is_refused_in_a_sentence():
     problem = data_problem({})
     with pytest.raises(
         ChoiceError,
-        match="'paper4' needs a model that says 'node t splits on f' at the bottom and 'row i is correct below node t' "
-        "at the leaves.*bottom=.flow.",
+        match="'paper4' is not for this model of flowoct; the stumps of the default model .*bottom=.flow.",
     ):
         pipeline.compile_model(problem, "paper4")
     with pytest.raises(ChoiceError, match="did you mean 'paper4'"):

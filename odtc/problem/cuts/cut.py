@@ -129,8 +129,8 @@ def hint(module: Member) -> str:
     """Return the models that express the required statements (odtc.problem.support), and the family's own HINT."""
     models = able(lambda problem: not missing(problem, problem.module.build(problem), module.NEEDS))
     names = [f"{name} {params(form)}".rstrip() for name, form in models]
-    have = f"models that do: {', '.join(names)}" if names else "no model does"
-    return "; ".join(filter(None, [have, module.HINT]))
+    have = f"models that take it: {', '.join(names)}" if names else "no model takes it"
+    return "; ".join(filter(None, [module.HINT, have]))
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
@@ -144,6 +144,8 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
     for name in names:
         if why := why_unfit(name, problem, model):
             module, _ = family(name)
+            if module.HINT and missing(problem, model, module.NEEDS):
+                why = f"cut family {module.name!r} is not for this model of {problem.formulation}"
             raise ChoiceError(f"{why}; {hint(module)}" if missing(problem, model, module.NEEDS) else why)
     words = {
         (module.name, rounds): f"{module.name}:{ROUNDS}={rounds}" if rounds else module.name

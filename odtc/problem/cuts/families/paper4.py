@@ -28,7 +28,7 @@ SUMMARY = (
 NEEDS = ((Need(Statement.SPLITS_ON, "bottom"), Need(Statement.PASSES, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
-HINT = "stump columns imply these rows"
+HINT = "the stumps of the default model of flowoct imply its constraints"
 
 BROKEN = 1e-6  # a row broken by less is kept by any solver's tolerance
 
