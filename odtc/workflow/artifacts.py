@@ -361,20 +361,18 @@ def gzip_words(dialect: str | None) -> str:
 
 def cut_words(model: "Model", dialect: str | None) -> str:
     """Report in one sentence how the constraints that a solver may leave out at first are written; "" if there are
-    none."""
+    none, or if no dialect is named."""
     from odtc.solvers.solver import find_solver
 
     kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
-    if not kinds:
+    if not kinds or dialect is None:
         return ""
-    if dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts:
-        stand = " and ".join(f"rows {', '.join(names)} are in {section}" for names, section in kinds)
-        return f"{stand}, as {dialect} reads them"
-    why = {None: "--dialect names a solver that has sections for cuts", "all": "not every solver has sections for cuts"}
-    return (
-        f"rows {', '.join(name for names, _ in kinds for name in names)} are plain rows: "
-        f"{why.get(dialect, f'{dialect} has no sections for cuts')}"
-    )
+    if dialect != "all" and find_solver(dialect).DIALECT.cuts:
+        placed = " and ".join(f"constraints {', '.join(names)} are in {section}" for names, section in kinds)
+        return f"{placed}, as {dialect} reads them"
+    why = "not every solver has" if dialect == "all" else f"{dialect} has no"
+    names = ", ".join(name for names, _ in kinds for name in names)
+    return f"constraints {names} are written like all others, because {why} sections for cuts"
 
 
 def original_data(manifest: "Manifest", data_path=None) -> tuple[Dataset | None, str]:
