@@ -83,19 +83,20 @@ class InspectionMixin:
         X = self._coded(X)
         return explain_rows(self.tree_, X, range(1, len(X) + 1))
 
-    def report(self, path=None, name: str = "tree") -> str:
-        """The tree as one page of HTML, without network.
+    def report(self, path=None, name: str = "tree") -> str | None:
+        """Return the tree as one page of HTML that needs no network, or write this page to a file.
 
         Parameters
         ----------
         path : path or None
-            Where the page is written, too.
+            The file.
         name : str
             The title.
 
         Returns
         -------
-        str
+        str or None
+            The page; None if it was written to a file.
 
         Raises
         ------
@@ -105,9 +106,10 @@ class InspectionMixin:
 
         check_is_fitted(self)
         page = render_report(self, name)
-        if path is not None:
-            write_text(Path(path), page)
-        return page
+        if path is None:
+            return page
+        write_text(Path(path), page)
+        return None
 
     def verify(self, X, y, sample_weight=None, auxiliary=None) -> list[Check]:
         """Check the results of `fit` by computing them again from the training rows.
@@ -150,11 +152,11 @@ class InspectionMixin:
         paid = problem.module.objective(problem, heap)
         checks = verify_tree(problem, heap, tree, dataset)
         checks.append(
-            Check("objective", is_close(paid, claimed), f"the tree costs {paid:.10g}, {claimed:.10g} was said")
+            Check("objective", is_close(paid, claimed), f"the tree costs {paid:.10g}, claimed {claimed:.10g}")
         )
         if bound is not None:
             fits = bound <= paid or is_close(bound, paid)
-            checks.append(Check("bound", bool(fits), f"no tree below {bound:.10g} is claimed, this costs {paid:.10g}"))
+            checks.append(Check("bound", bool(fits), f"the claimed bound is {bound:.10g}, the tree costs {paid:.10g}"))
         return checks
 
     def _figures(self, every: dict, said: np.ndarray, X, y) -> dict:

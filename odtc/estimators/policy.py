@@ -122,7 +122,7 @@ class OptimalPolicyTree(TreeEstimator):
         if actions.tolist() != self.actions_.tolist():
             raise ValueError(f"expected the actions of fit, {self.actions_.tolist()}, got {actions.tolist()}")
         paid = self._paid(self.tree_.predict(X), costs, weight)
-        text = f"the policy costs {paid:.10g}, {self.cost_:.10g} was said"
+        text = f"the policy costs {paid:.10g}, claimed {self.cost_:.10g}"
         cost = Check("policy cost", is_close(paid, self.cost_), text)
         rows, costs = _weighing(rows, costs)
         weight = rows.weight

@@ -11,7 +11,6 @@ import numpy as np
 
 from odtc.base.text import show_figure
 from odtc.base.value_class import value_class
-from odtc.base.wording import option
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.table.coded_columns import RowsOf
 from odtc.errors import ChoiceError
@@ -113,8 +112,7 @@ def verdict(
     else:
         first = f"Best tree found{on}, not proved to be the best."
     if test is None:
-        more = f"set some aside with {option('hold_out', 0.2)}, or name a file of them with {option('test')}"
-        return [first, f"Not tested on unseen rows: {more}."]
+        return [first, "Not tested on unseen rows."]
     reached = [_reached(given, entry, names) for given, entry in kept if entry["test"] is not None]
     return [first, f"On {test.rows}, {'; '.join(reached) or test.figures}."]
 
