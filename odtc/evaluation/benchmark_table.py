@@ -36,7 +36,8 @@ def markdown(results: list[dict]) -> str:
     pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*conditions(results), ""]
     parts += _table(HEAD, [_cells(result, pairs.get(id(result))) for result in sorted(results, key=_order)])
-    return "\n".join([*parts, "", *_summary(results), *_notes(results)]) + "\n"
+    summary = _summary(results) if pairs or len({result["data"] for result in results}) > 1 else []
+    return "\n".join([*parts, *[""] * bool(summary), *summary, *_notes(results)]) + "\n"
 
 
 def latest(results: list[dict]) -> list[dict]:
@@ -163,7 +164,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
 
 
 def _summary(results: list[dict]) -> list[str]:
-    """Per form: cells solved; over its pairs with a peer the solved ones and the geometric means."""
+    """Per formulation: cells solved; over its pairs with a peer the solved ones and the geometric means."""
     head = (
         "formulation",
         "depth",
@@ -207,12 +208,14 @@ def _notes(results: list[dict]) -> list[str]:
         for result in results
         if result["message"]
     ]
-    words = (
-        "Ratios are geometric means; above 1 this form is smaller or faster. CPU seconds are the solver's own, "
-        "without reading or building; "
-        "a loop's (`:fit`) hold all its rounds and its own work. `refused`: no model was solved, for the reason below."
-    )
-    return ["", words, *[""] * bool(said), *said]
+    words = ["CPU seconds are the solver's own, without reading or building."]
+    if pair_results(results):
+        words.append("Ratios are geometric means; above 1, the formulation of odtc is smaller or faster than the peer.")
+    if any(result["formulation"].endswith(":fit") for result in results):
+        words.append("Those of a loop (`:fit`) include all its rounds and its own work.")
+    if any(result["termination"] == "refused" for result in results):
+        words.append("`refused`: no model was solved, for the reason below.")
+    return ["", " ".join(words), *[""] * bool(said), *said]
 
 
 def _faster(result: dict, peer: dict) -> float:
