@@ -31,7 +31,19 @@ Script = Annotated[
 ]
 
 
-@takes(Part(SolvingSpec, leave=("workers", "cluster")))
+OF_A_FILE = Part(
+    SolvingSpec,
+    leave=("workers", "cluster"),
+    changed={
+        "solver": {
+            "help": "Solver; see `odtc list solvers`. Several run in parallel until the first proof (default: highs)."
+        },
+        "threads": {"help": "Threads (default: the choice of the solver)."},
+    },
+)
+
+
+@takes(OF_A_FILE)
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="Model file: MPS or LP (also .gz).")],
     spec,
@@ -46,6 +58,11 @@ def solve(
     as_json: Json = False,
 ) -> None:
     """Solve a model file with any solver and write STEM.sol.
+
+    \b
+      odtc solve STEM.mps                     with HiGHS
+      odtc solve STEM.mps --solver cbc,scip   two solvers in parallel
+      odtc decode STEM.sol                    the tree of the solution
 
     Objective and bound have the sense of the file: if it maximises, the bound is an upper bound.
     """
