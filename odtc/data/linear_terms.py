@@ -245,8 +245,8 @@ def raw_values(encoded: Encoded) -> np.ndarray:
     found = encoded.values
     if found is None:
         raise ChoiceError(
-            f"a model of hyperplanes needs the numbers of each row, and the encoding {encoded.scheme!r} holds rows of "
-            f"{encoded.name!r} for one that differ in them; use {option('encoding', 'auto')}, without bins"
+            f"a model of hyperplanes needs the numbers of each row, but the encoding {encoded.scheme!r} merges rows of "
+            f"{encoded.name!r} with different numbers; use {option('encoding', 'auto')}, without bins"
         )
     return found
 

@@ -98,7 +98,7 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
         key = key.rstrip("_")
         if key not in fields:
             known = ", ".join(fields) or "it has none"
-            hint = f" (take {MEANT[key]})" if key in MEANT else did_you_mean(key, fields) or _of_others(key)
+            hint = f" (use {MEANT[key]})" if key in MEANT else did_you_mean(key, fields) or _of_others(key)
             raise ChoiceError(f"model {formulation!r} has no parameter {key!r}{hint}; known: {known}")
         values[fields[key].name] = _parse(key, fields[key], value)
     return cls(**values)

@@ -70,7 +70,7 @@ def test_what_else_makes_an_estimator_is_as_it_was(cls):
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("max_depth", r"\(take depth\)"),
+        ("max_depth", r"\(use depth\)"),
         ("min_samples_leaf", "leaf_rows >= N"),
         ("ccp_alpha", "lambda"),
         ("n_jobs", "threads"),
