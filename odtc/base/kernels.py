@@ -165,7 +165,7 @@ def report() -> str:
             f"kernels were compiled in {spent:.1f} s, and will be again, because no file can be written in {lost[0]}; "
             f"set {FOLDER} to a folder that can be written"
         )
-    return f"kernels were compiled in {spent:.1f} s, once after an installation" if spent else ""
+    return f"kernels were compiled in {spent:.1f} s; later runs load them" if spent else ""
 
 
 def _compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Callable[..., Any]:

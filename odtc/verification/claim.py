@@ -308,9 +308,9 @@ def words(terms: dict) -> str:
     said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
     said += [f"{name} is read as {kind}" for key, kind in READ_AS.items() for name in terms.get(key, ())]
     if terms.get("ignore"):
-        said.append(f"not read are {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
+        said.append(f"ignored columns: {', '.join(name or 'column 1 (no name)' for name in terms['ignore'])}")
     if terms.get("decimal"):
-        said.append(f"numbers are as people write them, with {terms['decimal']!r} before decimals")
+        said.append(f"numbers have the decimal sign {terms['decimal']!r}")
     if layout := [option(key, terms[key]) for key in LAYOUT if key in terms]:
         said.append(f"the file is read with {', '.join(layout)}")
     if terms.get("missing_mark"):
@@ -329,7 +329,8 @@ def words(terms: dict) -> str:
     said.append(f"rows left out: {', '.join(left) or 'none'}")
     if terms["missing"] == "separate":
         said.append("splits may separate missing cells")
-    said += [f"all trees satisfy {text}" for text in terms["constraints"]]
+    if terms["constraints"]:
+        said.append(f"all trees satisfy {', '.join(terms['constraints'])}")
     return "; ".join(said)
 
 

@@ -649,7 +649,7 @@ def assured_lines(done: Fit) -> Iterator[Line]:
         yield f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, done.confidence)}", False
     yield f"          if {assumption(done.problem, done.labelled, done.requested)}", False
     if others := of_the_tree(done):
-        yield f"          of the tree and its training rows only: {', '.join(others)}", False
+        yield f"          about the tree itself, not about new rows: {', '.join(others)}", False
     if open_ := [str(entry.constraint) for entry in entries if not entry.holds]:
         yield (
             f"note: not assured on new rows: {', '.join(open_)}; the tree was fitted to satisfy the constraints on its "

@@ -345,7 +345,7 @@ def test_the_precision_of_each_leaf_is_assured_and_what_is_of_the_tree_is_told_a
     assert entry["test"] == pytest.approx(min(k / n for k, n in shares))
     assert entry["figure"] == pytest.approx(min(lower_bound(k, n, 0.025) for k, n in shares))
     assert (
-        "of the tree and its training rows only: leaf_rows >= 20"
+        "about the tree itself, not about new rows: leaf_rows >= 20"
         in command(*given, "--constraint", "recall[yes] >= 0.2").out
     )
     assert "expected a --constraint on the rate of new rows, such as 'recall[" in refused(command(*given))

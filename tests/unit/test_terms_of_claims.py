@@ -148,8 +148,8 @@ BEFORE, BEHIND = "target 'y' (n, p); every row counts 1", "rows left out: none"
     [
         ({"categorical": ["a", "b"]}, f"{BEFORE}; a is read as a category; b is read as a category; {BEHIND}"),
         ({"numeric": ["c"]}, f"{BEFORE}; c is read as numbers; {BEHIND}"),
-        ({"ignore": ["", "id"]}, f"{BEFORE}; not read are column 1 (no name), id; {BEHIND}"),
-        ({"decimal": ","}, f"{BEFORE}; numbers are as people write them, with ',' before decimals; {BEHIND}"),
+        ({"ignore": ["", "id"]}, f"{BEFORE}; ignored columns: column 1 (no name), id; {BEHIND}"),
+        ({"decimal": ","}, f"{BEFORE}; numbers have the decimal sign ','; {BEHIND}"),
         ({"missing_mark": ["-", "s=?"]}, f"{BEFORE}; also missing: -, s=?; {BEHIND}"),
         ({"ordered": ["s: u < v"]}, f"{BEFORE}; the levels of a column have an order, s: u < v; {BEHIND}"),
         ({"task": "other"}, f"task other, of which the cost is its own; {BEFORE}; {BEHIND}"),

@@ -187,7 +187,7 @@ def test_the_manifest_tells_decode_and_the_claim_a_checker(files):
     ):
         said = command(*words, folder=folder)
         assert said.code == 0, said.err
-    assert f"with {decimal!r} before decimals" in said.out
+    assert f"numbers have the decimal sign {decimal!r}" in said.out
     facts = json.loads((folder / "c.json").read_text("utf-8"))
     assert facts["of"]["decimal"] == facts["data"]["decimal"] == decimal
     del facts["of"]["decimal"]
