@@ -1,7 +1,7 @@
-"""A row can be right only if some node predicts its class: q_i ≤ Σ_t w_t,y_i.
+"""A row can be correct only if some node predicts its class: q_i ≤ Σ_t w_t,y_i.
 
-It holds for every tree; q_i says that row i is right, w_tk that node t predicts class k: two statements of
-the model, whatever its formulation calls the columns.
+The inequality is valid for every tree. q_i states that row i is correct, and w_tk that node t predicts class k: two
+statements of the model, whatever its formulation calls the variables.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from odtc.extend import EVERY_TREE, Axis, CutRows, Need, Statement, fresh_name, 
 
 TYPE = "cut"
 NAME = "class_predicted"
-SUMMARY = "a row is right only if a node predicts its class"
+SUMMARY = "a row is correct only if a node predicts its class"
 NEEDS = ((Need(Statement.CORRECT), Need(Statement.PREDICTS, "leaves")),)
 VALID = EVERY_TREE
 

@@ -1,15 +1,15 @@
 """A cut-based formulation without flows (Alston, Validi & Hicks 2022, "CUT1", with a leaf at every node).
 
     b_tf   node t splits on f                 w_tk   node t predicts class k
-    s_it   row i ends at node t, and is right: 0 or 1 as soon as b and w are, so no solver need branch on it
+    s_it   row i ends at node t and is correct; 0 or 1 if b and w are, so solvers need not branch on it
 
-    min Σ_i c_i (1 - Σ_t s_it)                                      c_i   what an error on row i costs
+    min Σ_i c_i (1 - Σ_t s_it)                            c_i is the cost of an error on row i
     Σ_f b_tf + Σ_k w_tk + Σ_{a above t} Σ_k w_ak = 1     every node t that can branch; below, without b
-    s_it ≤ w_t,y_i                                        a row is right where its class is predicted
+    s_it ≤ w_t,y_i                                        a row is correct where its class is predicted
     s_it ≤ Σ_{f: x_i goes to the side of t} b_af          every node a above t
     Σ_t s_it ≤ 1
 
-Each row ends where its answers lead: the third line is the cut between the root and t, one for each node on the path.
+Each row follows its splits: the third constraint is the cut between the root and t, one for each node on the path.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from odtc.extend import (
 
 TYPE = "formulation"
 NAME = "cut_based"
-TITLE = "CUT1: rows end where their answers lead, by cuts instead of flows"
+TITLE = "CUT1: rows follow their splits, by cuts instead of flows"
 PAPER = (
     "Alston, Validi & Hicks (2022), Mixed integer linear optimization formulations for learning optimal binary "
     "classification trees"
@@ -61,9 +61,9 @@ def build(problem: Problem):
         path = np.array([t >> level for level in range(t.bit_length())])  # t and the nodes above it
         m.add(place[np.array([[t]])], w[path[:, None], k])
 
-    right = m.rows("right", row, node_axis(T), upper=0)
-    m.add(right[i[:, None], T], s[i[:, None], T])
-    m.add(right[i[:, None], T], w[T, encoded.y[:, None]], -1.0)
+    correct = m.rows("correct", row, node_axis(T), upper=0)
+    m.add(correct[i[:, None], T], s[i[:, None], T])
+    m.add(correct[i[:, None], T], w[T, encoded.y[:, None]], -1.0)
 
     once = m.rows("once", row, upper=1)
     m.add(once[i[:, None]], s[i[:, None], T])

@@ -1,12 +1,12 @@
-"""Algorithm 3 (papers/003, Zhu et al. 2020, supplement B.2): round after round, on what the last tree left open.
+"""Selection in rounds, Algorithm 3 of Zhu et al. (2020, papers/003, supplement B.2). Each round keeps these rows:
 
-    I  the rows that the last tree has wrong, kept
-    J  of the right rows of a leaf, those with a share in a mixture: an error on one costs |I| + 1
-    K  of the right rows of a leaf, those in no mixture and no mixtures themselves, kept
+    I  the rows that the last tree misclassifies
+    J  of the correct rows of a leaf, those with a share in a mixture: an error on one costs |I| + 1
+    K  of the correct rows of a leaf, those that are in no mixture and are not mixtures themselves
 
-A tree that has all of J right in one leaf has the mixtures right too. Rows of J may also be right in
-different leaves, and then their mixtures need not be, so Proposition 2 does not hold as stated; `odtc fit`
-keeps the better tree of two rounds. `odtc build` has the first round alone.
+A tree that classifies all of J correctly in one leaf also classifies the mixtures correctly. However, rows of J may be
+correct in different leaves, and then their mixtures need not be, so Proposition 2 does not hold as stated; `odtc fit`
+keeps the better tree of two rounds. `odtc build` uses only the first round.
 """
 
 import numpy as np
