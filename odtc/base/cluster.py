@@ -43,8 +43,8 @@ class Cluster:
     keys: Any = None
 
     def client(self, patience: float = PATIENCE) -> Any:
-        """A new distributed.Client, a context manager. Raises OSError if the scheduler does not answer within so many
-        seconds of `patience`."""
+        """Return a new distributed.Client, a context manager. Raises OSError if the scheduler does not answer within
+        `patience` seconds."""
         from distributed import Client
 
         client, direct = Client.__new__(Client), self.direct or None
@@ -62,7 +62,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def connected(address: str, workers: int, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Cluster]:
-    """The cluster at an address, which is `present` inside; one that was started here ends with the block.
+    """Enter the cluster at an address, which is `present` inside; one that was started here ends with the block.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ def as_they_end(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
 
 
 def flag(name: str, client: Any = None) -> Any:
-    """An event that all of a cluster see, `set` and `is_set`; in a task of a worker without `client`."""
+    """Return an event that all of a cluster see, `set` and `is_set`; in a task of a worker without `client`."""
     from distributed import Event, get_client
 
     return Event(name, client=client or get_client())  # type: ignore[no-untyped-call]
 
 
 def present() -> Cluster | None:
-    """The cluster whose workers may read a file, if the run was given one."""
+    """Return the cluster whose workers may read a file, if the run was given one."""
     return _present.get()

@@ -79,8 +79,8 @@ def read_object(path: str | PathLike[str], what: str, error: type[Exception], na
 def read_if_of(
     path: str | PathLike[str], schema: str, suffix: str, what: str, advice: str, error: type[Exception]
 ) -> dict[str, Any] | None:
-    """The JSON object of a file of this schema; None for any other file, unless its name ends like one of these: then
-    `error` is raised, with advice."""
+    """Return the JSON object of a file of this schema; None for any other file. If the name of another file ends in
+    `suffix`, `error` is raised, with advice."""
     named = str(path).endswith(suffix)
     try:
         facts = read_object(path, what, error)
@@ -98,7 +98,7 @@ def read_if_of(
 
 
 def validate(value: Any, shape: Any, place: str = "") -> None:
-    """Raises SchemaError if the value does not satisfy this schema."""
+    """Raise SchemaError if the value does not satisfy this schema."""
     while callable(shape):
         shape = shape(value, place)
     if isinstance(shape, tuple):
@@ -129,7 +129,7 @@ def validate(value: Any, shape: Any, place: str = "") -> None:
 
 
 def list_of(length: int, shape: Any) -> Callable[[Any, str], Any]:
-    """The schema of a list of this length, whose entries satisfy `shape`."""
+    """Return the schema of a list of this length, whose entries satisfy `shape`."""
 
     def of_length(value: Any, place: str) -> Any:
         _expect(not isinstance(value, list) or len(value) == length, f"a list of {length}", value, place)
@@ -139,8 +139,8 @@ def list_of(length: int, shape: Any) -> Callable[[Any, str], Any]:
 
 
 def schema_of(record: Any) -> dict[str, Any]:
-    """The schema of a dataclass as `dataclasses.asdict` writes it, by the annotations of its fields: texts, numbers,
-    tuples of texts, dicts, objects of any kind, and unions of these."""
+    """Return the schema of a dataclass as `dataclasses.asdict` writes it, by the annotations of its fields: texts,
+    numbers, tuples of texts, dicts, objects of any kind, and unions of these."""
     return {field.name: _of_annotation(field.type) for field in dataclasses.fields(record)}
 
 
@@ -177,7 +177,7 @@ def _expect(fits: bool, wanted: str, value: Any, place: str) -> None:
 
 
 def show_value(value: object) -> str:
-    """A value in a few characters."""
+    """Return a value in a few characters."""
     if value is None:
         return "null"
     if isinstance(value, (dict, list)):

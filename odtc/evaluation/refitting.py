@@ -393,5 +393,5 @@ def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) 
 
 
 def with_start(spec: RunSpec, path) -> RunSpec:
-    """The specification with an old tree as its start."""
+    """Return the specification with an old tree as its start."""
     return replace(spec, model=replace(spec.model, start=str(path)))

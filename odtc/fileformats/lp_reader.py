@@ -37,7 +37,7 @@ CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
 
 
 def read(data: bytes, name: str) -> Model:
-    """The model in these bytes; `name` is the file's, for errors and as the model's. Raises ModelError."""
+    """Return the model in these bytes; `name` is the file's, for errors and as the model's. Raises ModelError."""
     return _Reader(Text(data, name)).model()
 
 

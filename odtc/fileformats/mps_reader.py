@@ -23,7 +23,7 @@ KINDS = tuple(dict.fromkeys(SET_LOWER + SET_UPPER))
 
 
 def read(data: bytes, name: str, fixed: bool = False) -> Model:
-    """The model in these bytes, its fields between blanks or, if `fixed`, in the classic columns.
+    """Return the model in these bytes, its fields between blanks or, if `fixed`, in the classic columns.
 
     `name` is the file's, for errors and for a model without a name. Raises ModelError.
     """

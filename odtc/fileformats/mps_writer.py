@@ -49,7 +49,7 @@ def write(
     title: str,
     cuts: bool = False,
 ) -> None:
-    """All sections. `row_names` is a table of all rows, and the width of a name, behind which blanks may stand;
+    """Write all sections. `row_names` is a table of all rows, and the width of a name, behind which blanks may stand;
     `column_names(begin, end)` gives tables."""
     sides = _sides(model)  # it raises before anything is written
     rows, width = row_names
@@ -169,7 +169,7 @@ class Cards:
         self.sheet, self.texts = np.empty((SHEET, 0), np.uint8), np.empty(SHEET * rows.shape[1], np.uint8)
 
     def write(self, begin: int, names: np.ndarray, starts: np.ndarray, places: np.ndarray, data: np.ndarray) -> None:
-        """The columns from `begin` on with these names; column j has the entries starts[j] to starts[j + 1]."""
+        """Write the columns from `begin` on with these names; column j has the entries starts[j] to starts[j + 1]."""
         end = begin + len(names)
         cost, counts = vectors.part(self.model, "c", begin, end), np.diff(starts)
         rows, values = places[starts[0] : starts[-1]], data[starts[0] : starts[-1]]

@@ -27,7 +27,7 @@ class Heuristic(Protocol):
 
     @abstractmethod
     def tree(self, encoded: Encoded, topology: CompleteTree, price: float, **options) -> HeapTree:
-        """A tree on these rows; `price` is the loss that a branch node must save to be worth it."""
+        """Return a tree for these rows; `price` is the loss that a branch node must save to be worth it."""
         ...
 
 
@@ -41,7 +41,7 @@ HEURISTICS = Registry(
 
 
 def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0, **limits) -> HeapTree:
-    """The tree of a heuristic.
+    """Return the tree of a heuristic.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
 
 
 def splits_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.ndarray:
-    """The split of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 if it does not
+    """Return the split of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 if it does not
     branch; of one on 0/1 columns, or on the ranks of `scales`."""
     fitted = model.tree_
     split, _ = blank_arrays(topology)

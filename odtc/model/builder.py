@@ -46,7 +46,7 @@ class ModelBuilder:
 
     @classmethod
     def onto(cls, model: Model) -> "ModelBuilder":
-        """A builder that begins with all columns and rows of a model; additions follow behind them."""
+        """Return a builder that begins with all columns and rows of a model; additions follow behind them."""
         m = cls(model.name)
         m._columns, m._rows, m._terms, m._base = [*model.columns], [*model.rows], [*model.terms], model
         m._cost, m._lower, m._upper = (vectors.parts(model, name) for name in ("c", "col_lower", "col_upper"))
@@ -150,7 +150,7 @@ class ModelBuilder:
             )
 
     def finish(self) -> Model:
-        """The model of all that was added. Raises ModelError if it does not fit into memory."""
+        """Return the model of all that was added. Raises ModelError if it does not fit into memory."""
         if is_counting():
             return self._counted()
         parts: dict[str, Any] = dict(
@@ -168,7 +168,7 @@ class ModelBuilder:
         return replaced(self._base, **parts) if self._base is not None else Model(self.name, offset=0.0, **parts)
 
     def _counted(self) -> Model:
-        """The model without its numbers: every vector is one zero, seen as many times as it is long."""
+        """Return the model without its numbers: every vector is one zero, seen as many times as it is long."""
         wide, tall = np.broadcast_to(0.0, self._n_cols), np.broadcast_to(0.0, self._n_rows)
         known = self._base if isinstance(self._base, CountedModel) else None
         parts: dict[str, Any] = dict(

@@ -39,7 +39,7 @@ class CutCalls:
 
     @property
     def stop(self) -> bool:
-        """Whether the solver should stop."""
+        """Return whether the solver should stop."""
         return self.failed is not None or self._cancelled()
 
     def is_whole(self, x: Any) -> bool:

@@ -295,7 +295,7 @@ def _specification(facts: dict, folder: Path) -> RunSpec:
 
 
 def of_manifest(facts: dict, problem: Problem, start, solving: SolvingSpec) -> RunSpec:
-    """The specification of a model by its manifest, with the start and the solving of its run."""
+    """Return the specification of a model by its manifest, with the start and the solving of its run."""
     data, cost = {"categorical": [], "numeric": [], "weights": None} | facts["data"], problem.encoded.cost
     model = ModelSpec(
         model=problem.formulation,
@@ -335,10 +335,10 @@ def of_certificate(facts: dict) -> RunSpec:
 
 
 def inherited(given: RunSpec, named: Collection[str], old: RunSpec, forget: Collection[str]) -> RunSpec:
-    """The specification of an old run with the fields that are `named` as they are in `given`, and without the settings
-    to `forget`: fields by name, or all.
+    """Return the specification of an old run with the fields that are `named` as they are in `given`, and without the
+    settings to `forget`: fields by name, or all.
 
-    Raises ChoiceError for a setting to forget that there is not.
+    Raises ChoiceError for a setting to forget that does not exist.
     """
     fields = {name for record in PARTS.values() for name in fields_by_name(record)} | set(WHOLE_RUN)
     dropped = {option_name(one) for one in forget}
@@ -356,7 +356,7 @@ def inherited(given: RunSpec, named: Collection[str], old: RunSpec, forget: Coll
 
 
 def option_name(text: str) -> str:
-    """The field of an option: "--time-limit" is time_limit, "-p" params, and "constraint" constraints."""
+    """Return the field of an option: "--time-limit" is time_limit, "-p" params, and "constraint" constraints."""
     by_flag = {flag(name).lstrip("-"): name for record in PARTS.values() for name in fields_by_name(record)}
     word = text.strip().lstrip("-")
     return by_flag.get(word, word.replace("-", "_").removeprefix("no_"))

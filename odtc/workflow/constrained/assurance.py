@@ -302,7 +302,7 @@ def upper_bound(counted: float, among: float, alpha: float) -> float:
 
 
 def share_interval(counted: int, among: int) -> tuple[float, float] | None:
-    """The exact binomial interval of a share at 95 % (Clopper and Pearson 1934).
+    """Return the exact binomial interval of a share at 95 % (Clopper and Pearson 1934).
 
     Parameters
     ----------
