@@ -190,7 +190,7 @@ def test_a_manifest_of_an_absent_member_says_whose_it_is(tmp_path, monkeypatch):
 
 def test_which_models_have_the_columns_of_a_family_is_found_by_building(tmp_path):
     refused = odtc("build", ROOT / "examples" / "monks" / "monks-1.csv", "--cuts", "class_sizes", folder=tmp_path)
-    assert "models that do: svm1_odt" in refused.err, refused.err
+    assert "models that take it: svm1_odt" in refused.err, refused.err
 
 
 def test_a_cut_whose_module_bears_another_name_gives_its_rows_and_the_manifest_says_whose_it_is(tmp_path, monkeypatch):
