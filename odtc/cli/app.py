@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 import threading
+import traceback
 import warnings
 from importlib import import_module
 from typing import Annotated
@@ -225,7 +226,9 @@ def _exit_code() -> int:
         if code == INTERRUPTED:
             raise KeyboardInterrupt
         return code or 0
-    except typer.Abort:
+    except typer.Abort as stopped:
+        if isinstance(stopped.__cause__, EOFError):  # typer takes it for the end of an answer to a question
+            return _failed(stopped.__cause__)
         raise KeyboardInterrupt from None
     except OdtcError as problem:
         console.say(f"odtc: error: {_one_line(problem)}")
@@ -246,20 +249,26 @@ def _exit_code() -> int:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as problem:  # a library in Rust that panics raises none of Python's exceptions
-        if _came_of_ctrl_c(problem):  # a library replaced the exception
-            raise KeyboardInterrupt from None
-        if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:
-            _silence_stdout()  # files of ours raise OutputError
-            said = f"cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
-        elif not (said := _of_the_machine(problem)):
-            if os.environ.get("ODTC_TRACEBACK"):
-                raise
-            said = (
-                f"a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
-                "with what ODTC_TRACEBACK=1 in the environment makes it print"
-            )
-        console.say(f"odtc: error: {said}")
-        return 1
+        return _failed(problem)
+
+
+def _failed(problem: BaseException) -> int:
+    """Print a sentence on an exception that no part of odtc foresees, and return the exit code. Raises
+    KeyboardInterrupt if it came of a signal."""
+    if _came_of_ctrl_c(problem):  # a library replaced the exception
+        raise KeyboardInterrupt from None
+    if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:
+        _silence_stdout()  # files of ours raise OutputError
+        said = f"cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
+    elif not (said := _of_the_machine(problem)):
+        if os.environ.get("ODTC_TRACEBACK"):
+            raise problem
+        said = (
+            f"a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
+            "with what ODTC_TRACEBACK=1 in the environment makes it print"
+        )
+    console.say(f"odtc: error: {said}")
+    return 1
 
 
 def _named(words: list[str]) -> str | None:
@@ -286,6 +295,17 @@ def _of_the_machine(problem: BaseException) -> str:
         return f"cannot use a link that leads to itself: {_one_line(problem)}; remove it"
     if number == errno.ENOMEM or (isinstance(problem, ImportError) and any(one in str(problem) for one in UNMAPPED)):
         return NO_MEMORY
+    if path := _damaged_module(problem):
+        return f"{path!r} is damaged, as after a full disk; remove it, and Python writes it again"
+    return ""
+
+
+def _damaged_module(problem: BaseException) -> str:
+    """Return the path of the compiled module that Python could not import because its bytes are cut off or
+    changed; "" for another exception."""
+    for frame, _ in traceback.walk_tb(problem.__traceback__):
+        if frame.f_code.co_name == "_compile_bytecode" and isinstance(problem, (EOFError, ValueError)):
+            return str(frame.f_locals.get("bytecode_path") or "")
     return ""
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -584,6 +585,35 @@ def test_a_fault_of_our_own_is_a_sentence_that_asks_for_a_report(monkeypatch):
     monkeypatch.setenv("ODTC_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         odtc("list", "models")
+
+
+@pytest.mark.parametrize("kept", [40, 16])
+def test_a_damaged_compiled_module_is_named_and_no_interruption(tmp_path, monkeypatch, kept):
+    """A disk that was full while Python compiled a module leaves a part of it; typer takes EOFError for Ctrl-C."""
+    import py_compile
+
+    from odtc.cli import catalogue
+
+    (tmp_path / "cut_off.py").write_text("words = list(range(10))\n")
+    compiled = Path(py_compile.compile(str(tmp_path / "cut_off.py")))
+    compiled.write_bytes(compiled.read_bytes()[:kept])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(catalogue, "registered", lambda kind: __import__("cut_off"))
+    said = odtc("list", "models")
+    assert said.code == 1 and said.err.strip() == (
+        f"odtc: error: {str(compiled)!r} is damaged, as after a full disk; remove it, and Python writes it again"
+    )
+
+
+def test_an_end_of_file_is_a_fault_and_no_interruption(monkeypatch):
+    from odtc.cli import catalogue
+
+    def ended(kind):
+        raise EOFError("no more")
+
+    monkeypatch.setattr(catalogue, "registered", ended)
+    said = odtc("list", "models")
+    assert said.code == 1 and "a fault in odtc itself (EOFError: no more)" in said.err
 
 
 def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
