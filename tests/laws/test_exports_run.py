@@ -155,6 +155,19 @@ def test_a_number_in_sql_is_the_double_itself(value):
     base.close()
 
 
+def test_a_decimal_in_sql_is_the_double_itself():
+    """SQLite 3.40 divides its digits by a power of ten in more bits and rounds twice: 93.440334 is another double."""
+    rng = np.random.default_rng(0)
+    values = [93.440334, 525.336634716172, 1e-5, 1.2e-7, 0.00390625, -2.000000001, 123456789012.345, 1e14]
+    for decimals in range(1, 15):
+        values += [round(value, decimals) for value in rng.uniform(-1000, 1000, 1500).tolist()]
+    with closing(sqlite3.connect(":memory:")) as base:
+        found = [base.execute(f"SELECT 1.0 * {sql_number(value)}").fetchone()[0] for value in values]
+    base.close()
+    assert [pair for pair in zip(found, values) if pair[0] != pair[1]] == []
+    assert [sql_number(value) for value in (2.5, -0.125, 4.9)] == ["2.5", "-0.125", "4.9"]
+
+
 @settings(deadline=None, max_examples=30, suppress_health_check=HEALTH)
 @given(tree=trees(oblique=True))
 def test_drawings_and_pmml_are_well_formed_with_any_names(tree):

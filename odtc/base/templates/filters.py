@@ -5,6 +5,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from fractions import Fraction
 from html import escape
 from itertools import zip_longest
 
@@ -194,16 +195,26 @@ def sql_str(text: str) -> str:
     return f"REPLACE('{marked}', '{mark}', SUBSTRING('\\\\', 1, 1))"
 
 
+EXACT_DECIMALS = 4  # decimals of a number of at most 15 digits that every database reads to the nearest double
+
+
 def sql_number(value: float) -> str:
-    """An expression of SQL for exactly this double. Not every database reads more than 15 digits to the
-    nearest double, so others are whole numbers scaled by powers of two, each step of which is exact. With an exponent
-    they are doubles also if a quotient of decimals has few decimals (MySQL: four more than its first)."""
+    """An expression of SQL for exactly this double.
+
+    Not every database reads decimals to the nearest double: SQLite 3.40 divides their digits by a power of ten in 64
+    bits, and rounds again to 53, which is exact for EXACT_DECIMALS (digits / 10^k is at least 1 / (2 * 5^k) of a last
+    place away from where the second step errs). With more, it is a quotient of two whole numbers that are doubles, and
+    with more than 15 digits a whole number scaled by powers of two, each step of which is exact. With an exponent they
+    are doubles also if a quotient of decimals has few decimals (MySQL: four more than its first)."""
     if text := quotient(value, "E0"):
         return text
     text = repr(float(value))
-    digits = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
-    if len(digits) <= 15 and (value == 0 or 1e-7 <= abs(value) < 1e15):
-        return text
+    if value == 0 or 1e-7 <= abs(value) < 1e15:
+        part, whole = Fraction(text).as_integer_ratio()
+        decimals = next((k for k in range(16) if 10**k % whole == 0), None)
+        digits = "" if decimals is None else str(part * 10**decimals // whole)
+        if decimals is not None and len(digits.strip("-0")) <= 15:
+            return text if decimals <= EXACT_DECIMALS else f"({digits}E0 / {10**decimals}E0)"
     mantissa, exponent = math.frexp(value)
     mantissa, exponent = int(math.ldexp(mantissa, 53)), exponent - 53
     while mantissa % 2 == 0:
