@@ -357,10 +357,9 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
     data's name with model and depth, and with the task if it is not classification, so that two tasks of one table
     keep their files."""
     from odtc.data.reading_spec import CLASSIFICATION
-    from odtc.workflow.specification import LEAF_ONLY
+    from odtc.workflow.specification import specified
 
-    encoded = problem.encoded
-    depth = 0 if LEAF_ONLY in map(str, problem.constraints) else problem.topology.depth
+    encoded, (depth, _) = problem.encoded, specified(problem)
     of = encoded.name if encoded.task == CLASSIFICATION else f"{encoded.name}_{encoded.task}"
     return stem_named(o, f"{of}_{problem.formulation}_d{depth}", suffix)
 

@@ -45,7 +45,7 @@ from odtc.workflow.run_facts import (
     kept_line,
     majority_of,
 )
-from odtc.workflow.specification import LEAF_ONLY
+from odtc.workflow.specification import specified
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
@@ -341,7 +341,7 @@ class Fit:
     @cached_property
     def greedy(self) -> HeapTree:
         """CART's tree over the splits of the problem; a leaf of all rows if the depth is 0."""
-        least = {"least_rows": self.dataset.n_rows} if LEAF_ONLY in map(str, self.problem.constraints) else {}
+        least = {"least_rows": self.dataset.n_rows} if specified(self.problem)[0] == 0 else {}
         return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology, **least)
 
     @cached_property
@@ -454,8 +454,7 @@ class Fit:
     def kept(self) -> list[dict]:
         """The requirement of each constraint, and the figures of the tree on training and on test rows."""
         cart = self.greedy if self._selected is None else None
-        asked = self.problem.constraints if self.requested is None else self.requested
-        asked = tuple(given for given in asked if str(given) != LEAF_ONLY)  # no constraint of the user, but depth 0
+        asked = specified(self.problem)[1] if self.requested is None else self.requested
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, asked, cart)
 
     def assured(self, confidence: float | None = None) -> "list[Assured]":

@@ -23,6 +23,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
+from odtc.workflow.specification import specified
 
 if TYPE_CHECKING:
     from odtc.model.milp import Model
@@ -67,9 +68,10 @@ class ProblemFacts(Facts):
         out of its data."""
         encoded = problem.encoded
         n_cols, n_rows, nnz = size
+        depth, constraints = specified(problem)
         return cls(
             model=problem.formulation,
-            depth=int(problem.topology.depth),
+            depth=depth,
             data=encoded.name,
             encoding=encoded.scheme,
             n_rows=int(encoded.copies.sum()),
@@ -79,7 +81,7 @@ class ProblemFacts(Facts):
             n_features_encoded=encoded.n_candidate_splits,
             n_classes=len(encoded.classes),
             cost=None if (encoded.cost == unit_cost(len(encoded.classes))).all() else encoded.cost.tolist(),
-            constraints=[str(given) for given in problem.constraints],
+            constraints=[str(given) for given in constraints],
             n_cols=n_cols,
             n_model_rows=n_rows,
             nnz=nnz,

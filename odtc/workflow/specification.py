@@ -6,7 +6,7 @@ command on a report are derived from the fields of these records. Nothing that i
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odtc.base import cluster as clusters
 from odtc.base.registry import did_you_mean
@@ -16,6 +16,10 @@ from odtc.base.wording import option
 from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
 from odtc.model.options import Options
+
+if TYPE_CHECKING:
+    from odtc.problem.constraints.kind import Constraint
+    from odtc.problem.problem import Problem
 
 DEFAULT_SOLVER = "highs"  # if one is needed and none is named
 # Short options for frequent constraints: field of the option -> (the constraint's words, help).
@@ -33,6 +37,14 @@ def short_constraint(name: str, number: int | str) -> str:
 
 
 LEAF_ONLY = "branch_nodes <= 0"  # the constraint by which a problem of depth 1 is one of depth 0
+
+
+def specified(problem: "Problem") -> "tuple[int, tuple[Constraint, ...]]":
+    """Return the depth and the constraints of a problem as its run specified them, which may be depth 0."""
+    depth, constraints = int(problem.topology.depth), tuple(problem.constraints)
+    if depth == 1 and LEAF_ONLY in map(str, constraints):
+        return 0, tuple(given for given in constraints if str(given) != LEAF_ONLY)
+    return depth, constraints
 
 
 @value_class

@@ -212,8 +212,17 @@ def test_a_tree_of_depth_0_has_no_constraint_that_nobody_typed(tmp_path, task):
     said = odtc("fit", MONKS / "monks-1.csv", "--depth", 0, *task, "-o", "m", folder=tmp_path)
     assert said.code == 0 and "1 leaf, depth 0" in said.out
     assert "branch_nodes" not in said.out + said.err and "--model auto" not in said.err
+    facts = odtc("fit", MONKS / "monks-1.csv", "--depth", 0, *task, "-o", "m", "--json", folder=tmp_path).facts
+    assert (facts["depth"], facts["constraints"], facts["constraint_values"]) == (0, [], [])
     if task:
         ours, theirs = re.findall(r"^(?:training|CART) +(squared error .*)$", said.out, re.M)
     else:
         ours, theirs = re.search(r"^training  (\d+) of 124 correct .*, CART (\d+)", said.out, re.M).groups()
     assert ours == theirs
+
+
+def test_a_depth_above_0_is_named_although_no_branch_node_is_allowed(tmp_path):
+    words = ["fit", MONKS / "monks-1.csv", "--depth", 3, "--max-branch-nodes", 0, "--json"]
+    facts = odtc(*words, folder=tmp_path).facts
+    assert facts["depth"] == 3 and facts["constraints"] == ["branch_nodes <= 0"] and "_d3." in facts["tree"]
+    assert [found["constraint"] for found in facts["constraint_values"]] == ["branch_nodes <= 0"]

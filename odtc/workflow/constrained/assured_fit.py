@@ -40,7 +40,7 @@ from odtc.workflow.results import Fit
 from odtc.workflow.run import run
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import Reporter
-from odtc.workflow.specification import RunSpec
+from odtc.workflow.specification import RunSpec, specified
 
 RATE = "recall[{}] >= 0.7"
 HELD_OUT = 0.3  # of the rows, if no others are named
@@ -124,7 +124,7 @@ def fit_assured(
         cramped = [given for given in posed.constraints if width[given] and not _has_room(given, width[given])]
         if cramped:
             reporter.say(_unasked_text(cramped, width, labelled))
-        return replace(found, requested=posed.constraints, confidence=confidence)
+        return replace(found, requested=specified(posed)[1], confidence=confidence)
     raise AssertionError("the requested constraints were tried")
 
 
