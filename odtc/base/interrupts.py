@@ -1,7 +1,8 @@
 """Ctrl-C and SIGTERM in a command: KeyboardInterrupt, but not while something would remain incomplete.
 
 A library whose import is interrupted stays incomplete, and fails in its own way when it is used again for the result:
-a signal waits until the import has ended. A result that is found and written is also printed. Python loses exceptions
+a signal waits until the import has ended. It also waits for a call of polars, which panics where its code in Rust calls
+Python and the call is interrupted. A result that is found and written is also printed. Python loses exceptions
 in a finalizer or a callback of the garbage collector: such a signal is sent again. Before the command has begun, and
 after it has ended, a signal ends the process without a traceback.
 """
@@ -25,6 +26,7 @@ LONGEST = 5.0  # seconds after which it is cut all the same
 BETWEEN, PAUSE = 0.05, 0.5
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 IMPORT = "importlib._bootstrap>", "_find_and_load"  # the end of the file's name, and the function, that imports
+RUST = "polars"  # a library whose code in Rust calls Python, and panics if such a call is interrupted
 
 _holds: list[None] = []  # one for each block of `held` that is open
 _written: list[str] = []  # the files that have their names, in this order
@@ -38,7 +40,8 @@ _hooks: list[Callable[["sys.UnraisableHookArgs"], object]] = []  # the hook for 
 
 
 def hear(starting: bool = False) -> None:
-    """From now on Ctrl-C and SIGTERM are KeyboardInterrupt, in a moment if an import or a block of `held` is at work.
+    """From now on Ctrl-C and SIGTERM are KeyboardInterrupt, in a moment if an import, a call of polars or a block of
+    `held` is at work.
 
     Only the main thread may say so; in another one nothing happens. Ctrl-C stays ignored if whoever started us
     ignores it.
@@ -153,7 +156,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
         return
     _first[:] = _first or [number]
     now = time.monotonic()
-    if (_holds or _imports(frame) or (_since and _just_released(now))) and now - (_since or [now])[0] < LONGEST:
+    if (_holds or _must_end(frame) or (_since and _just_released(now))) and now - (_since or [now])[0] < LONGEST:
         if not _since and not _wait(number, now):
             raise KeyboardInterrupt
         return
@@ -197,10 +200,11 @@ def _just_released(now: float) -> bool:
     return now - clock < PAUSE and time.thread_time() - spent < BETWEEN
 
 
-def _imports(frame: FrameType | None) -> bool:
+def _must_end(frame: FrameType | None) -> bool:
+    """Return whether an import or a call of a library in Rust is at work."""
     while frame is not None:
-        code = frame.f_code
-        if code.co_name == IMPORT[1] and code.co_filename.endswith(IMPORT[0]):
+        code, package = frame.f_code, str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package == RUST or (code.co_name == IMPORT[1] and code.co_filename.endswith(IMPORT[0])):
             return True
         frame = frame.f_back
     return False

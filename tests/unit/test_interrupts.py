@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 from types import ModuleType
 
+import polars as pl
 import pytest
 
 from odtc.base import interrupts
@@ -161,6 +162,20 @@ def test_an_import_is_not_cut(monkeypatch):
             pass
         wait()
     assert sys.modules.pop(loaded.__name__).whole
+
+
+@pytest.mark.parametrize("number", interrupts.SIGNALS, ids=str)
+def test_a_call_of_polars_is_not_cut(number):
+    """Where its code in Rust calls Python, it panics if the call ends with KeyboardInterrupt: a whole Parquet file was
+    said to be damaged."""
+    called = []
+    code = "def call():\n    signal.raise_signal(number)\n    called.append(number)\n"
+    space = {"__name__": pl.io.__name__, "signal": signal, "number": number, "called": called}
+    exec(code, space)
+    with pytest.raises(KeyboardInterrupt):
+        space["call"]()
+        wait()
+    assert called
 
 
 def test_ctrl_c_that_is_ignored_stays_ignored():
