@@ -29,6 +29,8 @@ QUICKLY = 4  # the same without a limit, of more depth than 2
 # than v / FLAT about as long as that.
 STEEP, FLAT = 1.1, 4
 FEW_ASKED = 8  # bounds that the time is for at least, if they are to rise one after the other
+PARTS = 1 / 4, 3 / 8, 1 / 2  # of the cost, which the first cuts of all columns may show, in the order of their time
+HARDER = 4  # times as long as the least of these parts takes the greatest one, about
 EASY = 8  # this part of the cost is asked for without a limit
 SMALL = 64  # least losses that the best tree costs at least, so that bounds are asked for without a limit
 PATIENCE = 3  # times the trees of depth 2 that one cut of each column takes, without a limit
@@ -64,10 +66,32 @@ class EarlyBound:
         self.ended = False  # whether common rows show no more
         self.slow = False  # whether they would, but not in the time that is left
         self.rate = 0.0  # seconds that they took for each entry of a tree of depth 2
+        self.soon: int | None = None  # a bound that is shown at once (`at_once`)
+
+    def at_once(self) -> int:
+        """Return the greatest part of the cost of the best tree that trees of depth 2 on both sides of the first cut
+        of each column are expected to show in SURE of the time that was left at first; 0 if there is no such part, or
+        if that takes so little that bounds can rise one after the other.
+
+        The cuts of some columns are timed, once; what they show is known afterwards.
+        """
+        if self.soon is None:
+            self.soon, left = 0, deadline.seconds_left()
+            columns = len(self.search.ranked.columns)
+            some = sorted({0, columns // 2, columns - 1})
+            for part in PARTS if self.height == 3 and left is not None else ():
+                asked, began = int(part * self._most()), time.monotonic()
+                for column in some:
+                    self.search.first_cut(column, 2, asked)
+                expected = (time.monotonic() - began) / len(some) * columns
+                if expected > SURE * left or HARDER * FEW_ASKED * expected < left:
+                    break
+                self.soon = asked if FEW_ASKED * expected > left else 0
+        return self.soon
 
     def by_common_rows(self, timed: bool) -> None:
         """The bound by rows that the sides of many splits have in common; with a limit (`timed`) as far as it goes."""
-        if not timed and self._most() < SMALL * self.least:
+        if self.soon or (not timed and self._most() < SMALL * self.least):
             return
         try:
             with _at_most(self.search, None if timed else min(FEW, self.patience)):
@@ -127,13 +151,16 @@ class EarlyBound:
 
     def _rise(self, part, patience, between=None):
         """Asks for rising bounds, up to a part of the best tree's cost. With a limit, each after the first is the
-        greatest that is expected in PART of it; of depth 2, if each takes so long that the time is for few of them, the
-        first after it is DOUBLED of the cost: up to that the middle cuts mostly show any bound in as long."""
+        greatest that is expected in PART of it. If each takes so long that the time is for few of them, the first one
+        of depth 3 is a greater part of the cost (`at_once`), and the second one of depth 2 is DOUBLED of it: up to that
+        the middle cuts mostly show any bound in as long."""
         search, height, least = self.search, self.height, self.least
         timed = height > 2 and deadline.seconds_left() is not None
         asked = max(least, self._most() // (FIRST_IN_TIME if timed else FIRST[height > 2]))
         if lower := search.lower(height):  # little more takes as long as much more
             asked = max(asked, _more(lower, self._most(), least, height))
+        if timed:
+            asked = max(asked, self.at_once())
         with suppress(_Enough), _at_most(search, patience):
             while True:
                 enough, began = self._most() // part, time.monotonic()

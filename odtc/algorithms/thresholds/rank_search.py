@@ -205,6 +205,14 @@ class RankSearch:
         finally:
             self.raising = False
 
+    def first_cut(self, column: int, height: int, need: int) -> None:
+        """Show on both sides of the cut of a column that is evaluated first a bound of `need`, or the best tree."""
+        last = int(self.nodes.cuts(self.root)[0][column]) - 1
+        if last >= 1:
+            cut = self._next_cut(self.root, height + 1, column, 1, last)
+            for right in (False, True):
+                self._side(self.root, column, cut, right, height, need)
+
     def note_bound(self, height: int, lower: int) -> None:
         """Takes a bound of the trees of this height for all entries that was found elsewhere."""
         self.noted[height] = max(lower, self.noted.get(height, 0))

@@ -358,9 +358,9 @@ class ThresholdSearch:
         which are proved sooner, come first there."""
         if large and depth == 3 and self._bins_show(depth, need):
             return
-        if depth > 2:
+        if depth > 2 and not (large and early.at_once()):
             self._try(COMMON[large], lambda: early.by_common_rows(True))
-        elif large:
+        elif depth == 2 and large:
             self._try(RISING, lambda: early.raise_all(True))
 
     def _bins_show(self, depth: int, need: int) -> bool:

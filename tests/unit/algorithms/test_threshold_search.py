@@ -697,6 +697,23 @@ def test_an_early_bound_is_never_above_the_optimum(seed, monkeypatch, mode):
     assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", seeds(6, 60))
+def test_a_bound_at_once_is_a_part_of_the_optimum_and_shown(seed, monkeypatch, mode):
+    """As if the passes took so long that the time is for few of them; later the proof."""
+    monkeypatch.setattr(early_bound, "FEW_ASKED", 1e12)
+    rank, loss, count, price, least = instance(seed, binary=seed % 4 == 3)
+    ranked, best = rank_rows(rank, loss, count, price, least), cheapest(rank, loss, count, price, least, 3)
+    search = RankSearch(ranked)
+    early = EarlyBound(search, 3, search.dive(3).upper)
+    with deadline.within(1e6):
+        soon = early.at_once()
+        assert soon == early_bound.PARTS[-1] * search.known(3).upper // 1
+        assert ranked.cost(search.lower(3)) <= best + 1e-9
+        early.raise_on(lambda _: None)
+    known = search.solve(3)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+
+
 @pytest.mark.parametrize("seed", seeds(10, 100))
 def test_trees_around_a_dive_are_no_worse_and_cost_what_is_noted(seed, mode):
     """Ended anywhere, or by themselves; never below the optimum."""
