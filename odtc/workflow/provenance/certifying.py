@@ -49,6 +49,10 @@ def certified_rows(path: Path, facts: dict, data: Path | None = None) -> tuple[P
             f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
         )
     file = data or path.resolve().parent / source["path"]
+    if not Path(file).exists():
+        raise CertificateError(
+            f"the data file {str(file)!r} of the certificate {str(path)!r} is not there; name it with --data"
+        )
     try:
         told = {"categorical": (), "numeric": (), "weights": None} | source
         return file, read_as(file, ReadingSpec.from_manifest(told))

@@ -74,7 +74,7 @@ def recheck_tree(
     if opened.fit is not None:
         return opened.fit, opened.again, ""
     if opened.note:
-        raise TreeError(f"cannot verify {str(path)!r}: {opened.note}; fit it again")
+        raise TreeError(f"cannot verify {str(path)!r}: {opened.note}")
     own, found = Path(f"{stem}.sol"), None
     for solution_path in [own] if own.is_file() and Path(f"{stem}{SUFFIX}").is_file() else _solutions_beside(path):
         try:

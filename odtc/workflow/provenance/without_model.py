@@ -133,7 +133,9 @@ def open_record(stem: str, tree_path: Path, data=None, seconds: float | None = 0
             return OpenedFit(note=f"{path.name} is the record of another tree than {tree_path.name}")
         where = Path(data) if data is not None else path.resolve().parent / told["data"]["path"]
         if not where.is_file():
-            return OpenedFit(note=f"the data file {str(where)!r} is not there, so nothing is counted again (--data)")
+            return OpenedFit(
+                note=f"the data file {str(where)!r} is not there, so nothing is counted again; name it with --data"
+            )
         if fingerprint(where) != told["data"]["sha256"]:
             return OpenedFit(note=f"the data file {str(where)!r} is not the one of the run: its SHA-256 is another")
         spec = _spec(facts)
